@@ -1,0 +1,24 @@
+#!/bin/sh
+# Installs the Debian/Ubuntu packages named in packages.txt that are not there yet; says which. Needs root for that only.
+set -eu
+here=$(dirname "$(readlink -f "$0")")
+wanted=$(sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$here/packages.txt")
+
+command -v apt-get >/dev/null || {
+  echo "install-packages: no apt-get here. The lab runs on Debian 12 or Ubuntu 22.04 and newer; elsewhere install by hand: $wanted" >&2
+  exit 1
+}
+missing=
+for package in $wanted; do
+  dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q '^install ok installed$' || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+[ "$(id -u)" = 0 ] || {
+  echo "install-packages: these packages are missing:$missing. Run as root (the lab needs root for its networks anyway)." >&2
+  exit 1
+}
+echo "installing:$missing"
+export DEBIAN_FRONTEND=noninteractive
+apt-get -q -o Dpkg::Use-Pty=0 update >/dev/null
+# shellcheck disable=SC2086  # a list of words on purpose
+apt-get -q -y -o Dpkg::Use-Pty=0 install --no-install-recommends $missing >/dev/null

@@ -1,0 +1,47 @@
+"""Send archives that a host lacks: verified on the control node, then unpacked by the module of the same name."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
+from millrace.archives import ArchiveError, expected, local
+
+
+class ActionModule(ActionBase):
+    """Ask the host what it lacks; send only that."""
+
+    TRANSFERS_FILES = True
+    _requires_connection = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return the module's result; changed where an archive was unpacked."""
+        super().run(tmp, task_vars)
+        archives = [dict(archive) for archive in self._task.args["archives"]]
+        try:
+            for archive in archives:
+                archive["checksum"] = "sha512:" + expected(archive["checksum"])
+            result: dict[str, Any] = self._execute_module("archive", {"archives": archives}, task_vars=task_vars)
+            if result.get("failed") or self._task.check_mode or not result["missing"]:
+                return result
+            return self.send(archives, set(result["missing"]), task_vars)
+        except ArchiveError as error:
+            return {"failed": True, "msg": str(error)}
+
+    def send(self, archives: list[dict[str, Any]], missing: set[str], task_vars: dict[str, Any] | None) -> dict[str, Any]:
+        """Upload the missing archives and have them unpacked."""
+        folder = self._make_tmp_path()
+        try:
+            for number, archive in enumerate(archives):
+                if archive["dest"] in missing:
+                    file = local(archive["src"], archive["checksum"].partition(":")[2])
+                    archive["uploaded"] = self._connection._shell.join_path(folder, f"archive-{number}")
+                    self._transfer_file(str(file), archive["uploaded"])
+            result: dict[str, Any] = self._execute_module("archive", {"archives": archives}, task_vars=task_vars)
+            return result
+        finally:
+            self._remove_tmp_path(folder, force=True)

@@ -1,0 +1,88 @@
+"""Filters that wiring and templates need."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ansible.errors import AnsibleFilterError
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
+from millrace.archives import ArchiveError, expected
+
+
+def archive_digest(checksum: str) -> str:
+    """Return the SHA-512 (hexadecimal) that a checksum variable stands for, reading a .sha512 file where it names one."""
+    try:
+        return expected(checksum)
+    except ArchiveError as error:
+        raise AnsibleFilterError(str(error)) from error
+
+
+def properties(settings: Mapping[str, Any]) -> list[str]:
+    """Return the lines `key=value` of a properties file, sorted; lists joined with commas, null keys left out."""
+    return [f"{key}={property_value(value)}" for key, value in sorted(settings.items()) if value is not None]
+
+
+def property_value(value: Any) -> str:
+    """Return one value as Kafka and ZooKeeper write it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ",".join(property_value(item) for item in value)
+    return str(value)
+
+
+def address_book(names: Sequence[str], client: Sequence[str], replication: Sequence[str]) -> list[dict[str, Any]]:
+    """Return `{address, names}` for every address of every host; a host without an address in a network passes ''."""
+    book = []
+    for name, first, second in zip(names, client, replication, strict=True):
+        if first:
+            book.append({"address": first, "names": [name, f"{name}.client"]})
+        if second:
+            book.append({"address": second, "names": [f"{name}.replication"]})
+    return book
+
+
+def kafka_endpoints(listeners: Sequence[Mapping[str, Any]], advertised: bool = False) -> list[str]:
+    """Return NAME://address:port of each listener, as bound or as told to clients."""
+    endpoints = []
+    for listener in listeners:
+        address, port = listener["address"], listener["port"]
+        if advertised:
+            address, port = listener.get("advertised_address") or address, listener.get("advertised_port") or port
+        endpoints.append(f"{listener['name']}://{address}:{port}")
+    return endpoints
+
+
+def kafka_protocols(listeners: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return NAME:PROTOCOL of each listener (listener.security.protocol.map)."""
+    return [f"{listener['name']}:{listener.get('protocol') or 'PLAINTEXT'}" for listener in listeners]
+
+
+def kafka_directory(path: str) -> dict[str, str]:
+    """Return a log directory as the module host_state wants it."""
+    return {"path": path, "owner": "kafka", "group": "kafka", "mode": "0750"}
+
+
+def tool_link(name: str, folder: str) -> dict[str, str]:
+    """Return a command-line tool's link on the PATH."""
+    return {"path": f"/usr/local/bin/{name}", "target": f"{folder}/{name}"}
+
+
+class FilterModule:
+    """The filters under their names."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Return name to function."""
+        return {
+            "archive_digest": archive_digest,
+            "properties": properties,
+            "address_book": address_book,
+            "kafka_endpoints": kafka_endpoints,
+            "kafka_protocols": kafka_protocols,
+            "kafka_directory": kafka_directory,
+            "tool_link": tool_link,
+        }

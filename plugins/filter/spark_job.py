@@ -1,0 +1,72 @@
+"""What one list of jobs becomes on a node: files, directories and units."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+Job = Mapping[str, Any]
+HOME = PurePosixPath("/var/lib/spark-job")
+
+
+def spark_job_config(job: Job, jars: str) -> str:
+    """Return the frozen configuration file of a job: what is declared, and where this release keeps its jars."""
+    return json.dumps({"jars_directory": jars, **job["config"]}, indent=2, sort_keys=True) + "\n"
+
+
+def spark_job_environment(job: Job, release: str, jars: str, unit: str) -> str:
+    """Return the environment file of a job; CONFIG_DIGEST covers everything that its process is started with."""
+    name = job.get("job") or job["name"]
+    digest = hashlib.sha256("\n".join([name, release, unit, spark_job_config(job, jars)]).encode()).hexdigest()
+    return f"JOB={name}\nCONFIG_DIGEST={digest}\n"
+
+
+def spark_job_files(jobs: Sequence[Job], release: str, jars: str, unit: str) -> list[dict[str, Any]]:
+    """Return the files of all jobs for the module host_state. Client properties may hold passwords: no diff of them."""
+    files = []
+    for job in jobs:
+        base = {"owner": "root", "group": "spark", "mode": "0640"}
+        secret = any("password" in key or "jaas" in key for key in job["config"].get("kafka", {}))
+        files.append({**base, "path": f"/etc/spark-job/{job['name']}.json", "content": spark_job_config(job, jars), "secret": secret})
+        files.append({**base, "path": f"/etc/spark-job/{job['name']}.env", "content": spark_job_environment(job, release, jars, unit)})
+    return files
+
+
+def spark_job_directories(jobs: Sequence[Job]) -> list[dict[str, str]]:
+    """Return /etc/spark-job and the directories that jobs own: their home, checkpoint and input."""
+    owned = {"owner": "spark", "group": "spark", "mode": "0750"}
+    directories = [{"path": "/etc/spark-job", "owner": "root", "group": "spark", "mode": "0750"}, {"path": str(HOME), **owned}]
+    for job in jobs:
+        directories.append({"path": str(HOME / job["name"]), **owned})
+        directories += [
+            {"path": job["config"][key], **owned} for key in ("checkpoint", "input_directory", "output_directory") if job["config"].get(key)
+        ]
+    return directories
+
+
+def spark_job_units(jobs: Sequence[Job], release: str, jars: str, unit: str) -> list[dict[str, Any]]:
+    """Return the units of all jobs; a job whose files or release changed is restarted between batches."""
+    return [
+        {
+            "name": f"spark-job@{job['name']}.service",
+            "digest": spark_job_environment(job, release, jars, unit).split("CONFIG_DIGEST=")[1].strip(),
+            "enabled": job.get("state") != "stopped",
+            "state": "stopped" if job.get("state") == "stopped" else "converged",
+        }
+        for job in jobs
+    ]
+
+
+class FilterModule:
+    """The filters under their names."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Return name to function."""
+        return {
+            "spark_job_files": spark_job_files,
+            "spark_job_directories": spark_job_directories,
+            "spark_job_units": spark_job_units,
+        }

@@ -1,0 +1,110 @@
+"""The state of a Kafka cluster, read through confluent-kafka on the admin host. The only module that knows a Kafka library."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+class ClusterError(Exception):
+    """The cluster did not answer; the text carries the client's own words."""
+
+
+@dataclass(frozen=True)
+class Partition:
+    """One partition as the controller sees it."""
+
+    topic: str
+    number: int
+    leader: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+
+    def __str__(self) -> str:
+        """Return topic-number, as in the broker's own logs."""
+        return f"{self.topic}-{self.number}"
+
+
+@dataclass(frozen=True)
+class State:
+    """One answer: brokers `{id: {rack, <listener>: host:port}}`, the controller's id (-1: none) and all partitions."""
+
+    brokers: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    controller: int = -1
+    partitions: Sequence[Partition] = ()
+
+    def offline(self) -> list[Partition]:
+        """Return partitions without a live leader."""
+        return [p for p in self.partitions if p.leader not in self.brokers]
+
+    def under_replicated(self) -> list[Partition]:
+        """Return partitions with a replica out of sync."""
+        return [p for p in self.partitions if len(p.isr) < len(p.replicas)]
+
+    def leaders(self) -> dict[int, int]:
+        """Return the number of partitions that each registered broker leads."""
+        counts = dict.fromkeys(self.brokers, 0)
+        for partition in self.partitions:
+            if partition.leader in counts:
+                counts[partition.leader] += 1
+        return counts
+
+    def problems(self, expected: Sequence[int]) -> list[str]:
+        """Return what keeps the cluster from being whole: every expected broker there, a controller, every ISR full."""
+        missing = sorted(set(expected) - set(self.brokers))
+        found = [f"broker {broker} is not registered" for broker in missing]
+        if self.controller < 0:
+            found.append("no controller")
+        for what, partitions in (("offline", self.offline()), ("under-replicated", self.under_replicated())):
+            if partitions:
+                names = ", ".join(str(p) for p in partitions[:5])
+                found.append(f"{len(partitions)} {what} partitions ({names}{', ...' if len(partitions) > 5 else ''})")
+        return found
+
+
+class Cluster:
+    """A connection to one cluster through each of its listeners."""
+
+    def __init__(self, listeners: Mapping[str, Mapping[str, Any]]) -> None:
+        """`listeners` maps a listener's name to client properties (bootstrap.servers and what security needs)."""
+        from confluent_kafka.admin import AdminClient
+
+        quiet = {"log_level": 0, "socket.connection.setup.timeout.ms": 3000}
+        self.clients = {name: AdminClient({**quiet, **properties}) for name, properties in listeners.items()}
+
+    def state(self, timeout: float = 5.0) -> State:
+        """Ask once. Raises ClusterError when a listener does not answer within `timeout` seconds."""
+        from confluent_kafka import KafkaException
+
+        brokers: dict[int, dict[str, Any]] = {}
+        controller, partitions = -1, []
+        try:
+            for number, (listener, client) in enumerate(self.clients.items()):
+                described = client.describe_cluster(request_timeout=timeout).result(timeout + 1)
+                for node in described.nodes:
+                    brokers.setdefault(node.id, {"rack": node.rack})[listener] = f"{node.host}:{node.port}"
+                if number == 0:
+                    controller = described.controller.id if described.controller else -1
+                    for topic in client.list_topics(timeout=timeout).topics.values():
+                        partitions += [
+                            Partition(topic.topic, p.id, p.leader, tuple(p.replicas), tuple(p.isrs)) for p in topic.partitions.values()
+                        ]
+        except (KafkaException, TimeoutError) as error:
+            raise ClusterError(f"listener {listener}: {error}") from error
+        return State(brokers, controller, partitions)
+
+    def wait(self, expected: Sequence[int], timeout: float) -> tuple[State, list[str]]:
+        """Ask until the cluster is whole, `timeout` seconds at most (0: once); return the last answer and what is wrong."""
+        deadline, tick = time.monotonic() + timeout, threading.Event()
+        while True:
+            try:
+                state = self.state()
+                found = state.problems(expected)
+            except ClusterError as error:
+                state, found = State(), [str(error)]
+            if not found or time.monotonic() >= deadline:
+                return state, found
+            tick.wait(0.2)

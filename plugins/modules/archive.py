@@ -1,0 +1,116 @@
+#!/usr/bin/python
+"""Keep unpacked archives on a host; the action plugin of the same name brings them there from the control node."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tarfile
+
+from ansible.module_utils.basic import AnsibleModule
+
+DOCUMENTATION = """
+module: archive
+short_description: Keep verified archives unpacked in versioned directories
+description:
+  - An archive is a file on the control node or a URL that the control node fetches once; its SHA-512 is checked there before
+    anything is sent, and again on the host before anything is unpacked.
+  - What a tar file holds below its one top folder ends in I(dest), whole or not at all; any other file ends in I(dest) under
+    its own name. An unchanged host costs one module call.
+options:
+  archives:
+    type: list
+    elements: dict
+    required: true
+    suboptions:
+      src: {type: str, required: true, description: Path on the control node or a URL.}
+      checksum: {type: str, required: true, description: "C(sha512:HEX), or C(sha512:FILE-or-URL) in the form sha512sum writes."}
+      dest: {type: str, required: true, description: Directory.}
+      uploaded: {type: str, description: Set by the action plugin.}
+author: [Millrace developers]
+"""
+
+EXAMPLES = """
+- name: Install
+  archive:
+    archives:
+      - {src: /srv/kafka_2.13-3.9.2.tgz, checksum: "sha512:/srv/kafka_2.13-3.9.2.tgz.sha512", dest: /opt/kafka/3.9.2}
+"""
+
+RETURN = """
+missing: {description: The dest of each archive that is not there yet., type: list, elements: str, returned: always}
+"""
+
+MARKER = ".sha512"
+
+
+def digest(path: str) -> str:
+    """Return the SHA-512 of a file in hexadecimal."""
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha512").hexdigest() if hasattr(hashlib, "file_digest") else hashlib.sha512(stream.read()).hexdigest()
+
+
+def installed(dest: str) -> str:
+    """Return the checksum of what `dest` was made from, '' where there is nothing."""
+    try:
+        with open(os.path.join(dest, MARKER), encoding="ascii") as stream:
+            return stream.read().strip()
+    except FileNotFoundError:
+        return ""
+
+
+def unpack(uploaded: str, name: str, dest: str, checksum: str) -> None:
+    """Make `dest` from an uploaded file: first beside it, then by a rename, so that it is whole or absent."""
+    new = f"{dest}.new"
+    shutil.rmtree(new, ignore_errors=True)
+    os.makedirs(new, mode=0o755)
+    if name.endswith((".tgz", ".tar.gz", ".tar")):
+        with tarfile.open(uploaded) as tar:
+            members = []
+            for member in tar.getmembers():
+                parts = member.name.strip("/").split("/")
+                if member.name.startswith("/") or ".." in parts or member.isdev():
+                    raise ValueError(f"{name}: holds {member.name}, which would leave {dest}")
+                if len(parts) > 1:
+                    member.name = "/".join(parts[1:])
+                    member.uid = member.gid = 0
+                    member.uname = member.gname = "root"
+                    members.append(member)
+            tar.extractall(new, members)
+    else:
+        shutil.copyfile(uploaded, os.path.join(new, name))
+    with open(os.path.join(new, MARKER), "w", encoding="ascii") as stream:
+        stream.write(checksum + "\n")
+    if os.path.exists(dest):
+        shutil.rmtree(f"{dest}.old", ignore_errors=True)
+        os.rename(dest, f"{dest}.old")
+    os.rename(new, dest)
+    shutil.rmtree(f"{dest}.old", ignore_errors=True)
+
+
+def main() -> None:
+    """Run as an Ansible module."""
+    options = {key: {"type": "str", "required": key != "uploaded"} for key in ("src", "checksum", "dest", "uploaded")}
+    module = AnsibleModule(
+        argument_spec={"archives": {"type": "list", "elements": "dict", "required": True, "options": options}}, supports_check_mode=True
+    )
+    missing = []
+    for archive in module.params["archives"]:
+        wanted, dest = archive["checksum"].partition(":")[2], archive["dest"]
+        if installed(dest) == wanted:
+            continue
+        missing.append(dest)
+        if archive["uploaded"] and not module.check_mode:
+            found = digest(archive["uploaded"])
+            if found != wanted:
+                module.fail_json(msg=f"{archive['uploaded']}: SHA-512 {found} after the transfer, {wanted} declared; run again")
+            try:
+                unpack(archive["uploaded"], os.path.basename(archive["src"]), dest, wanted)
+            except (OSError, ValueError, tarfile.TarError) as error:
+                module.fail_json(msg=f"{dest}: cannot be unpacked: {error}")
+    module.exit_json(changed=bool(missing), missing=missing, diff=[{"before": "", "after": f"{dest}\n", "after_header": dest} for dest in missing])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+#!/usr/bin/python
+"""Read what preflight and check need to know of a host, in one call."""
+
+from __future__ import annotations
+
+import subprocess
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.millrace.probe import probe
+
+DOCUMENTATION = """
+module: host_probe
+short_description: Read addresses, mounts, disk contents, clock, units and ZooKeeper mode of a host; changes nothing
+options:
+  mounts: {type: list, elements: str, default: [], description: Paths that should be mount points.}
+  kafka_log_dirs: {type: list, elements: str, default: [], description: Directories whose meta.properties is read.}
+  zookeeper_data_dir: {type: str, description: Directory whose myid is read.}
+  zookeeper_address: {type: str, description: Where this host's ZooKeeper server answers.}
+  zookeeper_port: {type: int}
+  units: {type: list, elements: str, default: [], description: systemd units whose state is read.}
+author: [Millrace developers]
+"""
+
+EXAMPLES = """
+- name: Probe
+  host_probe:
+    mounts: [/data/kafka1]
+    kafka_log_dirs: [/data/kafka1]
+  register: __probe
+"""
+
+RETURN = """
+probe: {description: The facts; see module_utils/millrace/probe.py., type: dict, returned: success}
+"""
+
+
+def main() -> None:
+    """Run as an Ansible module."""
+    texts = {"type": "list", "elements": "str", "default": []}
+    module = AnsibleModule(
+        argument_spec={
+            "mounts": texts,
+            "kafka_log_dirs": texts,
+            "zookeeper_data_dir": {"type": "str"},
+            "zookeeper_address": {"type": "str"},
+            "zookeeper_port": {"type": "int"},
+            "units": texts,
+        },
+        supports_check_mode=True,
+    )
+    try:
+        module.exit_json(changed=False, probe=probe(module.params))
+    except (OSError, subprocess.SubprocessError) as error:
+        module.fail_json(msg=f"probe: {error}")
+
+
+if __name__ == "__main__":
+    main()
