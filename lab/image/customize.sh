@@ -17,5 +17,6 @@ MaxSessions 64
 MaxStartups 64:30:128
 CONF
 ln -sf /lib/systemd/system/ssh.service "$root/etc/systemd/system/multi-user.target.wants/ssh.service"
+printf "127.0.0.1 localhost\n::1 localhost\n" > "$root/etc/hosts"
 : > "$root/etc/machine-id"
 rm -rf "$root"/var/lib/apt/lists/* "$root"/var/cache/apt/*

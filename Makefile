@@ -1,0 +1,53 @@
+# Bare `make` lists the verbs.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+i ?= lab
+TEXT ?= /usr/share/common-licenses
+export CONTAINERS_CONF := $(CURDIR)/lab/containers.conf
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+
+.PHONY: help lab lab-down setup archives test lint unit render spark molecule bench-unchanged lock
+
+help: ## list the verbs
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+lab: python ## a bare machine becomes a running datacenter with Spark jobs (i=<inventory>, TEXT=<file or folder>)
+	@$(PYTHON) lab/up.py --inventory inventories/$(i) --text $(TEXT)
+
+lab-down: ## remove everything that make lab made (i=<inventory>)
+	@[ ! -x .venv/bin/ansible-playbook ] || ansible-playbook -i inventories/$(i) lab/destroy.yml
+
+setup: python ## install and build what lab and test need, start nothing
+	@$(PYTHON) lab/up.py --only-prepare
+
+archives: python ## build the Kafka, ZooKeeper and Spark archives into .build/archives
+	@$(PYTHON) packaging/build.py
+
+test: setup ## everything that CI runs
+	@tests/run.sh lint unit render spark molecule
+
+lint: ## ansible-lint, yamllint, ruff, mypy, shellcheck
+	@tests/run.sh lint
+
+unit: ## tests of the plugins, the packaging and the ledger
+	@tests/run.sh unit
+
+render: ## every inventory through the real roles, no hosts
+	@tests/run.sh render
+
+spark: ## tests of the Spark jobs, no cluster
+	@tests/run.sh spark
+
+molecule: ## molecule scenarios in containers (s=<scenario>, all without)
+	@tests/run.sh molecule $(s)
+
+bench-unchanged: ## CPU cost of an unchanged site.yml on the live lab, against one ping task
+	@python tests/bench_unchanged.py --inventory inventories/$(i)
+
+lock: ## resolve requirements.lock anew from pyproject.toml
+	@uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -o requirements.lock
+
+.PHONY: python
+python:
+	@[ -n "$(PYTHON)" ] || { echo "make: no Python 3.11 or newer with venv found (Debian: apt-get install python3 python3-venv)" >&2; exit 1; }

@@ -1,0 +1,138 @@
+"""`make lab`: from a bare machine to a running datacenter whose Spark job has counted the words of real text.
+
+Each step says what it does and how long it took; steps that wait for different things run side by side. Standard library only:
+it starts before the project's environment exists.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+VENV = ROOT / ".venv"
+LOGS = ROOT / ".build" / "logs"
+
+
+class StepError(Exception):
+    """A step that failed; the text says which and where its output is."""
+
+
+class Steps:
+    """Runs named steps and remembers their times."""
+
+    def __init__(self) -> None:
+        """Start the clock."""
+        self.started = time.monotonic()
+        self.times: list[tuple[str, float]] = []
+        self.lock = threading.Lock()
+
+    def run(self, name: str, what: str, *argv: str, shown: bool = False) -> None:
+        """Run one command; its output goes to a log, or to the terminal when `shown`. Raises StepError."""
+        begin = time.monotonic()
+        self.say(f"{name}: {what}")
+        LOGS.mkdir(parents=True, exist_ok=True)
+        log = LOGS / f"{name}.log"
+        with log.open("wb") as stream:
+            done = subprocess.run(argv, cwd=ROOT, stdin=subprocess.DEVNULL, env=environment(), stdout=None if shown else stream,
+                                  stderr=None if shown else stream)  # fmt: skip
+        seconds = time.monotonic() - begin
+        with self.lock:
+            self.times.append((name, seconds))
+        if done.returncode:
+            tail = "" if shown else "\n" + "\n".join(log.read_text(errors="replace").splitlines()[-15:]) + f"\nThe whole output: {log}"
+            raise StepError(f"{name} failed after {seconds:.1f} s.{tail}")
+        self.say(f"{name}: done in {seconds:.1f} s")
+
+    def say(self, text: str) -> None:
+        """Print a line with the time since the start."""
+        with self.lock:
+            print(f"[{time.monotonic() - self.started:6.1f} s] {text}", flush=True)
+
+    def together(self, *steps: Callable[[], None]) -> None:
+        """Run steps side by side; wait for all, then raise the first error."""
+        with ThreadPoolExecutor(len(steps)) as pool:
+            for future in [pool.submit(step) for step in steps]:
+                future.result()
+
+    def summary(self) -> str:
+        """Return where the time went, longest first."""
+        total = time.monotonic() - self.started
+        rows = [f"  {name:<10} {seconds:7.1f} s" for name, seconds in sorted(self.times, key=lambda row: -row[1])]
+        return "\n".join(["Where the time went (steps of one group ran side by side):", *rows, f"  {'in all':<10} {total:7.1f} s"])
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of every step: the project's own tools first."""
+    return {**os.environ, "PATH": f"{VENV / 'bin'}:{os.environ['PATH']}", "CONTAINERS_CONF": str(ROOT / "lab" / "containers.conf")}
+
+
+def make_venv(steps: Steps) -> None:
+    """Make the control node's environment from the lock file, once per content of that file."""
+    lock = ROOT / "requirements.lock"
+    key = hashlib.sha256(lock.read_bytes() + sys.version.encode()).hexdigest()
+    stamp = VENV / ".lock.sha256"
+    if stamp.exists() and stamp.read_text() == key:
+        return
+    steps.run("venv", "the control node's Python environment (.venv)", "sh", "-euc",
+              f"'{sys.executable}' -m venv --clear '{VENV}' && '{VENV}/bin/pip' install --quiet --no-compile --require-hashes -r '{lock}'")  # fmt: skip
+    stamp.write_text(key)
+
+
+def prepare(steps: Steps) -> None:
+    """Packages first, then everything that needs only them, side by side."""
+    steps.run("packages", "packages of this machine (lab/packages.txt)", "lab/install-packages.sh")
+    steps.together(
+        lambda: make_venv(steps),
+        lambda: steps.run("archives", "Kafka, ZooKeeper, PySpark and the jobs (.build/archives)", sys.executable, "packaging/build.py"),
+        lambda: steps.run("image", "the lab's image, from this distribution's packages", "lab/image/build.sh"),
+    )
+
+
+def main() -> int:
+    """Run the steps that the command line names; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--inventory", default="inventories/lab")
+    parser.add_argument("--text", default="/usr/share/common-licenses", help="a file or a folder of text files")
+    parser.add_argument("--only-prepare", action="store_true", help="install and build, start nothing")
+    arguments = parser.parse_args()
+    steps, inventory = Steps(), arguments.inventory
+    try:
+        prepare(steps)
+        if arguments.only_prepare:
+            print(steps.summary())
+            return 0
+        steps.run("create", f"containers and networks of {inventory}", "ansible-playbook", "-i", inventory, "lab/create.yml")
+        steps.run("site", "the datacenter", "ansible-playbook", "-i", inventory, "playbooks/site.yml", shown=True)
+        steps.run("count", "publish text, count words, compare", "python", "lab/wordcount.py", "--lab", f".lab/{Path(inventory).name}",
+                  "--text", arguments.text, shown=True)  # fmt: skip
+    except StepError as error:
+        print(f"\nmake lab: {error}", file=sys.stderr)
+        return 1
+    print(f"\n{steps.summary()}\n\n{further(inventory)}")
+    return 0
+
+
+def further(inventory: str) -> str:
+    """Return how to look further."""
+    lab = f".lab/{Path(inventory).name}"
+    return f"""How to look further:
+  . .venv/bin/activate
+  ansible-playbook -i {inventory} playbooks/check.yml                     one page on the cluster's health
+  kcat -F {lab}/kcat.conf -L                                     brokers, topics, partitions
+  kcat -F {lab}/kcat.conf -C -t streams-wordcount-output -e -K ' ' counts as they grew
+  ssh -F {lab}/ssh_config dc1-kafka1                             a broker; kafka-topics.sh and the other tools are on PATH
+  make lab TEXT=/path/to/text                                   count your own text as well
+  make lab-down                                                 remove everything"""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,160 @@
+"""Publish real text through the producer node and compare the consumer's counts with a count made here by other means.
+
+The Spark job splits with Java's (?U)\\W+ and lower-cases in the JVM; this count uses Python's str.lower and the `regex` package,
+whose \\w is the same Unicode property by another implementation. A difference is a failure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import regex
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+PARTITIONS = 6
+INPUT, OUTPUT = "streams-plaintext-input", "streams-wordcount-output"
+
+
+def client_properties(lab: Path) -> dict[str, str]:
+    """Return the client properties that kcat uses too."""
+    return dict(line.split("=", 1) for line in (lab / "kcat.conf").read_text().splitlines() if "=" in line)
+
+
+def create_topics(properties: dict[str, str]) -> None:
+    """Create the two topics where they are missing: 6 partitions, RF 3, min ISR 2."""
+    admin = AdminClient(properties)
+    there = admin.list_topics(timeout=10).topics
+    topics = [NewTopic(name, PARTITIONS, 3, config={"min.insync.replicas": "2"}) for name in (INPUT, OUTPUT) if name not in there]
+    if topics:
+        for name, future in admin.create_topics(topics).items():
+            try:
+                future.result(30)
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                    raise
+            print(f"topic {name}: created, {PARTITIONS} partitions, 3 replicas each")
+
+
+def texts(source: Path) -> Iterator[Path]:
+    """Yield the text files of a file or folder; links to a file already there are left out."""
+    seen: set[Path] = set()
+    for path in [source] if source.is_file() else sorted(source.rglob("*")):
+        real = path.resolve()
+        if real.is_file() and real not in seen:
+            seen.add(real)
+            yield path
+
+
+def collect(source: Path, published: Path) -> list[Path]:
+    """Copy new texts to `published`, the record of what was sent; return the copies that are new."""
+    published.mkdir(exist_ok=True)
+    new = []
+    for path in texts(source):
+        content = path.read_bytes()
+        name = path.name.lstrip("._") or "text"
+        copy = published / name
+        if copy.exists() and copy.read_bytes() != content:
+            copy = published / f"{name}.{hashlib.sha256(content).hexdigest()[:8]}"
+        if not copy.exists():
+            shutil.copyfile(path, copy)
+            new.append(copy)
+    return new
+
+
+def publish(lab: Path, host: str, directory: str, files: list[Path]) -> None:
+    """Put files into the producer's input directory; each appears there whole, by a rename."""
+    tar = subprocess.Popen(["tar", "-C", str(files[0].parent), "-cf", "-", *(f.name for f in files)], stdout=subprocess.PIPE)
+    script = (
+        f"set -e; d=$(mktemp -d -p {directory} .incoming-XXXX); tar -C $d -xf - --no-same-owner; chown -R spark:spark $d; "
+        f"mv $d/* {directory}/; rmdir $d"
+    )
+    done = subprocess.run(["ssh", "-F", str(lab / "ssh_config"), host, script], stdin=tar.stdout)
+    if done.returncode or tar.wait():
+        for file in files:
+            file.unlink()
+        sys.exit(f"publish: {host} did not take the files into {directory}; is the job there? (playbooks/spark.yml)")
+
+
+def expected_counts(published: Path) -> collections.Counter[str]:
+    """Count the words of every text ever published to this lab."""
+    counts: collections.Counter[str] = collections.Counter()
+    for path in published.iterdir():
+        counts.update(regex.findall(r"\w+", path.read_text(encoding="utf-8", errors="replace").lower()))
+    return counts
+
+
+class Output:
+    """The output topic, read from its beginning: the last count of each word."""
+
+    def __init__(self, properties: dict[str, str]) -> None:
+        """Assign every partition; no group is joined."""
+        self.consumer = Consumer({**properties, "group.id": "millrace-lab-compare", "enable.auto.commit": False, "auto.offset.reset": "earliest"})
+        self.consumer.assign([TopicPartition(OUTPUT, number, 0) for number in range(PARTITIONS)])
+        self.counts: dict[str, int] = {}
+
+    def read(self, seconds: float) -> None:
+        """Take what arrives within `seconds`."""
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            for message in self.consumer.consume(5000, left):
+                if message.error():
+                    raise KafkaException(message.error())
+                key, value = message.key(), message.value()
+                assert key is not None and value is not None
+                self.counts[key.decode()] = int(value)
+
+
+def differences(expected: dict[str, int], found: dict[str, int]) -> list[str]:
+    """Return up to ten words whose counts differ."""
+    words = sorted(word for word in expected.keys() | found.keys() if expected.get(word) != found.get(word))
+    return [f"{word}: here {expected.get(word, 0)}, topic {found.get(word, 0)}" for word in words[:10]]
+
+
+def main() -> int:
+    """Publish, wait for equal counts, print them; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lab", type=Path, required=True, help="the lab's directory, .lab/<inventory>")
+    parser.add_argument("--text", type=Path, required=True, help="a file or a folder of text files")
+    parser.add_argument("--directory", default="/var/lib/spark-job/publish_lines/input", help="input_directory of the job publish_lines")
+    parser.add_argument("--timeout", type=float, default=300, help="seconds to wait for equal counts")
+    arguments = parser.parse_args()
+    if not arguments.text.exists():
+        sys.exit(f"TEXT={arguments.text}: no such file or folder")
+    properties = client_properties(arguments.lab)
+    create_topics(properties)
+    published = arguments.lab / "texts"
+    new = collect(arguments.text, published)
+    if new:
+        publish(arguments.lab, json.loads((arguments.lab / "lab.json").read_text())["producers"][0], arguments.directory, new)
+    print(f"texts: {len(new)} published now, {len(list(published.iterdir()))} in all")
+    expected = expected_counts(published)
+    output, deadline, said = Output(properties), time.monotonic() + arguments.timeout, time.monotonic()
+    while True:
+        output.read(1.0)
+        if output.counts == dict(expected):
+            break
+        if time.monotonic() > deadline:
+            print("DIFFERENT after", f"{arguments.timeout:.0f} s:", *differences(expected, output.counts), sep="\n  ", file=sys.stderr)
+            print("Look at: journalctl -u 'spark-job@*' on the Spark nodes", file=sys.stderr)
+            return 1
+        if time.monotonic() - said > 5:
+            said = time.monotonic()
+            print(f"  counted so far: {sum(output.counts.values())} of {sum(expected.values())} words", flush=True)
+    print(f"EQUAL: {len(expected)} different words, {sum(expected.values())} in all, counted by the Spark job and here by other means")
+    for word, count in expected.most_common(10):
+        print(f"  {word:<12} {output.counts[word]:>8} (topic) = {count:>8} (here)")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
