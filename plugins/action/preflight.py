@@ -26,19 +26,21 @@ class ActionModule(ActionBase):
     _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Fail with every mistake at once; option `probes` (host -> answer of host_probe) selects the second phase."""
+        """Fail with every mistake at once; option `register` (where each host's answer of host_probe is) selects the second phase."""
         super().run(tmp, task_vars)
         assert task_vars is not None
-        probes = self._task.args.get("probes")
+        register = self._task.args.get("register")
         reader = Reader(task_vars["hostvars"], task_vars["groups"], self._loader, ROLES)
         hosts = reader.read()
-        if probes is None:
+        probes = {}
+        if register is None:
             problems = [*reader.problems, *check_model(hosts, reader.groups), *job_problems(hosts, reader.groups["spark"])]
         else:
+            probes = {host: task_vars["hostvars"].raw_get(host)[register]["probe"] for host in task_vars["ansible_play_hosts"]}
             problems = [*check_hosts(hosts, reader.groups, probes), *self.archives(hosts, probes)]
         if problems:
             return {"failed": True, "msg": report(problems)}
-        return {"changed": False, "msg": f"{len(probes if probes is not None else hosts)} hosts, no mistake found"}
+        return {"changed": False, "msg": f"{len(probes or hosts)} hosts, no mistake found"}
 
     @staticmethod
     def archives(hosts: dict[str, dict[str, Any]], probes: dict[str, Any]) -> list[Problem]:

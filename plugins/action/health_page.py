@@ -1,0 +1,50 @@
+"""Print one page on the health of a datacenter; fail only when something is wrong."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
+from millrace.health import page
+from millrace.inventory import Reader
+
+ROLES = Path(__file__).resolve().parents[2] / "roles"
+
+
+class ActionModule(ActionBase):
+    """Runs once, on the control node, from what host_probe and kafka_cluster answered."""
+
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Option `registers` names the variables in which each host's probe and the cluster's answer are."""
+        super().run(tmp, task_vars)
+        assert task_vars is not None
+        names, hostvars = self._task.args["registers"], task_vars["hostvars"]
+        reader = Reader(hostvars, task_vars["groups"], self._loader, ROLES)
+        values = {host: facts for host, facts in reader.read().items() if host in task_vars["ansible_play_hosts_all"]}
+        answers = {host: {name: hostvars.raw_get(host).get(register) or {} for name, register in names.items()} for host in values}
+        text, problems = page(
+            {host: declared(host, reader.groups, facts) for host, facts in values.items()},
+            {host: answer["probe"]["probe"] for host, answer in answers.items() if "probe" in answer["probe"]},
+            next((answer["cluster"] for answer in answers.values() if "brokers" in answer["cluster"]), {}),
+        )
+        Display().display(text)
+        if problems:
+            return {"failed": True, "msg": f"not healthy: {'; '.join(problems)}"}
+        return {"changed": False, "msg": "healthy"}
+
+
+def declared(host: str, groups: dict[str, list[str]], facts: dict[str, Any]) -> dict[str, Any]:
+    """Return what the page compares the answers with."""
+    listeners = {
+        item["name"]: f"{item.get('advertised_address') or item['address']}:{item.get('advertised_port') or item['port']}"
+        for item in facts.get("kafka_listeners", [])
+    }
+    function = next(name for name, members in groups.items() if host in members)
+    return {"function": function, "broker_id": facts.get("kafka_broker_id"), "rack": facts.get("kafka_rack"), "listeners": listeners}

@@ -1,0 +1,108 @@
+"""The one page of check.yml, from answers that other modules collected; no Ansible import."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+# A log dir fuller than this is a problem: Kafka stops a log dir at the first write that fails.
+FULL = 0.85
+# Leaders are skewed when one broker leads this many times its share (and the difference is not a rounding matter).
+SKEW = 1.5
+
+
+def table(headline: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    """Return lines of left-aligned columns."""
+    texts = [list(headline), *([str(cell) for cell in row] for row in rows)]
+    widths = [max(len(row[column]) for row in texts) for column in range(len(headline))]
+    return ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in texts]
+
+
+def page(declared: Mapping[str, Any], probes: Mapping[str, Any], cluster: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """Return the page's text and what is wrong, in one line each.
+
+    `declared` is {host: {function, broker_id, rack, listeners}}, `probes` {host: answer of host_probe} (a host
+    that did not answer is missing), `cluster` the answer of kafka_cluster.
+    """
+    problems = [f"{host} does not answer" for host in declared if host not in probes]
+    by_function: dict[str, dict[str, Any]] = {"zookeeper": {}, "kafka": {}, "spark": {}}
+    for host, facts in declared.items():
+        by_function[facts["function"]][host] = facts
+    lines: list[str] = []
+    for section in (
+        zookeeper(by_function["zookeeper"], probes),
+        kafka(by_function["kafka"], cluster),
+        disks(declared, probes),
+        jobs(declared, probes),
+    ):
+        lines += [*section[0], ""]
+        problems += section[1]
+    lines.append("HEALTHY" if not problems else "NOT HEALTHY\n" + "\n".join(f"  - {problem}" for problem in problems))
+    return "\n".join(lines), problems
+
+
+Section = tuple[list[str], list[str]]
+
+
+def zookeeper(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
+    """Mode of each server; exactly one leads."""
+    if not hosts:
+        return [], []
+    modes = {host: probes.get(host, {}).get("zookeeper_mode", "unreachable") for host in hosts}
+    problems = [f"ZooKeeper on {host}: {mode}" for host, mode in modes.items() if mode not in ("leader", "follower", "observer", "standalone")]
+    leaders = sum(mode in ("leader", "standalone") for mode in modes.values())
+    if leaders != 1:
+        problems.append(f"ZooKeeper ensemble has {leaders} leaders")
+    return ["ZooKeeper", *table(("server", "mode"), modes.items())], problems
+
+
+def kafka(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
+    """Brokers registered with the declared rack and every declared listener; controller, partitions, leaders."""
+    if not hosts:
+        return [], []
+    found, leaders, problems, rows = cluster.get("brokers", {}), cluster.get("leaders", {}), list(cluster.get("problems", ["Kafka: no answer"])), []
+    for host, facts in hosts.items():
+        broker = found.get(str(facts["broker_id"]))
+        if broker is None:
+            rows.append((facts["broker_id"], host, "-", "not registered", "-"))
+            continue
+        if broker["rack"] != facts["rack"]:
+            problems.append(f"broker {facts['broker_id']} ({host}) is registered with rack {broker['rack']}, declared is {facts['rack']}")
+        for name, endpoint in facts["listeners"].items():
+            if broker.get(name) != endpoint:
+                problems.append(f"broker {facts['broker_id']} ({host}) advertises {name} as {broker.get(name)}, declared is {endpoint}")
+        endpoints = " ".join(f"{name}://{broker[name]}" for name in facts["listeners"] if name in broker)
+        rows.append((facts["broker_id"], host, broker["rack"], endpoints, leaders.get(str(facts["broker_id"]), 0)))
+    total, share = cluster.get("partitions", 0), cluster.get("partitions", 0) / max(len(hosts), 1)
+    most = max(leaders.values(), default=0)
+    skew = f"{most / share:.2f}" if share else "-"
+    if share and most > SKEW * share and most - share > len(hosts):
+        problems.append(f"leaders are skewed: one broker leads {most} of {total} partitions; run a preferred leader election")
+    return [
+        "Kafka",
+        *table(("id", "broker", "rack", "listeners", "leads"), rows),
+        f"  controller {cluster.get('controller', -1)}, {total} partitions: {cluster.get('offline', '?')} offline, "
+        f"{cluster.get('under_replicated', '?')} under-replicated; leader skew {skew} (1.00 is even)",
+    ], problems
+
+
+def disks(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
+    """Use of each data file system."""
+    rows, problems = [], []
+    for host in hosts:
+        for path, mount in probes.get(host, {}).get("mounts", {}).items():
+            if "size" not in mount:
+                problems.append(f"{host}:{path} does not exist")
+                continue
+            used = 1 - mount["free"] / mount["size"]
+            rows.append((host, path, f"{used:4.0%}", f"{mount['size'] / 2**30:.1f} GiB"))
+            if used > FULL:
+                problems.append(f"{host}:{path} is {used:.0%} full")
+    return (["Disks", *table(("host", "path", "used", "size"), rows)], problems) if rows else ([], [])
+
+
+def jobs(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
+    """State of each service and job."""
+    rows = [(host, unit, state) for host in hosts for unit, state in probes.get(host, {}).get("units", {}).items()]
+    problems = [f"{unit} on {host} is {state}" for host, unit, state in rows if state != "active"]
+    return (["Units", *table(("host", "unit", "state"), rows)], problems) if rows else ([], [])
