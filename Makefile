@@ -22,7 +22,7 @@ setup: python ## install and build what lab and test need, start nothing
 	@$(PYTHON) lab/up.py --only-prepare
 
 archives: python ## build the Kafka, ZooKeeper and Spark archives into .build/archives
-	@$(PYTHON) packaging/build.py
+	@PYTHON=$(PYTHON) packaging/build.sh
 
 test: setup ## everything that CI runs
 	@tests/run.sh lint unit render spark molecule

@@ -72,7 +72,7 @@ class Steps:
 
 def environment() -> dict[str, str]:
     """Return the environment of every step: the project's own tools first."""
-    return {**os.environ, "PATH": f"{VENV / 'bin'}:{os.environ['PATH']}", "CONTAINERS_CONF": str(ROOT / "lab" / "containers.conf")}
+    return {**os.environ, "PATH": f"{VENV / 'bin'}:{os.environ['PATH']}", "CONTAINERS_CONF": str(ROOT / "lab" / "containers.conf"), "PYTHON": sys.executable}
 
 
 def make_venv(steps: Steps) -> None:
@@ -92,7 +92,7 @@ def prepare(steps: Steps) -> None:
     steps.run("packages", "packages of this machine (lab/packages.txt)", "lab/install-packages.sh")
     steps.together(
         lambda: make_venv(steps),
-        lambda: steps.run("archives", "Kafka, ZooKeeper, PySpark and the jobs (.build/archives)", sys.executable, "packaging/build.py"),
+        lambda: steps.run("archives", "Kafka, ZooKeeper, PySpark and the jobs (.build/archives)", "packaging/build.sh"),
         lambda: steps.run("image", "the lab's image, from this distribution's packages", "lab/image/build.sh"),
     )
 

@@ -1,0 +1,21 @@
+"""What every host must be."""
+
+from faults.inventory import Inventory
+from testinfra.host import Host
+
+
+def test_no_unit_failed(any_host: Host) -> None:
+    assert any_host.check_output("systemctl --failed --no-legend --plain") == ""
+
+
+def test_hosts_find_each_other_by_name_on_both_networks(any_host: Host, inventory: Inventory) -> None:
+    for name, variables in inventory.variables.items():
+        assert any_host.check_output(f"getent hosts {name}").split()[0] == variables["client_address"]
+        if "replication_address" in variables:
+            assert any_host.check_output(f"getent hosts {name}.replication").split()[0] == variables["replication_address"]
+
+
+def test_kernel_settings_survive_a_reboot(any_host: Host) -> None:
+    settings = any_host.file("/etc/sysctl.d/60-millrace.conf").content_string
+    assert "vm.swappiness = 1" in settings.splitlines()
+    assert any_host.run("systemd-analyze cat-config sysctl.d").stdout.count("vm.swappiness = 1") == 1

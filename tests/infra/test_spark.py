@@ -1,0 +1,44 @@
+"""The Spark nodes: jobs run as units of an unprivileged user, from a release of their own."""
+
+import json
+
+from faults.inventory import Inventory
+from infra.conftest import limit, service_problem
+from infra.test_zookeeper import assert_hardened
+from testinfra.host import Host
+
+
+def job(host: Host) -> str:
+    """Return the name of the node's only job."""
+    names = host.check_output("ls /etc/spark-job/*.json").split()
+    assert len(names) == 1
+    return names[0].removeprefix("/etc/spark-job/").removesuffix(".json")
+
+
+def test_job_runs_and_starts_at_boot(spark_host: Host) -> None:
+    assert service_problem(spark_host, f"spark-job@{job(spark_host)}") == ""
+
+
+def test_job_runs_unprivileged_from_the_current_release(spark_host: Host) -> None:
+    pid = spark_host.check_output(f"systemctl show -p MainPID --value spark-job@{job(spark_host)}")
+    assert spark_host.check_output(f"ps -o user= -p {pid}") == "spark"
+    release = spark_host.file("/opt/spark-job/current").linked_to
+    assert spark_host.check_output(f"cat /proc/{pid}/cmdline | tr '\\0' ' '").split()[1].startswith(("/opt/spark-job/current/", release))
+
+
+def test_checkpoint_belongs_to_the_job(spark_host: Host) -> None:
+    config = json.loads(spark_host.file(f"/etc/spark-job/{job(spark_host)}.json").content_string)
+    checkpoint = spark_host.file(config["checkpoint"])
+    assert (checkpoint.user, checkpoint.mode) == ("spark", 0o750)
+
+
+def test_producers_and_consumers_differ_in_data_only(inventory: Inventory) -> None:
+    units = {inventory.run(host, "sha256sum /etc/systemd/system/spark-job@.service") for host in inventory.hosts("spark")}
+    releases = {inventory.run(host, "readlink /opt/spark-job/current") for host in inventory.hosts("spark")}
+    assert (len(units), len(releases)) == (1, 1)
+
+
+def test_limits_and_hardening(spark_host: Host) -> None:
+    unit = f"spark-job@{job(spark_host)}"
+    assert limit(spark_host, unit, "Max open files") == "16384"
+    assert_hardened(spark_host, unit)
