@@ -46,7 +46,7 @@ bench-unchanged: ## CPU cost of an unchanged site.yml on the live lab, against o
 	@python tests/bench_unchanged.py --inventory inventories/$(i)
 
 lock: ## resolve requirements.lock anew from pyproject.toml
-	@uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -o requirements.lock
+	@uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -o requirements.lock
 
 .PHONY: python
 python:

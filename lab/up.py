@@ -72,7 +72,12 @@ class Steps:
 
 def environment() -> dict[str, str]:
     """Return the environment of every step: the project's own tools first."""
-    return {**os.environ, "PATH": f"{VENV / 'bin'}:{os.environ['PATH']}", "CONTAINERS_CONF": str(ROOT / "lab" / "containers.conf"), "PYTHON": sys.executable}
+    return {
+        **os.environ,
+        "PATH": f"{VENV / 'bin'}:{os.environ['PATH']}",
+        "CONTAINERS_CONF": str(ROOT / "lab" / "containers.conf"),
+        "PYTHON": sys.executable,
+    }
 
 
 def make_venv(steps: Steps) -> None:
@@ -82,8 +87,8 @@ def make_venv(steps: Steps) -> None:
     stamp = VENV / ".lock.sha256"
     if stamp.exists() and stamp.read_text() == key:
         return
-    steps.run("venv", "the control node's Python environment (.venv)", "sh", "-euc",
-              f"'{sys.executable}' -m venv --clear '{VENV}' && '{VENV}/bin/pip' install --quiet --no-compile --require-hashes -r '{lock}'")  # fmt: skip
+    script = f"'{sys.executable}' -m venv --clear '{VENV}'; '{VENV}/bin/pip' install --quiet --no-compile --require-hashes -r '{lock}'"
+    steps.run("venv", "the control node's Python environment (.venv)", "sh", "-euc", script)
     stamp.write_text(key)
 
 

@@ -169,9 +169,7 @@ def pip_command() -> tuple[list[str], tuple[int, int]]:
         version = re.match(r"pip (\d+)\.(\d+)", text)
         if status == 0 and version:
             return [python, "-m", "pip"], (int(version[1]), int(version[2]))
-    raise BuildError(
-        f"{sys.executable} has no pip: apt-get install python3-pip, or name one with pip in MILLRACE_PYTHON"
-    )
+    raise BuildError(f"{sys.executable} has no pip: apt-get install python3-pip, or name one with pip in MILLRACE_PYTHON")
 
 
 def pip(command: Sequence[str], *arguments: str, build: Path | None = None) -> None:

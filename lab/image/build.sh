@@ -10,6 +10,7 @@ image=localhost/millrace-lab:$key
 
 if ! podman image exists "$image"; then
   echo "building $image from the $VERSION_CODENAME packages of this machine's sources" >&2
+  # shellcheck disable=SC2016  # apt's own placeholders
   sources=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
     awk -v release="$VERSION_CODENAME" '$2 == release || index($2, release "-") == 1 {print "deb", $1, $2, $3}' | sort -u)
   [ -n "$sources" ] || {

@@ -184,7 +184,7 @@ class Lab:
         """Refuse addresses outside the range that the blackhole route covers, or outside their network."""
         for kind, subnet in self.networks.items():
             network = ipaddress.ip_network(subnet)
-            if not network.subnet_of(ipaddress.ip_network(self.range)):  # type-narrowing: both are IPv4 by the range
+            if not network.subnet_of(ipaddress.ip_network(self.range)):
                 raise LabError(f"{kind}_network = {subnet}: outside {self.range}; labs stay inside that range")
             for host in self.hosts:
                 address = host.client_address if kind == "client" else host.replication_address
@@ -202,7 +202,10 @@ class Lab:
             if labels["millrace.id"] == own:
                 continue
             if clash and (Path(labels["millrace.directory"]) / "id").exists() and Path(labels["millrace.directory"]).parent == self.directory.parent:
-                raise LabError(f"lab {labels['millrace.lab']} of this checkout holds {subnet}: give one of the two inventories other networks, or run: make lab-down i={labels['millrace.lab']}")
+                raise LabError(
+                    f"lab {labels['millrace.lab']} of this checkout holds {subnet}: give one of the two inventories other networks, "
+                    f"or run: make lab-down i={labels['millrace.lab']}"
+                )
             if clash or labels["millrace.lab"] == self.name:
                 stale.add(labels["millrace.id"])
         specs = {host.name: self.spec(host) for host in self.hosts}
@@ -257,7 +260,14 @@ class Lab:
 
     def labels(self) -> list[str]:
         """Return the labels that destroy goes by."""
-        return ["--label", f"millrace.lab={self.name}", "--label", f"millrace.id={self.identity(make=True)}", "--label", f"millrace.directory={self.directory}"]
+        return [
+            "--label",
+            f"millrace.lab={self.name}",
+            "--label",
+            f"millrace.id={self.identity(make=True)}",
+            "--label",
+            f"millrace.directory={self.directory}",
+        ]
 
     def make_networks(self) -> None:
         """Two internal bridges: no default route inside, so a host reaches its lab and nothing else."""

@@ -24,7 +24,7 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Option `registers` names the variables in which each host's probe and the cluster's answer are."""
         super().run(tmp, task_vars)
-        assert task_vars is not None
+        task_vars = task_vars or {}
         names, hostvars = self._task.args["registers"], task_vars["hostvars"]
         reader = Reader(hostvars, task_vars["groups"], self._loader, ROLES)
         values = {host: facts for host, facts in reader.read().items() if host in task_vars["ansible_play_hosts_all"]}

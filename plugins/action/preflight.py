@@ -28,7 +28,7 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Fail with every mistake at once; option `register` (where each host's answer of host_probe is) selects the second phase."""
         super().run(tmp, task_vars)
-        assert task_vars is not None
+        task_vars = task_vars or {}
         register = self._task.args.get("register")
         reader = Reader(task_vars["hostvars"], task_vars["groups"], self._loader, ROLES)
         hosts = reader.read()

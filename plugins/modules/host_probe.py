@@ -15,6 +15,7 @@ options:
   mounts: {type: list, elements: str, default: [], description: Paths that should be mount points.}
   kafka_log_dirs: {type: list, elements: str, default: [], description: Directories whose meta.properties is read.}
   zookeeper_data_dir: {type: str, description: Directory whose myid is read.}
+  java_executable: {type: str, default: /usr/bin/java, description: Path of the java that is looked for.}
   zookeeper_address: {type: str, description: Where this host's ZooKeeper server answers.}
   zookeeper_port: {type: int}
   units: {type: list, elements: str, default: [], description: systemd units whose state is read.}
@@ -42,6 +43,7 @@ def main() -> None:
             "mounts": texts,
             "kafka_log_dirs": texts,
             "zookeeper_data_dir": {"type": "str"},
+            "java_executable": {"type": "str", "default": "/usr/bin/java"},
             "zookeeper_address": {"type": "str"},
             "zookeeper_port": {"type": "int"},
             "units": texts,

@@ -57,11 +57,12 @@ def service_problem(host: Host, unit: str) -> str:
     service = host.service(unit)
     if service.is_running and service.is_enabled:
         return ""
-    return f"{unit}: running={service.is_running} enabled={service.is_enabled}\n" + host.run(f"journalctl -u {unit} --no-pager -n 30").stdout
+    journal = host.run(f"journalctl -u {unit} --no-pager -n 30").stdout
+    return f"{unit}: running={service.is_running} enabled={service.is_enabled}\n{journal}"
 
 
 def limit(host: Host, unit: str, name: str) -> str:
     """Return the soft limit that the unit's running process has, from /proc."""
     pid = host.check_output(f"systemctl show -p MainPID --value {unit}")
     line = next(line for line in host.file(f"/proc/{pid}/limits").content_string.splitlines() if line.startswith(name))
-    return line.removeprefix(name).split()[0]
+    return str(line.removeprefix(name).split()[0])

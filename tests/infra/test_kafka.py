@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 from faults.inventory import Inventory
+from testinfra.host import Host
+
 from infra.conftest import limit, service_problem
 from infra.test_zookeeper import assert_hardened
-from testinfra.host import Host
 
 PARTITIONS = 12
 
@@ -58,7 +60,7 @@ def test_records_come_back_through_the_client_listener(inventory: Inventory, top
     assert producer.flush(30) == 0
     consumer = Consumer({**inventory.kafka_properties, "group.id": topic, "enable.auto.commit": False})
     consumer.assign([TopicPartition(topic, number, 0) for number in range(PARTITIONS)])
-    received = {}
+    received: dict[str, str] = {}
     for _ in range(30):
         received |= {(m.key() or b"").decode(): (m.value() or b"").decode() for m in consumer.consume(len(sent), 1.0) if not m.error()}
         if len(received) >= len(sent):

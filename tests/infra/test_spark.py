@@ -3,16 +3,17 @@
 import json
 
 from faults.inventory import Inventory
+from testinfra.host import Host
+
 from infra.conftest import limit, service_problem
 from infra.test_zookeeper import assert_hardened
-from testinfra.host import Host
 
 
 def job(host: Host) -> str:
     """Return the name of the node's only job."""
     names = host.check_output("ls /etc/spark-job/*.json").split()
     assert len(names) == 1
-    return names[0].removeprefix("/etc/spark-job/").removesuffix(".json")
+    return str(names[0]).removeprefix("/etc/spark-job/").removesuffix(".json")
 
 
 def test_job_runs_and_starts_at_boot(spark_host: Host) -> None:

@@ -5,8 +5,9 @@ import socket
 
 import pytest
 from faults.inventory import Inventory
-from infra.conftest import limit, service_problem
 from testinfra.host import Host
+
+from infra.conftest import limit, service_problem
 
 
 def ask(address: str, word: str) -> str:

@@ -1,0 +1,1 @@
+"""What playbooks and modules share: pure logic first, thin edges to hosts and clusters."""

@@ -63,7 +63,8 @@ def local(source: str, checksum: str) -> Path:
         if is_url(source):
             path.unlink()
         raise ArchiveError(
-            f"{source}: SHA-512 is {found[:16]}..., declared is {checksum[:16]}...; it is damaged or another release: correct the checksum or the archive"
+            f"{source}: SHA-512 is {found[:16]}..., declared is {checksum[:16]}..., so it is damaged or another release; "
+            "correct the checksum or the archive"
         )
     return path
 

@@ -88,10 +88,8 @@ class Cluster:
                     brokers.setdefault(node.id, {"rack": node.rack})[listener] = f"{node.host}:{node.port}"
                 if number == 0:
                     controller = described.controller.id if described.controller else -1
-                    for topic in client.list_topics(timeout=timeout).topics.values():
-                        partitions += [
-                            Partition(topic.topic, p.id, p.leader, tuple(p.replicas), tuple(p.isrs)) for p in topic.partitions.values()
-                        ]
+                    for name, topic in client.list_topics(timeout=timeout).topics.items():
+                        partitions += [Partition(name, p.id, p.leader, tuple(p.replicas), tuple(p.isrs)) for p in topic.partitions.values()]
         except (KafkaException, TimeoutError) as error:
             raise ClusterError(f"listener {listener}: {error}") from error
         return State(brokers, controller, partitions)

@@ -76,7 +76,9 @@ def broker_disks(host: str, declared: Mapping[str, Any], probe: Probe) -> list[P
             )  # fmt: skip
     if len(set(clusters.values())) > 1:
         shown = ", ".join(f"{path}: {cluster}" for path, cluster in sorted(clusters.items()))
-        problems.append(Problem(f"{host}/kafka_log_dirs", "KAFKA_CLUSTER_MIXED", None, f"disks of different clusters ({shown})", "attach the right disks"))
+        problems.append(
+            Problem(f"{host}/kafka_log_dirs", "KAFKA_CLUSTER_MIXED", None, f"disks of different clusters ({shown})", "attach the right disks")
+        )
     return problems
 
 

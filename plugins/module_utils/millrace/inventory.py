@@ -110,7 +110,9 @@ def job_problems(hosts: Mapping[str, Mapping[str, Any]], members: Sequence[str])
         if not wheel or not jobs:
             continue
         if not Path(wheel).is_file():
-            yield Problem(f"{host}/spark_job_wheel", "ARCHIVE_ABSENT", wheel, "no such file on the control node", "run `make archives`, or name another")
+            yield Problem(
+                f"{host}/spark_job_wheel", "ARCHIVE_ABSENT", wheel, "no such file on the control node", "run `make archives`, or name another"
+            )
             continue
         asked = json.dumps([[job.get("job", job.get("name")), job.get("config")] for job in jobs], default=str)
         done = subprocess.run(
@@ -119,9 +121,21 @@ def job_problems(hosts: Mapping[str, Mapping[str, Any]], members: Sequence[str])
             input=asked, capture_output=True, text=True, env={"PYTHONPATH": str(wheel), "PYTHONDONTWRITEBYTECODE": "1"},
         )  # fmt: skip
         if done.returncode:
-            yield Problem(f"{host}/spark_job_wheel", "WHEEL", wheel, f"cannot judge job configurations: {done.stderr.strip()[-200:]}", "build it anew: `make archives`")
+            yield Problem(
+                f"{host}/spark_job_wheel",
+                "WHEEL",
+                wheel,
+                f"cannot judge job configurations: {done.stderr.strip()[-200:]}",
+                "build it anew: `make archives`",
+            )
             continue
         for job, found in zip(jobs, json.loads(done.stdout), strict=True):
             for text in found:
                 wrong, _, advice = text.rpartition("; ")
-                yield Problem(f"{host}/spark_job_jobs[{job.get('name')}].config", "JOB_CONFIG", None, wrong or text, advice if wrong else "see spark_jobs/README.md")
+                yield Problem(
+                    f"{host}/spark_job_jobs[{job.get('name')}].config",
+                    "JOB_CONFIG",
+                    None,
+                    wrong or text,
+                    advice if wrong else "see spark_jobs/README.md",
+                )

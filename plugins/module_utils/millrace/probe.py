@@ -96,6 +96,7 @@ def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
         "meta_properties": {path: properties(f"{path}/meta.properties") for path in wanted["kafka_log_dirs"]},
         "myid": first_line(f"{wanted['zookeeper_data_dir']}/myid") if wanted.get("zookeeper_data_dir") else "",
         "archives": installed_archives(),
+        "java": os.access(wanted["java_executable"], os.X_OK),
         "units": units(wanted["units"]),
         "zookeeper_mode": zookeeper_mode(four_letter_word(wanted["zookeeper_address"], port, "srvr")) if port else "",
     }

@@ -1,0 +1,106 @@
+"""What an unchanged site.yml costs: CPU seconds of the control node and of all hosts, against a play of one ping task.
+
+Wall time says little on a shared machine; CPU seconds and their ratio do. The hosts' own idle use is measured and taken off.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from faults.inventory import ROOT, Inventory, load
+
+BUDGET_RATIO = 5.0
+BUDGET_HOST_TASKS = 8
+
+
+def cgroup(inventory: Inventory, host: str) -> Path:
+    """Return the file that holds the CPU time of a host's container (cgroup v1 or v2)."""
+    pid = subprocess.run(["podman", "inspect", "-f", "{{.State.Pid}}", inventory.container(host)], capture_output=True, text=True, check=True)
+    for line in Path(f"/proc/{pid.stdout.strip()}/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        end = path.find("/", path.find("libpod-"))
+        path = path if end < 0 else path[:end]
+        if "cpuacct" in controllers.split(","):
+            return Path(f"/sys/fs/cgroup/{controllers}{path}/cpuacct.usage")
+        if not controllers and Path(f"/sys/fs/cgroup{path}/cpu.stat").exists():
+            return Path(f"/sys/fs/cgroup{path}/cpu.stat")
+    raise RuntimeError(f"{host}: no CPU accounting found in its cgroups")
+
+
+def seconds(file: Path) -> float:
+    """Return the CPU seconds that a cgroup has used."""
+    text = file.read_text()
+    return int(text) / 1e9 if file.name == "cpuacct.usage" else int(text.split()[1]) / 1e6
+
+
+class Meter:
+    """CPU seconds of the control node's commands and of the hosts."""
+
+    def __init__(self, inventory: Inventory) -> None:
+        """Find the containers and measure what they use when nothing is asked of them."""
+        self.files = [cgroup(inventory, host) for host in inventory.hosts("all")]
+        before, begin = self.hosts(), time.monotonic()
+        threading.Event().wait(10)
+        self.idle = (self.hosts() - before) / (time.monotonic() - begin)
+
+    def hosts(self) -> float:
+        """Return the CPU seconds of all hosts so far."""
+        return sum(seconds(file) for file in self.files)
+
+    def run(self, inventory: Inventory, playbook: str, environment: dict[str, str]) -> dict[str, float]:
+        """Run a playbook; return its wall, control node and host seconds."""
+        before, used, begin = self.hosts(), resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+        done = subprocess.run(
+            ["ansible-playbook", "-i", str(inventory.directory), playbook],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            env={**os.environ, **environment},
+        )
+        if done.returncode or " changed=0 " not in done.stdout or any(f" changed={n}" in done.stdout for n in range(1, 10)):
+            sys.exit(f"{playbook} failed or changed something:\n{done.stdout[-2000:]}{done.stderr[-500:]}")
+        wall, now = time.monotonic() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
+        control = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
+        return {"wall": wall, "control": control, "hosts": self.hosts() - before - self.idle * wall}
+
+
+def main() -> int:
+    """Measure, print, and fail above the budget."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--inventory", type=Path, default=ROOT / "inventories" / "lab")
+    parser.add_argument("--runs", type=int, default=3)
+    arguments = parser.parse_args()
+    inventory = load(arguments.inventory.resolve())
+    meter = Meter(inventory)
+    meter.run(inventory, "tests/ping.yml", {})
+    results: dict[str, list[dict[str, float]]] = {"tests/ping.yml": [], "playbooks/site.yml": []}
+    with tempfile.TemporaryDirectory() as folder:
+        counts = Path(folder) / "counts.json"
+        for _ in range(arguments.runs):
+            for playbook, rows in results.items():
+                rows.append(meter.run(inventory, playbook, {"ANSIBLE_CALLBACKS_ENABLED": "host_tasks", "MILLRACE_HOST_TASKS": str(counts)}))
+        tasks: dict[str, dict[str, int]] = json.loads(counts.read_text())
+    print(f"{len(inventory.hosts('all'))} hosts, {arguments.runs} runs each, the least CPU of each; load average {os.getloadavg()[0]:.1f}")
+    best = {playbook: min(rows, key=lambda row: row["control"] + row["hosts"]) for playbook, rows in results.items()}
+    for playbook, row in best.items():
+        total = row["control"] + row["hosts"]
+        print(f"  {playbook:<20} control {row['control']:5.2f} + hosts {row['hosts']:5.2f} = {total:6.2f} CPU-s, wall {row['wall']:.1f} s")
+    totals = [row["control"] + row["hosts"] for row in best.values()]
+    ratio = totals[1] / totals[0]
+    print(f"  ratio {ratio:.2f} (budget {BUDGET_RATIO})")
+    worst = {role: max(hosts.values()) for role, hosts in tasks.items()}
+    print("  host-tasks per role and host:", ", ".join(f"{role} {count}" for role, count in sorted(worst.items())), f"(budget {BUDGET_HOST_TASKS})")
+    return 0 if ratio <= BUDGET_RATIO and max(worst.values()) <= BUDGET_HOST_TASKS else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""Playbooks run against the hosts of --inventory, and what they did there."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from faults.inventory import ROOT, Inventory
+
+UNITS = {"zookeeper": "zookeeper.service", "kafka": "kafka.service"}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of ansible-playbook."""
+
+    code: int
+    output: str
+    host_tasks: Mapping[str, Mapping[str, int]]
+
+    def recap(self, word: str) -> dict[str, int]:
+        """Return a number of the recap (changed, failed, unreachable) per host."""
+        return {host: int(number) for host, number in re.findall(rf"^(\S+)\s+: ok=.*?\b{word}=(\d+)", self.output, re.MULTILINE)}
+
+
+@dataclass(frozen=True)
+class Operator:
+    """Types commands as a platform engineer would."""
+
+    inventory: Inventory
+    folder: Path
+
+    def play(self, playbook: str, *options: str, inventory: Path | None = None) -> Run:
+        """Run a playbook to its end."""
+        counts = self.folder / "host-tasks.json"
+        callback = {"ANSIBLE_CALLBACKS_ENABLED": "host_tasks", "MILLRACE_HOST_TASKS": str(counts)}
+        done = subprocess.run(
+            ["ansible-playbook", "-i", str(inventory or self.inventory.directory), f"playbooks/{playbook}.yml", *options],
+            cwd=ROOT, capture_output=True, text=True, timeout=900, stdin=subprocess.DEVNULL,
+            env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), **callback},
+        )  # fmt: skip
+        return Run(done.returncode, done.stdout + done.stderr, json.loads(counts.read_text()))
+
+    def changed_inventory(self, name: str, change: Callable[[str], str], file: str = "hosts.yml") -> Path:
+        """Return a copy of the inventory with one file changed; the change must not be void."""
+        copy = self.folder / name
+        shutil.copytree(self.inventory.directory, copy)
+        hosts = copy / "hosts.yml"
+        hosts.write_text(re.sub(r"\{\{ inventory_dir \}\}[./]*", f"{ROOT}/", hosts.read_text()))
+        before = (copy / file).read_text()
+        after = change(before)
+        assert after != before
+        (copy / file).write_text(after)
+        return copy
+
+    def processes(self) -> dict[str, str]:
+        """Return unit, pid and start time of every service and job on every host."""
+        command = "systemctl show -p Id,MainPID,ExecMainStartTimestampMonotonic 'zookeeper.service' 'kafka.service' 'spark-job@*'"
+        return {host: self.inventory.run(host, command) for host in self.inventory.hosts("all")}
+
+    def fingerprint(self) -> dict[str, str]:
+        """Return what an operator would look at to see whether a host was touched."""
+        command = "find /etc /opt -xdev -newermt '1970-01-01' -printf '%p %T@ %m %u\\n' 2>/dev/null | grep -v __pycache__ | sort | sha256sum"
+        return {host: self.inventory.run(host, command) for host in self.inventory.hosts("all")}
+
+
+@pytest.fixture
+def operator(inventory: Inventory, tmp_path: Path) -> Operator:
+    """An operator with a folder of its own."""
+    return Operator(inventory, tmp_path)

@@ -1,0 +1,114 @@
+"""A changed setting: every broker is restarted once, one at a time, each back in every ISR before the next; nothing else is."""
+
+import threading
+import time
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from operations.conftest import Operator, Run
+
+CHANGE = '{"kafka_config_overrides": {"num.io.threads": 9}}'
+
+
+class Watch(threading.Thread):
+    """Asks for the metadata all the time; notes the fewest registered brokers and the fewest in-sync replicas of a partition."""
+
+    def __init__(self, admin: AdminClient, topic: str) -> None:
+        """Watch one topic."""
+        super().__init__(daemon=True)
+        self.admin, self.topic = admin, topic
+        self.stop = threading.Event()
+        self.fewest_isr, self.answers = 99, 0
+
+    def run(self) -> None:
+        """Ask until told to stop."""
+        while not self.stop.wait(0.05):
+            try:
+                partitions = self.admin.list_topics(self.topic, timeout=5).topics[self.topic].partitions.values()
+            except KafkaException:
+                continue
+            self.answers += 1
+            self.fewest_isr = min(self.fewest_isr, *(len(partition.isrs) for partition in partitions))
+
+
+def changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
+    """Return the hosts with another process than before."""
+    return {host for host in before if before[host] != after[host]}
+
+
+def started(operator: Operator) -> list[float]:
+    """Return the start times of the brokers' processes, sorted."""
+    command = "systemctl show -p ExecMainStartTimestampMonotonic --value kafka"
+    return sorted(int(operator.inventory.run(host, command)) / 1e6 for host in operator.inventory.hosts("kafka"))
+
+
+def restarts(operator: Operator, host: str, since: str) -> int:
+    """Return how often systemd started the broker since then."""
+    return operator.inventory.run(host, f"journalctl -u kafka --since '{since}' --no-pager").count("Started kafka.service")
+
+
+def test_a_change_restarts_brokers_one_at_a_time_and_nothing_else(operator: Operator) -> None:
+    brokers = list(operator.inventory.hosts("kafka"))
+    admin = AdminClient(operator.inventory.kafka_properties)
+    topic = f"restart-{time.time_ns()}"
+    admin.create_topics([NewTopic(topic, 6, 3)])[topic].result(30)
+    since = operator.inventory.run(brokers[0], "date '+%Y-%m-%d %H:%M:%S'").strip()
+    before = operator.processes()
+    watch = Watch(admin, topic)
+    watch.start()
+    try:
+        run = operator.play("site", "-e", CHANGE)
+    finally:
+        watch.stop.set()
+        watch.join(10)
+        admin.delete_topics([topic])[topic].result(30)
+    assert run.code == 0, run.output[-3000:]
+    assert changed(before, operator.processes()) == set(brokers)
+    assert {host: restarts(operator, host, since) for host in brokers} == dict.fromkeys(brokers, 1)
+    assert watch.answers > 50 and watch.fewest_isr == 2, f"{watch.answers} answers, fewest in-sync replicas {watch.fewest_isr}"
+    assert_back_to_declared(operator)
+
+
+def assert_back_to_declared(operator: Operator) -> None:
+    """Undo the change by running without it; a run with --limit restarts only that broker, the next one the others."""
+    first, *others = operator.inventory.hosts("kafka")
+    before = operator.processes()
+    limited = operator.play("kafka", "--limit", first)
+    assert limited.code == 0, limited.output[-3000:]
+    assert changed(before, operator.processes()) == {first}
+    assert operator.play("kafka").code == 0
+    assert changed(before, operator.processes()) == {first, *others}
+
+
+def test_a_restart_that_an_interrupted_run_left_owed_is_made_up_for(operator: Operator) -> None:
+    broker = operator.inventory.hosts("kafka")[0]
+    before = operator.processes()
+    # As after a run that was cut off between writing the file and restarting: the file is new, the process is old.
+    operator.inventory.run(broker, "sed -i 's/^Environment=CONFIG_DIGEST=.*/Environment=CONFIG_DIGEST=older/' /etc/systemd/system/kafka.service")
+    operator.inventory.run(broker, "systemctl daemon-reload && systemctl restart kafka")
+    run = operator.play("kafka")
+    assert run.code == 0, run.output[-3000:]
+    assert changed(before, operator.processes()) == {broker}
+    assert f"changed: [{broker}]" in run.output
+    assert_healthy(operator.play("check"))
+
+
+def assert_healthy(run: Run) -> None:
+    """The page says so, and the exit code."""
+    assert run.code == 0 and "\nHEALTHY\n" in run.output, run.output[-3000:]
+
+
+def test_check_names_a_stopped_broker_and_fails(operator: Operator) -> None:
+    assert_healthy(operator.play("check"))
+    broker = operator.inventory.hosts("kafka")[-1]
+    operator.inventory.run(broker, "systemctl stop kafka")
+    try:
+        run = operator.play("check")
+    finally:
+        operator.inventory.run(broker, "systemctl start kafka")
+    assert run.code != 0
+    assert f"broker {operator.inventory.broker_id(broker)} is not registered" in run.output
+    assert f"kafka.service on {broker} is inactive" in run.output
+    assert operator.play("kafka").code == 0

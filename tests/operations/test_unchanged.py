@@ -1,0 +1,39 @@
+"""A second run: nothing changes, nothing restarts, few host-tasks."""
+
+from operations.conftest import Operator
+
+BUDGET = 8
+
+
+def test_second_run_changes_and_restarts_nothing(operator: Operator, capsys: object) -> None:
+    before = operator.processes()
+    run = operator.play("site")
+    assert run.code == 0, run.output[-3000:]
+    assert set(run.recap("changed").values()) == {0}
+    assert operator.processes() == before
+    worst = {role: max(hosts.values()) for role, hosts in run.host_tasks.items() if role != "(playbook)"}
+    print("host-tasks per role and host:", worst, f"budget {BUDGET}")
+    assert set(worst) == {"base", "java", "zookeeper", "kafka", "spark_job"}
+    assert max(worst.values()) <= BUDGET
+
+
+def test_check_and_diff_are_empty_on_a_converged_site(operator: Operator) -> None:
+    run = operator.play("site", "--check", "--diff")
+    assert run.code == 0, run.output[-3000:]
+    assert set(run.recap("changed").values()) == {0}
+    assert [line for line in run.output.splitlines() if line.startswith(("--- ", "+++ "))] == []
+
+
+def test_limit_to_one_host_is_accepted_and_changes_nothing(operator: Operator) -> None:
+    run = operator.play("site", "--limit", operator.inventory.hosts("kafka")[0])
+    assert run.code == 0, run.output[-3000:]
+    assert run.recap("changed") == {operator.inventory.hosts("kafka")[0]: 0}
+
+
+def test_kcat_works_from_the_control_node(operator: Operator) -> None:
+    import subprocess
+
+    assert operator.inventory.lab_directory
+    listed = subprocess.run(["kcat", "-F", str(operator.inventory.lab_directory / "kcat.conf"), "-L"], capture_output=True, text=True, timeout=30)
+    assert listed.returncode == 0, listed.stderr
+    assert f" {len(operator.inventory.hosts('kafka'))} brokers:" in listed.stdout

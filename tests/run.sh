@@ -1,0 +1,66 @@
+#!/bin/bash
+# Runs the layers of tests that are named, cheap ones first as given, and stops at the first that fails. Prints each layer's time.
+set -euo pipefail
+cd "$(dirname "$(readlink -f "$0")")/.."
+export PATH="$PWD/.venv/bin:$PATH" CONTAINERS_CONF="$PWD/lab/containers.conf" ANSIBLE_FORCE_COLOR=0 NO_COLOR=1
+
+lint() {
+  yamllint --strict .
+  ruff check .
+  ruff format --check .
+  mypy plugins/module_utils/millrace packaging lab/up.py lab/wordcount.py tests/conftest.py tests/faults tests/infra tests/operations tests/unit tests/render tests/bench_unchanged.py tests/generate_role_docs.py
+  shellcheck .ci/run tests/run.sh lab/*.sh lab/image/*.sh packaging/*.sh packaging/*/bin/*.sh
+  ansible-lint --offline --strict --profile production
+}
+
+unit() { pytest tests/unit; }
+
+render() { pytest tests/render; }
+
+# The jobs' tests run in an environment of their own, made from the wheelhouse that the role installs.
+spark() {
+  local venv=.build/venv-spark house key
+  house=$(echo .build/archives/spark-wheelhouse-*.tar)
+  key=$(cat "$house.sha512" requirements.lock | sha256sum)
+  if [ "$(cat "$venv/.key" 2>/dev/null)" != "$key" ]; then
+    rm -rf "$venv" .build/wheelhouse
+    mkdir -p .build/wheelhouse
+    tar -xf "$house" -C .build/wheelhouse --strip-components=1
+    "$(readlink -f .venv/bin/python)" -m venv "$venv"
+    "$venv/bin/pip" install --quiet --no-compile --no-index --find-links .build/wheelhouse pyspark confluent-kafka
+    rm -rf .build/wheelhouse
+    grep -A 200 '^pytest==' requirements.lock | awk '/^pytest==/ {on=1} on {print} on && !/\\$/ {exit}' >"$venv/pytest.lock"
+    for dependency in iniconfig packaging pluggy pygments mypy mypy-extensions typing-extensions pathspec librt; do
+      awk -v name="$dependency==" 'index($0, name) == 1 {on=1} on {print} on && !/\\$/ {exit}' requirements.lock >>"$venv/pytest.lock"
+    done
+    "$venv/bin/pip" install --quiet --require-hashes -r "$venv/pytest.lock"
+    echo "$key" >"$venv/.key"
+  fi
+  "$venv/bin/pip" install --quiet --no-index --no-deps --force-reinstall .build/archives/millrace-*.whl
+  "$venv/bin/mypy" --strict spark_jobs/src
+  "$venv/bin/python" -m pytest tests/spark
+}
+
+molecule() {
+  local scenario
+  [ $# -gt 0 ] || set -- zookeeper kafka datacenter
+  for scenario in "$@"; do
+    echo "--- molecule test -s $scenario"
+    command molecule test -s "$scenario"
+  done
+}
+
+layers=("$@")
+if [ "${1:-}" = molecule ] && [ $# -gt 1 ]; then
+  molecule "${@:2}"
+  exit
+fi
+summary=()
+for layer in "${layers[@]}"; do
+  echo "=== $layer"
+  SECONDS=0
+  "$layer"
+  summary+=("$layer: $SECONDS s")
+  echo "=== $layer: passed in $SECONDS s"
+done
+printf '%s\n' "all passed:" "${summary[@]/#/  }"
