@@ -28,7 +28,8 @@ INPUT, OUTPUT = "streams-plaintext-input", "streams-wordcount-output"
 
 def client_properties(lab: Path) -> dict[str, str | int | float | bool]:
     """Return the client properties that kcat uses too."""
-    return dict(line.split("=", 1) for line in (lab / "kcat.conf").read_text().splitlines() if "=" in line)
+    lines = (lab / "kcat.conf").read_text().splitlines()
+    return {name: value for name, _, value in (line.partition("=") for line in lines) if value}
 
 
 def create_topics(properties: dict[str, str | int | float | bool]) -> None:

@@ -20,7 +20,7 @@ PARTITIONS = 12
 @pytest.fixture(scope="module")
 def admin(inventory: Inventory) -> AdminClient:
     """An admin client on the listener CLIENT."""
-    return AdminClient(inventory.kafka_properties)
+    return AdminClient({**inventory.kafka_properties})
 
 
 @pytest.fixture(scope="module")

@@ -51,7 +51,7 @@ class Operator:
         copy = self.folder / name
         shutil.copytree(self.inventory.directory, copy)
         hosts = copy / "hosts.yml"
-        hosts.write_text(re.sub(r"\{\{ inventory_dir \}\}[./]*", f"{ROOT}/", hosts.read_text()))
+        hosts.write_text(re.sub(r"\{\{ inventory_dir \}\}/(\.\./)*", f"{ROOT}/", hosts.read_text()))
         before = (copy / file).read_text()
         after = change(before)
         assert after != before

@@ -51,7 +51,7 @@ def restarts(operator: Operator, host: str, since: str) -> int:
 
 def test_a_change_restarts_brokers_one_at_a_time_and_nothing_else(operator: Operator) -> None:
     brokers = list(operator.inventory.hosts("kafka"))
-    admin = AdminClient(operator.inventory.kafka_properties)
+    admin = AdminClient({**operator.inventory.kafka_properties})
     topic = f"restart-{time.time_ns()}"
     admin.create_topics([NewTopic(topic, 6, 3)])[topic].result(30)
     since = operator.inventory.run(brokers[0], "date '+%Y-%m-%d %H:%M:%S'").strip()
