@@ -20,5 +20,9 @@ done
 echo "installing:$missing"
 export DEBIAN_FRONTEND=noninteractive
 apt-get -q -o Dpkg::Use-Pty=0 update >/dev/null
+apt-cache show netavark >/dev/null 2>&1 || {
+  echo "install-packages: this release has no netavark, so its podman is older than 4 and cannot give a host fixed addresses on two named interfaces. Use Debian 12, Ubuntu 24.04 or newer." >&2
+  exit 1
+}
 # shellcheck disable=SC2086  # a list of words on purpose
 apt-get -q -y -o Dpkg::Use-Pty=0 install --no-install-recommends $missing >/dev/null

@@ -17,7 +17,8 @@ unit() { pytest tests/unit; }
 
 render() { pytest tests/render; }
 
-# The jobs' tests run in an environment of their own, made from the wheelhouse that the role installs.
+# The jobs' tests run in an environment of their own, made from the wheelhouse that the role installs; pytest and mypy are the
+# control node's.
 spark() {
   local venv=.build/venv-spark house key
   house=$(echo .build/archives/spark-wheelhouse-*.tar)
@@ -26,18 +27,14 @@ spark() {
     rm -rf "$venv" .build/wheelhouse
     mkdir -p .build/wheelhouse
     tar -xf "$house" -C .build/wheelhouse --strip-components=1
-    "$(readlink -f .venv/bin/python)" -m venv "$venv"
+    python -m venv "$venv"
     "$venv/bin/pip" install --quiet --no-compile --no-index --find-links .build/wheelhouse pyspark confluent-kafka
     rm -rf .build/wheelhouse
-    grep -A 200 '^pytest==' requirements.lock | awk '/^pytest==/ {on=1} on {print} on && !/\\$/ {exit}' >"$venv/pytest.lock"
-    for dependency in iniconfig packaging pluggy pygments mypy mypy-extensions typing-extensions pathspec librt; do
-      awk -v name="$dependency==" 'index($0, name) == 1 {on=1} on {print} on && !/\\$/ {exit}' requirements.lock >>"$venv/pytest.lock"
-    done
-    "$venv/bin/pip" install --quiet --require-hashes -r "$venv/pytest.lock"
+    python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' >"$(echo "$venv"/lib/python3*/site-packages)/control-node.pth"
     echo "$key" >"$venv/.key"
   fi
   "$venv/bin/pip" install --quiet --no-index --no-deps --force-reinstall .build/archives/millrace-*.whl
-  "$venv/bin/mypy" --strict spark_jobs/src
+  "$venv/bin/python" -m mypy --strict spark_jobs/src
   "$venv/bin/python" -m pytest tests/spark
 }
 

@@ -88,8 +88,15 @@ class Reader:
         own = uncomputed | {"kafka_broker_id", "kafka_rack", "zookeeper_id"}
         spec = {name: option for name, option in options.items() if name not in own}
         result = ArgumentSpecValidator(spec).validate({name: value for name, value in given.items() if name not in own})
+        advice = "the roles' README tables list the valid names and types"
         for message in result.error_messages:
-            self.problems.append(Problem(host, "ROLE_INPUT", None, message.rstrip("."), "the roles' README tables list the valid names and types"))
+            self.problems.append(Problem(host, "ROLE_INPUT", None, message.rstrip("."), advice))
+        # Ansible would take a text for a list of one, but the roles get the variable as it stands: a list of letters.
+        self.problems += [
+            Problem(f"{host}/{name}", "ROLE_INPUT", given[name], "a text, not a list", advice)
+            for name, option in spec.items()
+            if option.get("type") == "list" and isinstance(given.get(name), str)
+        ]
 
     def explain(self, hosts: Mapping[str, Mapping[str, Any]]) -> None:
         """Report variables that cannot be computed, unless a missing address or rack, reported as such, is why."""
@@ -106,7 +113,8 @@ def job_problems(hosts: Mapping[str, Mapping[str, Any]], members: Sequence[str])
     """Yield what is wrong with the jobs' configurations, as the very wheel that would be installed judges them."""
     for host in members:
         wheel = hosts[host].get("spark_job_wheel")
-        jobs = [job for job in hosts[host].get("spark_job_jobs") or [] if isinstance(job, Mapping)]
+        # A job without a configuration is reported with the role's inputs.
+        jobs = [job for job in hosts[host].get("spark_job_jobs") or [] if isinstance(job, Mapping) and isinstance(job.get("config"), Mapping)]
         if not wheel or not jobs:
             continue
         if not Path(wheel).is_file():

@@ -101,6 +101,8 @@ def log_dirs(hosts: Hosts, members: Sequence[str]) -> list[Problem]:
     problems = []
     for host in members:
         paths = hosts[host].get("kafka_log_dirs") or []
+        if isinstance(paths, str):
+            continue  # reported with the role's inputs
         if not paths and "kafka_log_dirs" in hosts[host]:
             problems.append(Problem(f"{host}/kafka_log_dirs", "LOG_DIRS_EMPTY", None, "no log directory", "name at least one mount point"))
         problems += [

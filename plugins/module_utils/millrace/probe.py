@@ -54,7 +54,7 @@ def clock_synchronized() -> bool:
 
 
 def installed_archives() -> list[str]:
-    """Return the SHA-512 of every archive that the module `archive` unpacked."""
+    """Return the SHA-512 of every archive that the module `install_archives` unpacked."""
     return sorted({first_line(path) for path in glob.glob("/opt/*/*/.sha512") + glob.glob("/opt/*/*/*/.sha512")})
 
 

@@ -11,7 +11,7 @@ import tarfile
 from ansible.module_utils.basic import AnsibleModule
 
 DOCUMENTATION = """
-module: archive
+module: install_archives
 short_description: Keep verified archives unpacked in versioned directories
 description:
   - An archive is a file on the control node or a URL that the control node fetches once; its SHA-512 is checked there before
@@ -33,7 +33,7 @@ author: [Millrace developers]
 
 EXAMPLES = """
 - name: Install
-  archive:
+  install_archives:
     archives:
       - {src: /srv/kafka_2.13-3.9.2.tgz, checksum: "sha512:/srv/kafka_2.13-3.9.2.tgz.sha512", dest: /opt/kafka/3.9.2}
 """

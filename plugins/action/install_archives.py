@@ -25,7 +25,7 @@ class ActionModule(ActionBase):
         try:
             for archive in archives:
                 archive["checksum"] = "sha512:" + expected(archive["checksum"])
-            result: dict[str, Any] = self._execute_module("archive", {"archives": archives}, task_vars=task_vars)
+            result: dict[str, Any] = self._execute_module("install_archives", {"archives": archives}, task_vars=task_vars)
             if result.get("failed") or self._task.check_mode or not result["missing"]:
                 return result
             return self.send(archives, set(result["missing"]), task_vars)
@@ -41,7 +41,7 @@ class ActionModule(ActionBase):
                     file = local(archive["src"], archive["checksum"].partition(":")[2])
                     archive["uploaded"] = self._connection._shell.join_path(folder, f"archive-{number}")
                     self._transfer_file(str(file), archive["uploaded"])
-            result: dict[str, Any] = self._execute_module("archive", {"archives": archives}, task_vars=task_vars)
+            result: dict[str, Any] = self._execute_module("install_archives", {"archives": archives}, task_vars=task_vars)
             return result
         finally:
             self._remove_tmp_path(folder, force=True)
