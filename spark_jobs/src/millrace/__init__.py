@@ -1,0 +1,1 @@
+"""PySpark jobs that feed and read Kafka topics."""

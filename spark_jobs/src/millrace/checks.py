@@ -1,0 +1,148 @@
+"""Checks of single configuration values; each yields `KEY: what is wrong; what to do`.
+
+Standard library only, as `config`.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+
+# Spark sets these itself and refuses them as options.
+# https://spark.apache.org/docs/4.2.0/streaming/structured-streaming-kafka-integration.html
+_SET_BY_SPARK = {
+    "auto.offset.reset",
+    "enable.auto.commit",
+    "interceptor.classes",
+    "key.deserializer",
+    "key.serializer",
+    "value.deserializer",
+    "value.serializer",
+}
+_OWN_KEY = {
+    "spark.jars": "name the directory in jars_directory",
+    "spark.sql.session.timeZone": "remove it: times are UTC",
+    "spark.sql.shuffle.partitions": "use shuffle_partitions, where the job has that key",
+}
+_PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+_JAAS_OPTION = re.compile(r'(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"')
+_KINDS = {
+    bool: "true/false",
+    int: "a number",
+    float: "a number",
+    str: "text",
+    list: "a list",
+    dict: "an object",
+}
+
+
+def kind(value: object) -> str:
+    """What a JSON value is, in words."""
+    return _KINDS.get(type(value), "null")
+
+
+def absolute_path(key: str, value: object) -> Iterator[str]:
+    """Text that begins with a slash; whether it exists is another host's business."""
+    if not isinstance(value, str):
+        yield f"{key}: is {kind(value)}; give an absolute path"
+    elif not value.strip():
+        yield f"{key}: is empty; give an absolute path"
+    elif not value.startswith("/"):
+        yield f"{key}: {value!r} is not absolute; write the path from / on"
+
+
+def input_directory(key: str, value: object) -> Iterator[str]:
+    """An absolute path that Spark does not take for a pattern."""
+    yield from absolute_path(key, value)
+    if isinstance(value, str) and set(value) & set("*?[]{}\\"):
+        yield rf"{key}: {value!r} holds one of *?[]{{}}\, a pattern to Spark; rename the directory"
+
+
+def topic_name(key: str, value: object) -> Iterator[str]:
+    """A legal topic name, by the rule of Kafka's `Topic.validate`."""
+    if not isinstance(value, str):
+        yield f"{key}: is {kind(value)}; give a topic's name"
+    elif not value.strip():
+        yield f"{key}: is empty; give a topic's name, or leave the key out for the default"
+    elif value in (".", "..") or not re.fullmatch(r"[a-zA-Z0-9._-]{1,249}", value):
+        yield f"{key}: {value!r} is no topic name; use at most 249 of a-z A-Z 0-9 . _ -"
+
+
+def interval(key: str, value: object) -> Iterator[str]:
+    """A time as Spark's processing-time trigger reads it."""
+    if not isinstance(value, str):
+        yield f'{key}: is {kind(value)}; write it like "1 second"'
+    elif not re.fullmatch(r"[0-9]+ (millisecond|second|minute|hour)s?", value):
+        yield f'{key}: {value!r} is no interval; write it like "1 second" or "500 milliseconds"'
+
+
+def at_least(minimum: int) -> Callable[[str, object], Iterator[str]]:
+    """A check for whole numbers from `minimum` on."""
+
+    def check(key: str, value: object) -> Iterator[str]:
+        if not isinstance(value, int) or isinstance(value, bool):
+            yield f"{key}: is {kind(value)}; give a whole number, {minimum} or more"
+        elif value < minimum:
+            yield f"{key}: {value} is too small; give {minimum} or more"
+
+    return check
+
+
+def spark_properties(key: str, value: object) -> Iterator[str]:
+    """Spark properties by their own names, apart from those that have a key or a fixed value here."""
+    if not isinstance(value, dict):
+        yield f'{key}: is {kind(value)}; write an object like {{"spark.driver.memory": "1g"}}'
+        return
+    for name, item in value.items():
+        if not name.startswith("spark."):
+            yield f"{key}.{name}: is no Spark property; their names begin with spark."
+        elif name in _OWN_KEY:
+            yield f"{key}.{name}: is not yours to set here; {_OWN_KEY[name]}"
+        elif not isinstance(item, (str, int, float)):
+            yield f"{key}.{name}: is {kind(item)}; give text, a number or true/false"
+
+
+def kafka_properties(key: str, value: object) -> Iterator[str]:
+    """Properties of the Java client by their own names; values are never repeated in a message."""
+    if not isinstance(value, dict):
+        yield f'{key}: is {kind(value)}; write an object like {{"bootstrap.servers": "kafka1:9092"}}'
+        return
+    for name, item in value.items():
+        if name == "bootstrap.servers":
+            yield from _servers(f"{key}.{name}", item)
+        elif name.startswith("kafka."):
+            own = name.removeprefix("kafka.")
+            yield f"{key}.{name}: has Spark's prefix; write the client's own name, {own}"
+        elif name in _SET_BY_SPARK:
+            yield f"{key}.{name}: is set by Spark; remove it"
+        elif not isinstance(item, (str, int, float)):
+            yield f"{key}.{name}: is {kind(item)}; give text, a number or true/false"
+    yield from _security(key, {name: item for name, item in value.items() if isinstance(item, str)})
+
+
+def jaas_options(text: str) -> dict[str, str]:
+    """The options of a `sasl.jaas.config` value, such as `username` and `password`."""
+    return {name: re.sub(r"\\(.)", r"\1", quoted) for name, quoted in _JAAS_OPTION.findall(text)}
+
+
+def _servers(key: str, servers: object) -> Iterator[str]:
+    if not isinstance(servers, str):
+        yield f"{key}: is {kind(servers)}; write host:port,host:port"
+        return
+    if not servers.strip():
+        yield f"{key}: is empty; write host:port,host:port"
+        return
+    for server in servers.split(","):
+        if not re.fullmatch(r"\s*\S+:[0-9]+\s*", server):
+            yield f"{key}: {server.strip()!r} has no port; write host:port,host:port"
+
+
+def _security(key: str, properties: dict[str, str]) -> Iterator[str]:
+    """What both clients of a job, the Java one and librdkafka, can read."""
+    for store in ("truststore", "keystore"):
+        if f"ssl.{store}.location" in properties and properties.get(f"ssl.{store}.type") != "PEM":
+            yield f"{key}.ssl.{store}.type: is not PEM, the one format that both clients read; use a PEM file"
+    if not properties.get("security.protocol", "").startswith("SASL"):
+        return
+    if properties.get("sasl.mechanism") not in _PASSWORD_MECHANISMS:
+        yield f"{key}.sasl.mechanism: is not supported here; use one of {', '.join(_PASSWORD_MECHANISMS)}"
+    if not {"username", "password"} <= jaas_options(properties.get("sasl.jaas.config", "")).keys():
+        yield f'{key}.sasl.jaas.config: has no username="..." and password="..."; add both'

@@ -1,0 +1,14 @@
+"""Failures that a person can act on: one line each, no traceback."""
+
+
+class JobError(Exception):
+    """The job cannot start or go on; the message says why and what to do."""
+
+
+class ConfigError(Exception):
+    """The configuration is refused; `problems` holds one line for each thing to change."""
+
+    def __init__(self, problems: list[str]) -> None:
+        """Keep every problem, so that one run shows them all."""
+        super().__init__("\n".join(problems))
+        self.problems = problems

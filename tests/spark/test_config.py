@@ -1,0 +1,337 @@
+"""The configuration: what is refused and how it is said, and what comes out of a good one."""
+
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import millrace
+from millrace.config import JOBS, Directory, Topic, load, parse, problems
+from millrace.errors import ConfigError
+
+KAFKA = {"bootstrap.servers": "k1:9092,k2:9092"}
+COUNT: dict[str, object] = {"checkpoint": "/var/lib/millrace/count", "kafka": KAFKA}
+PUBLISH: dict[str, object] = {
+    "checkpoint": "/var/lib/millrace/publish",
+    "input_directory": "/in",
+    "kafka": KAFKA,
+}
+PEM = {"security.protocol": "SSL", "ssl.truststore.location": "/ca.pem", "ssl.truststore.type": "PEM"}
+LOGIN = 'ScramLoginModule required username="u" password="p";'
+SCRAM = {"security.protocol": "SASL_SSL", "sasl.mechanism": "SCRAM-SHA-512", "sasl.jaas.config": LOGIN}
+COUNT_KEYS = ", ".join(sorted(JOBS["count_words"].keys))
+
+
+def without(data: dict[str, object], key: str) -> dict[str, object]:
+    """`data` less one key."""
+    return {name: value for name, value in data.items() if name != key}
+
+
+@pytest.mark.parametrize(
+    ("job", "data", "problem"),
+    [
+        (
+            "count_word",
+            COUNT,
+            "job: is unknown; did you mean count_words? (known: count_words, publish_lines)",
+        ),
+        ("x", COUNT, "job: is unknown; remove it (known: count_words, publish_lines)"),
+        (
+            "count_words",
+            {**COUNT, "ouput_topic": "t"},
+            f"ouput_topic: is unknown; did you mean output_topic? (known: {COUNT_KEYS})",
+        ),
+        ("count_words", {**COUNT, "zzz": 1}, f"zzz: is unknown; remove it (known: {COUNT_KEYS})"),
+        ("count_words", without(COUNT, "checkpoint"), "checkpoint: is missing; add it"),
+        ("count_words", {**COUNT, "checkpoint": ""}, "checkpoint: is empty; give an absolute path"),
+        ("count_words", {**COUNT, "checkpoint": None}, "checkpoint: is null; give an absolute path"),
+        ("count_words", {**COUNT, "checkpoint": 3}, "checkpoint: is a number; give an absolute path"),
+        (
+            "count_words",
+            {**COUNT, "checkpoint": "var/c"},
+            "checkpoint: 'var/c' is not absolute; write the path from / on",
+        ),
+        (
+            "count_words",
+            {**COUNT, "jars_directory": "jars"},
+            "jars_directory: 'jars' is not absolute; write the path from / on",
+        ),
+        ("publish_lines", without(PUBLISH, "input_directory"), "input_directory: is missing; add it"),
+        (
+            "publish_lines",
+            {**PUBLISH, "input_directory": "/in/*"},
+            r"input_directory: '/in/*' holds one of *?[]{}\, a pattern to Spark; rename the directory",
+        ),
+        (
+            "count_words",
+            {**COUNT, "input_topic": ""},
+            "input_topic: is empty; give a topic's name, or leave the key out for the default",
+        ),
+        ("count_words", {**COUNT, "output_topic": ["t"]}, "output_topic: is a list; give a topic's name"),
+        (
+            "count_words",
+            {**COUNT, "output_topic": "a b"},
+            "output_topic: 'a b' is no topic name; use at most 249 of a-z A-Z 0-9 . _ -",
+        ),
+        (
+            "count_words",
+            {**COUNT, "output_topic": "t", "output_directory": "/out"},
+            "output_directory: output_topic is given as well; keep one of the two",
+        ),
+        (
+            "count_words",
+            {**COUNT, "input_topic": "t", "input_directory": "/in"},
+            "input_directory: input_topic is given as well; keep one of the two",
+        ),
+        (
+            "count_words",
+            {**COUNT, "input_topic": "t", "output_topic": "t"},
+            "output: is the same as the input, so the job would feed itself; give another",
+        ),
+        (
+            "count_words",
+            without(COUNT, "kafka"),
+            "kafka: is missing, and a topic is used; add it with bootstrap.servers",
+        ),
+        (
+            "publish_lines",
+            {**PUBLISH, "kafka": {}},
+            "kafka.bootstrap.servers: is missing, and a topic is used; write host:port,host:port",
+        ),
+        (
+            "count_words",
+            {**COUNT, "kafka": "k1:9092"},
+            'kafka: is text; write an object like {"bootstrap.servers": "kafka1:9092"}',
+        ),
+        (
+            "count_words",
+            {**COUNT, "kafka": {"bootstrap.servers": " "}},
+            "kafka.bootstrap.servers: is empty; write host:port,host:port",
+        ),
+        (
+            "count_words",
+            {**COUNT, "kafka": {"bootstrap.servers": "k1:9092,k2"}},
+            "kafka.bootstrap.servers: 'k2' has no port; write host:port,host:port",
+        ),
+        (
+            "count_words",
+            {**COUNT, "kafka": {"bootstrap.servers": ["k1:9092"]}},
+            "kafka.bootstrap.servers: is a list; write host:port,host:port",
+        ),
+        (
+            "count_words",
+            {**COUNT, "kafka": {**KAFKA, "kafka.acks": "1"}},
+            "kafka.kafka.acks: has Spark's prefix; write the client's own name, acks",
+        ),
+        (
+            "count_words",
+            {**COUNT, "kafka": {**KAFKA, "auto.offset.reset": "latest"}},
+            "kafka.auto.offset.reset: is set by Spark; remove it",
+        ),
+        (
+            "count_words",
+            {**COUNT, "kafka": {**KAFKA, "acks": None}},
+            "kafka.acks: is null; give text, a number or true/false",
+        ),
+        (
+            "count_words",
+            {**COUNT, "kafka": {**KAFKA, **PEM, "ssl.truststore.type": "JKS"}},
+            "kafka.ssl.truststore.type: is not PEM, the one format that both clients read; use a PEM file",
+        ),
+        (
+            "count_words",
+            {**COUNT, "kafka": {**KAFKA, **SCRAM, "sasl.mechanism": "GSSAPI"}},
+            "kafka.sasl.mechanism: is not supported here; use one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512",
+        ),
+        (
+            "count_words",
+            {**COUNT, "kafka": {**KAFKA, **SCRAM, "sasl.jaas.config": "x required;"}},
+            'kafka.sasl.jaas.config: has no username="..." and password="..."; add both',
+        ),
+        (
+            "count_words",
+            {**COUNT, "spark": []},
+            'spark: is a list; write an object like {"spark.driver.memory": "1g"}',
+        ),
+        (
+            "count_words",
+            {**COUNT, "spark": {"driver.memory": "1g"}},
+            "spark.driver.memory: is no Spark property; their names begin with spark.",
+        ),
+        (
+            "count_words",
+            {**COUNT, "spark": {"spark.sql.session.timeZone": "Europe/Berlin"}},
+            "spark.spark.sql.session.timeZone: is not yours to set here; remove it: times are UTC",
+        ),
+        (
+            "count_words",
+            {**COUNT, "spark": {"spark.driver.memory": {}}},
+            "spark.spark.driver.memory: is an object; give text, a number or true/false",
+        ),
+        (
+            "count_words",
+            {**COUNT, "trigger_interval": 1},
+            'trigger_interval: is a number; write it like "1 second"',
+        ),
+        (
+            "count_words",
+            {**COUNT, "trigger_interval": "1s"},
+            'trigger_interval: \'1s\' is no interval; write it like "1 second" or "500 milliseconds"',
+        ),
+        (
+            "count_words",
+            {**COUNT, "topic_wait_seconds": -1},
+            "topic_wait_seconds: -1 is too small; give 0 or more",
+        ),
+        (
+            "count_words",
+            {**COUNT, "shuffle_partitions": 0},
+            "shuffle_partitions: 0 is too small; give 1 or more",
+        ),
+        (
+            "count_words",
+            {**COUNT, "shuffle_partitions": True},
+            "shuffle_partitions: is true/false; give a whole number, 1 or more",
+        ),
+        (
+            "count_words",
+            {**COUNT, "shuffle_partitions": "2"},
+            "shuffle_partitions: is text; give a whole number, 1 or more",
+        ),
+    ],
+)
+def test_one_problem(job: str, data: dict[str, object], problem: str) -> None:
+    """Each mistake alone gives one line: the key, what is wrong, what to do."""
+    assert problems(job, data) == [problem]
+
+
+def test_all_problems_are_reported_together() -> None:
+    """One run shows everything there is to change."""
+    data = {
+        "chekpoint": "/c",
+        "input_topic": "",
+        "shuffle_partitions": 0,
+        "kafka": {"bootstrap.servers": "k"},
+    }
+    found = problems("count_words", data)
+    assert sorted(line.split(":")[0] for line in found) == [
+        "checkpoint",
+        "chekpoint",
+        "input_topic",
+        "kafka.bootstrap.servers",
+        "shuffle_partitions",
+    ]
+    with pytest.raises(ConfigError) as refused:
+        parse("count_words", data)
+    assert refused.value.problems == found
+
+
+def test_no_value_of_a_kafka_property_is_repeated() -> None:
+    """They may be secrets."""
+    secret = {"sasl.jaas.config": 'username="u" pasword="geheim"', "security.protocol": "SASL_SSL"}
+    found = problems("count_words", {**COUNT, "kafka": {**KAFKA, **secret}})
+    assert len(found) == 2
+    assert "geheim" not in "".join(found)
+
+
+def test_a_node_against_kafka() -> None:
+    """Little is needed; the topics have the names of Kafka's own word count."""
+    config = parse("count_words", COUNT)
+    assert config.source == Topic("streams-plaintext-input", KAFKA)
+    assert config.sink == Topic("streams-wordcount-output", KAFKA)
+    assert config.topics == [config.source, config.sink]
+    assert config.checkpoint == "/var/lib/millrace/count"
+    assert (config.jars_directory, config.trigger_interval, config.shuffle_partitions) == (None, None, None)
+    assert (config.topic_wait_seconds, config.spark) == (300, {})
+
+
+def test_a_laptop_on_files() -> None:
+    """No topic, no Kafka, nothing to wait for."""
+    data = {"checkpoint": "/c", "input_directory": "/in", "output_directory": "/out"}
+    for job in JOBS:
+        config = parse(job, data)
+        assert (config.source, config.sink, config.topics) == (Directory("/in"), Directory("/out"), [])
+
+
+def test_values_that_are_given_are_taken() -> None:
+    """Properties become text, spelt as in a properties file; a zero stays a zero."""
+    data = {
+        **PUBLISH,
+        "kafka": {**KAFKA, **SCRAM, **PEM, "security.protocol": "SASL_SSL", "linger.ms": 5},
+        "output_topic": "lines.v1",
+        "jars_directory": "/opt/jars",
+        "spark": {"spark.ui.enabled": True, "spark.driver.memory": "1g"},
+        "trigger_interval": "500 milliseconds",
+        "topic_wait_seconds": 0,
+    }
+    config = parse("publish_lines", data)
+    assert config.source == Directory("/in")
+    assert isinstance(config.sink, Topic)
+    assert config.sink.name == "lines.v1"
+    assert config.sink.client["linger.ms"] == "5"
+    assert config.jars_directory == "/opt/jars"
+    assert config.spark == {"spark.ui.enabled": "true", "spark.driver.memory": "1g"}
+    assert (config.trigger_interval, config.topic_wait_seconds) == ("500 milliseconds", 0)
+    assert parse("count_words", {**COUNT, "shuffle_partitions": 3}).shuffle_partitions == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b'{"checkpoint": "/c",\n}', "line 2: is not JSON"),
+        (b"[1]", "holds a list; write one JSON object"),
+        (b'{"checkpoint": "\xff"}', "is not UTF-8 text; save it as UTF-8"),
+        (b'{"checkpoint": "/a", "checkpoint": "/c"}', "checkpoint: is given more than once; keep one"),
+    ],
+)
+def test_a_file_that_is_not_one_object(tmp_path: Path, content: bytes, problem: str) -> None:
+    """Said with the file's name, and the line where there is one."""
+    file = tmp_path / "job.json"
+    file.write_bytes(content)
+    with pytest.raises(ConfigError) as refused:
+        load("count_words", file)
+    assert refused.value.problems[0].startswith(f"{file}: {problem}")
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    """Said with its name."""
+    with pytest.raises(ConfigError, match="nowhere: cannot be read"):
+        load("count_words", tmp_path / "nowhere")
+
+
+def test_load_names_the_file_in_each_problem(tmp_path: Path) -> None:
+    """And returns the configuration when there is none."""
+    file = tmp_path / "job.json"
+    file.write_text(json.dumps({"kafka": KAFKA, "trigger_interval": ""}))
+    with pytest.raises(ConfigError) as refused:
+        load("count_words", file)
+    assert [line.split(": ")[:2] for line in refused.value.problems] == [
+        [str(file), "checkpoint"],
+        [str(file), "trigger_interval"],
+    ]
+    file.write_text(json.dumps(COUNT))
+    assert load("count_words", file) == parse("count_words", COUNT)
+
+
+def test_the_wheel_is_enough_to_check(tmp_path: Path) -> None:
+    """A preflight imports `millrace.config` out of the zip, with no PySpark and no Kafka client around."""
+    wheel = tmp_path / "millrace.whl"
+    package = Path(millrace.__file__).parent
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for file in package.rglob("*.py"):
+            archive.write(file, file.relative_to(package.parent))
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1]); "
+        "sys.modules['pyspark'] = sys.modules['py4j'] = sys.modules['confluent_kafka'] = None; "
+        "import millrace.config as config; print(config.problems('count_words', {'checkpoint': '/c'})); "
+        "print(config.__file__)"
+    )
+    command = [sys.executable, "-I", "-S", "-c", program, str(wheel)]
+    shown = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True).stdout.splitlines()
+    assert shown == [
+        "['kafka: is missing, and a topic is used; add it with bootstrap.servers']",
+        str(wheel / "millrace" / "config.py"),
+    ]
