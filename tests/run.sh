@@ -8,7 +8,7 @@ lint() {
   yamllint --strict .
   ruff check .
   ruff format --check .
-  mypy plugins/module_utils/millrace packaging lab/up.py lab/wordcount.py tests/conftest.py tests/faults tests/infra tests/operations tests/unit tests/render tests/bench_unchanged.py tests/generate_role_docs.py
+  mypy plugins/module_utils/millrace packaging lab/up.py lab/wordcount.py tests/conftest.py tests/faults tests/infra tests/lab tests/operations tests/unit tests/render tests/bench_unchanged.py tests/generate_role_docs.py
   shellcheck .ci/run tests/run.sh lab/*.sh lab/image/*.sh packaging/*.sh packaging/*/bin/*.sh
   ansible-lint --offline --strict --profile production
 }
@@ -37,6 +37,9 @@ spark() {
   "$venv/bin/python" -m mypy --strict spark_jobs/src
   "$venv/bin/python" -m pytest tests/spark
 }
+
+# The containers themselves: made twice, side by side, left behind, removed.
+lab() { pytest tests/lab; }
 
 molecule() {
   local scenario

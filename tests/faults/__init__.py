@@ -1,0 +1,1 @@
+"""Faults made on purpose, and the ledger that says whether an acknowledged record was lost."""

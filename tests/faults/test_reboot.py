@@ -1,0 +1,65 @@
+"""Every container is restarted at once: each service comes back by itself, and every acknowledged record is still there."""
+
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from .inventory import ROOT
+from .lab import Lab, until_none
+from .ledger import Writer, load, read_all
+from .words import LastCounts, publish
+
+RECORDS = 1000
+UNITS = "'zookeeper.service' 'kafka.service' 'spark-job@*.service'"
+
+
+def podman(*arguments: str) -> list[str]:
+    """Run podman as the lab does; return its lines."""
+    environment = {**os.environ, "CONTAINERS_CONF": str(ROOT / "lab" / "containers.conf")}
+    done = subprocess.run(["podman", *arguments], capture_output=True, text=True, env=environment, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_reboot(lab: Lab, topic: str, tmp_path: Path, word_counts: LastCounts, note: Callable[[str], None]) -> None:
+    """Nobody starts anything by hand."""
+    inventory = lab.inventory
+    hosts = inventory.hosts("all")
+    containers = [inventory.container(host) for host in hosts]
+    with Writer(inventory.kafka_properties, topic, tmp_path, run=topic, limit=RECORDS) as writer:
+        writer.join()
+    listing = f"systemctl list-units --plain --no-legend --state=active {UNITS} | cut -d' ' -f1 | sort"
+    before = {host: said.split() for host, said in lab.on_all(hosts, listing).items()}
+    for group, unit in (("zookeeper", "zookeeper.service"), ("kafka", "kafka.service")):
+        assert all(unit in before[host] for host in inventory.hosts(group)), before
+    started = podman("inspect", "--format", "{{.State.StartedAt}}", *containers)
+
+    inventory.disconnect()
+    at = time.monotonic()
+    with ThreadPoolExecutor(len(containers)) as pool:  # one podman after the other would be a rolling restart
+        list(pool.map(lambda container: podman("restart", container), containers))
+    down = time.monotonic() - at
+    assert not set(started) & set(podman("inspect", "--format", "{{.State.StartedAt}}", *containers))
+
+    def units_missing() -> list[str]:
+        return [f"{host}: {unit} is {state}" for host in hosts for unit, state in states(host, before[host]) if state != "active"]
+
+    def states(host: str, units: list[str]) -> list[tuple[str, str]]:
+        said = inventory.run(host, f"systemctl is-active {' '.join(units)}", check=False).split() if units else []
+        return list(zip(units, said or ["unreachable"] * len(units), strict=True))
+
+    until_none("every unit is active", units_missing, 120)
+    lab.wait()
+    whole = time.monotonic() - at
+    until_none("every unit is still active", units_missing, 5)
+    report = load(tmp_path).compare(read_all(inventory.kafka_properties, topic))
+    assert report.ok, str(report)
+    assert report.acknowledged == RECORDS
+    wanted = publish(lab, topic, 0)
+    until_none("the jobs count words again", lambda: word_counts.differences(wanted), 120)
+    counting = time.monotonic() - at
+    times = f"restarted within {down:.1f} s, brokers whole at {whole:.1f} s, words counted at {counting:.1f} s"
+    note(f"{len(hosts)} containers, {sum(map(len, before.values()))} units: {times}; {report}")

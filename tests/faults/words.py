@@ -1,0 +1,69 @@
+"""Text for the word count: words that no other run has, so that what the topics hold already does not matter."""
+
+import random
+from collections import Counter
+from collections.abc import Mapping
+
+import regex
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from .lab import Lab
+
+INPUT, OUTPUT = "streams-plaintext-input", "streams-wordcount-output"
+JOBS = {"spark_producer": "spark-job@publish_lines.service", "spark_consumer": "spark-job@count_words.service"}
+DIRECTORY = "/var/lib/spark-job/publish_lines/input"
+LINES, WORDS_A_LINE = 500, 10
+WORDS = ["the", "The", "quick", "brown", "Größe", "größe", "nai\u0308ve", "Привет", "日本語", "don't", "half-life", "route66"]
+
+
+class LastCounts:
+    """The last count of each word that carries the tag, of those sent after this object was made."""
+
+    def __init__(self, properties: Mapping[str, str], tag: str) -> None:
+        """Stand at the end of the output topic."""
+        self.tag, self.records = tag, 0
+        self.counts: dict[str, int] = {}
+        self.consumer = Consumer({"log_level": 0, **properties, "group.id": "faults", "enable.auto.commit": False})
+        ends = [TopicPartition(OUTPUT, number) for number in self.consumer.list_topics(OUTPUT, timeout=10).topics[OUTPUT].partitions]
+        for end in ends:
+            end.offset = self.consumer.get_watermark_offsets(end, timeout=10)[1]
+        self.consumer.assign(ends)
+
+    def close(self) -> None:
+        """Disconnect."""
+        self.consumer.close()
+
+    def read(self) -> int:
+        """Take what has arrived; return how many words are counted by now."""
+        for message in self.consumer.consume(5000, timeout=0.05):
+            if message.error():
+                raise KafkaException(message.error())
+            word = bytes(message.key() or b"").decode()
+            if self.tag in word:
+                self.counts[word] = int(message.value() or b"")
+                self.records += 1
+        return sum(self.counts.values())
+
+    def differences(self, wanted: Mapping[str, int]) -> list[str]:
+        """Return each word whose last count is not the wanted one, after reading what has arrived."""
+        self.read()
+        words = sorted(wanted.keys() | self.counts.keys())
+        return [f"{w}: {self.counts.get(w, 0)}, not {wanted.get(w, 0)}" for w in words if self.counts.get(w) != wanted.get(w)]
+
+
+def text(tag: str, number: int) -> str:
+    """Return one part: seeded lines of words that no other run has, so that what the topics hold already does not matter."""
+    dice = random.Random(number)
+    return "".join(" ,".join(f"{word}_{tag}" for word in dice.choices(WORDS, k=WORDS_A_LINE)) + ".\n" for _ in range(LINES))
+
+
+def publish(lab: Lab, tag: str, number: int) -> Counter[str]:
+    """Put one part before the job publish_lines, whole by a rename; return the independent count of its words that carry the tag."""
+    assert lab.inventory.lab_directory is not None
+    host, name, content = lab.inventory.hosts("spark_producer")[0], f"{tag}-{number}.txt", text(tag, number)
+    lab.inventory.run(host, f"cd {DIRECTORY} && cat > .{name} && chown spark: .{name} && mv .{name} {name}", stdin=content)
+    published = lab.inventory.lab_directory / "texts"  # what make lab compares the same topics with
+    published.mkdir(exist_ok=True)
+    (published / name).write_text(content, encoding="utf-8")
+    words = regex.findall(r"\w+", content.lower())
+    return Counter(word for word in words if tag in word)

@@ -1,0 +1,98 @@
+"""The ledger's comparison: each class of difference alone, without a cluster."""
+
+from pathlib import Path
+
+import pytest
+from faults.ledger import Ack, Ledger, Record, Report, compare, intact, load, longest_gaps, payload
+
+KEYS = ["r-w1-0", "r-w1-1", "r-w1-2"]
+
+
+def found(*keys: str) -> list[Record]:
+    """Whole records of these keys, one after the other."""
+    return [Record(key, payload(key, 60), 0, offset) for offset, key in enumerate(keys)]
+
+
+def test_all_promises_kept() -> None:
+    """Everything to be sent was acknowledged and is there once."""
+    report = compare(KEYS, KEYS, found(*KEYS))
+    assert report == Report(acknowledged=3, read=3)
+    assert report.ok
+    assert str(report) == "3 acknowledged, 3 read"
+
+
+def test_missing() -> None:
+    """An acknowledged record that nobody finds is a loss."""
+    report = compare(KEYS, KEYS, found(KEYS[0], KEYS[2]))
+    assert (report.missing, report.ok) == ([KEYS[1]], False)
+    assert str(report) == "3 acknowledged, 2 read; 1 missing (r-w1-1)"
+
+
+def test_an_unacknowledged_record_is_not_missing() -> None:
+    """Nothing was promised of it."""
+    assert compare(KEYS, KEYS[:2], found(*KEYS[:2])) == Report(acknowledged=2, read=2)
+
+
+def test_double() -> None:
+    """The same key at two places."""
+    report = compare(KEYS, KEYS, found(*KEYS, KEYS[1]))
+    assert (report.double, report.missing, report.ok) == ([KEYS[1]], [], False)
+
+
+def test_offsets_play_no_part() -> None:
+    """Records that moved to other offsets and partitions are the same records."""
+    moved = [Record(record.key, record.value, 5, 100 - record.offset) for record in found(*KEYS)]
+    assert compare(KEYS, KEYS, moved).ok
+
+
+def test_foreign() -> None:
+    """A key that nobody meant to send, an absent key included; its payload is not judged."""
+    report = compare(KEYS, KEYS, [*found(*KEYS), Record("stranger", b"", 0, 3), Record("None", b"?", 0, 4)])
+    assert (report.foreign, report.corrupt, report.ok) == (["None", "stranger"], [], False)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [payload(KEYS[0], 60), payload(KEYS[1], 60)[:-1], payload(KEYS[1], 60)[:-1] + b"y", b"", payload("r-w1-11", 60)],
+    ids=["of another key", "cut off", "one byte changed", "empty", "of a longer key"],
+)
+def test_corrupt(value: bytes) -> None:
+    """A payload that is not the one sent under this key; the record is there, so it is not missing as well."""
+    report = compare(KEYS, KEYS, [*found(KEYS[0]), Record(KEYS[1], value, 0, 1), *found(KEYS[2])])
+    assert (report.corrupt, report.missing, report.ok) == ([KEYS[1]], [], False)
+
+
+def test_unknown_but_present() -> None:
+    """A send without an answer may have arrived: reported, and no fault."""
+    report = compare(KEYS, KEYS[:1], found(*KEYS[:2]))
+    assert (report.unknown_present, report.ok) == ([KEYS[1]], True)
+    assert "1 unknown but present (r-w1-1)" in str(report)
+
+
+def test_a_long_list_is_cut() -> None:
+    """The report stays one line that a person reads."""
+    keys = [f"k{number}" for number in range(10)]
+    assert str(compare(keys, keys, [])) == "10 acknowledged, 0 read; 10 missing (k0, k1, k2, k3, k4, ...)"
+
+
+def test_payload_has_the_size_asked_for() -> None:
+    """The size counts the CRC too."""
+    assert len(payload("key", 200)) == 200
+    assert intact(Record("key", payload("key", 200), 0, 0))
+
+
+def test_longest_gap_of_each_partition() -> None:
+    """Callbacks may come out of order; one acknowledgement alone has no gap."""
+    acks = [Ack("a", 0, 1.0), Ack("b", 0, 4.0), Ack("c", 0, 2.0), Ack("d", 1, 9.0)]
+    assert longest_gaps(acks) == {0: 2.0, 1: 0.0}
+
+
+def test_load_joins_the_writers_of_a_directory(tmp_path: Path) -> None:
+    """One file a writer and kind."""
+    (tmp_path / "r-w1.intents").write_text("r-w1-0\nr-w1-1\n")
+    (tmp_path / "r-w1.acks").write_text("r-w1-0\t3\t12.500000\n")
+    (tmp_path / "r-w1.unknown").write_text("r-w1-1\t_MSG_TIMED_OUT\n")
+    (tmp_path / "r-w2.intents").write_text("r-w2-0\n")
+    ledger = load(tmp_path)
+    assert ledger == Ledger(["r-w1-0", "r-w1-1", "r-w2-0"], [Ack("r-w1-0", 3, 12.5)], {"r-w1-1": "_MSG_TIMED_OUT"})
+    assert ledger.compare(found("r-w1-1")).missing == ["r-w1-0"]
