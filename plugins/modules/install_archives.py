@@ -7,6 +7,7 @@ import hashlib
 import os
 import shutil
 import tarfile
+import zlib
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -72,6 +73,12 @@ def unpack(uploaded: str, name: str, dest: str, checksum: str) -> None:
                 parts = member.name.strip("/").split("/")
                 if member.name.startswith("/") or ".." in parts or member.isdev():
                     raise ValueError(f"{name}: holds {member.name}, which would leave {dest}")
+                if member.issym() or member.islnk():
+                    target = member.linkname if member.islnk() else "/".join([*parts[:-1], member.linkname])
+                    if member.linkname.startswith("/") or os.path.normpath(target).split("/")[0] != parts[0]:
+                        raise ValueError(f"{name}: holds the link {member.name}, which would leave {dest}")
+                    if member.islnk():
+                        member.linkname = target.partition("/")[2]
                 if len(parts) > 1:
                     member.name = "/".join(parts[1:])
                     member.uid = member.gid = 0
@@ -107,7 +114,7 @@ def main() -> None:
                 module.fail_json(msg=f"{archive['uploaded']}: SHA-512 {found} after the transfer, {wanted} declared; run again")
             try:
                 unpack(archive["uploaded"], os.path.basename(archive["src"]), dest, wanted)
-            except (OSError, ValueError, tarfile.TarError) as error:
+            except (EOFError, OSError, ValueError, tarfile.TarError, zlib.error) as error:
                 module.fail_json(msg=f"{dest}: cannot be unpacked: {error}")
     module.exit_json(changed=bool(missing), missing=missing, diff=[{"before": "", "after": f"{dest}\n", "after_header": dest} for dest in missing])
 

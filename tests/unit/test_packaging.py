@@ -229,9 +229,7 @@ def test_a_product_cut_short_is_built_again(tmp_path: Path) -> None:
     assert not products.is_current(item, tmp_path)
 
 
-def test_a_build_runs_once_and_its_checksum_fits(
-    repo: Path, maven: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_build_runs_once_and_its_checksum_fits(repo: Path, maven: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = repo / ".build" / "archives"
     put(out / ".stage-killed" / "kafka.tgz", "half")
     assert build.main(["kafka"], repo) == 0
@@ -255,9 +253,7 @@ def test_a_build_runs_once_and_its_checksum_fits(
     assert "up to date" in capsys.readouterr().out
 
 
-def test_a_jar_served_differently_is_refused_until_it_is_pinned(
-    repo: Path, maven: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_jar_served_differently_is_refused_until_it_is_pinned(repo: Path, maven: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make_jar(repo / "served" / "one.jar", "tools/Topics.class", "Other.class")
     assert build.main(["kafka"], repo) == 1
     assert "one.jar: its sha256 is" in capsys.readouterr().err
@@ -267,9 +263,7 @@ def test_a_jar_served_differently_is_refused_until_it_is_pinned(
     assert "up to date" in capsys.readouterr().out
 
 
-def test_an_unresolvable_coordinate_is_named_and_no_address(
-    repo: Path, maven: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unresolvable_coordinate_is_named_and_no_address(repo: Path, maven: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = "[ERROR] Failed to execute goal on project kafka: Could not resolve dependencies for project "
     text += "millrace:kafka:pom:1: Could not find artifact org.example:thing:jar:7.7 in r (https://repo.test)"
     put(maven, f"#!/bin/sh\necho '{text}'\nexit 1\n", 0o755)
@@ -280,9 +274,7 @@ def test_an_unresolvable_coordinate_is_named_and_no_address(
     assert "repo.test" not in error
 
 
-def test_any_other_failure_of_maven_is_shown_without_addresses(
-    repo: Path, maven: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_any_other_failure_of_maven_is_shown_without_addresses(repo: Path, maven: Path, capsys: pytest.CaptureFixture[str]) -> None:
     put(maven, "#!/bin/sh\necho '[ERROR] No plugin in r (https://repo.test): disk full'\nexit 1\n", 0o755)
     assert build.main(["kafka"], repo) == 1
     error = capsys.readouterr().err
@@ -337,9 +329,7 @@ def java_arguments(*command: str | Path) -> list[str]:
     return done.stdout.splitlines()
 
 
-def test_a_launcher_works_through_a_link_and_keeps_arguments_whole(
-    bin_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_launcher_works_through_a_link_and_keeps_arguments_whole(bin_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("kafka-topics.sh", RUN.name):
         (tmp_path / name).symlink_to(bin_folder / name)
     monkeypatch.setenv("KAFKA_OPTS", "-Da=1 -Xmx7m *")
@@ -372,9 +362,7 @@ def test_each_launcher_runs_its_class_with_a_log_file_that_exists(bin_folder: Pa
         assert item.main_class in given
 
 
-def test_the_users_own_settings_replace_the_defaults(
-    bin_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_users_own_settings_replace_the_defaults(bin_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAFKA_HEAP_OPTS", "-Xmx9m")
     monkeypatch.setenv("KAFKA_LOG4J_OPTS", "-Dlog4j.configuration=file:/mine")
     given = java_arguments(bin_folder / "kafka-server-start.sh", "server.properties")

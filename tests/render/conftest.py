@@ -1,0 +1,76 @@
+"""Renders each inventory once; two runs at a time."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import yaml
+
+from render.site import ROOT, Rendered, render
+
+INVENTORIES = ("lab", "dc1", "dc2")
+Hosts = dict[str, Rendered]
+
+
+def vary(folder: Path) -> Path:
+    """Return a copy of the lab in which one broker, one ZooKeeper server and one job differ from the others."""
+    shutil.copytree(ROOT / "inventories" / "lab", folder)
+    variables = {
+        "dc1-kafka1": {"kafka_config_overrides": {"offsets.topic.num.partitions": 12}},
+        "dc1-kafka2": {
+            "kafka_config_overrides": {
+                "auto.create.topics.enable": None, "zookeeper.session.timeout.ms": None, "min.insync.replicas": 1,
+                "log.cleanup.policy": ["compact", "delete"], "delete.topic.enable": True,
+            },
+            "kafka_heap": "1g",
+            "kafka_java_options": ["-Da=b", "-Dc=d"],
+            "kafka_limit_nofile": 5000,
+            "kafka_client_properties": {"request.timeout.ms": 5000},
+            "kafka_listeners": [
+                {"name": "CLIENT", "address": "{{ client_address }}", "port": 9092, "advertised_address": "192.0.2.7", "advertised_port": 19092},
+                {"name": "REPLICATION", "address": "{{ replication_address }}", "port": 9093, "protocol": "SSL"},
+            ],
+        },
+        "dc1-zk1": {
+            "zookeeper_config": {"tickTime": 3000, "autopurge.purgeInterval": None},
+            "zookeeper_heap": "3g",
+            "zookeeper_java_options": ["-Da=b"],
+        },
+        "dc1-spark1": {
+            "spark_job_jobs": [
+                {"name": "lines-a", "job": "publish_lines", "config": {"checkpoint": "/c/a", "kafka": {"ssl.key.password": "pw"}}},
+                {"name": "lines-b", "job": "publish_lines", "state": "stopped", "config": {"checkpoint": "/c/b"}},
+            ]
+        },
+    }  # fmt: skip
+    (folder / "host_vars").mkdir()
+    for host, values in variables.items():
+        (folder / "host_vars" / f"{host}.yml").write_text(yaml.safe_dump(values))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def rendered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Hosts]]:
+    """Return what the hosts of an inventory get, by the inventory's name; `limited` is one host of the lab, `varied` see `vary`."""
+    base, started = tmp_path_factory.mktemp("render"), dict[str, Future[Hosts]]()
+    runs: dict[str, tuple[Path, tuple[str, ...]]] = {name: (ROOT / "inventories" / name, ()) for name in INVENTORIES}
+    runs["limited"] = (ROOT / "inventories" / "lab", ("--limit", "dc1-kafka2"))
+    runs["varied"] = (vary(base / "varied-inventory"), ())
+    with ThreadPoolExecutor(2) as pool:
+
+        def result(name: str) -> Hosts:
+            if not started:
+                for run, (inventory, options) in runs.items():
+                    (base / run).mkdir()
+                    started[run] = pool.submit(render, inventory, base / run, *options)
+            return started[name].result()
+
+        yield result
+
+
+@pytest.fixture
+def hosts(inventory_name: str, rendered: Callable[[str], Hosts]) -> Hosts:
+    """Return the hosts of the inventory that this test is about."""
+    return rendered(inventory_name)

@@ -1,0 +1,111 @@
+"""Runs the real playbooks and roles on an inventory without its hosts, and returns what each host would get.
+
+The modules that reach hosts have stand-ins (tests/render/action) that write their arguments down; everything else runs in check mode.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+LAYERS = ("zookeeper", "kafka", "spark")
+# Made-up digits, so that no archive has to be built: the first digits of each show in paths on the hosts.
+CHECKSUMS = {
+    "kafka_2.13-3.9.2.tgz": "a" * 128,
+    "apache-zookeeper-3.8.6-bin.tar.gz": "b" * 128,
+    "millrace-0.1.0-py3-none-any.whl": "c" * 128,
+    "spark-wheelhouse-4.2.0-py311.tar": "d" * 128,
+    "spark-jars-4.2.0.tgz": "e" * 128,
+}
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """What the roles want of one host: the arguments of host_state by role, and the archives."""
+
+    roles: Mapping[str, Mapping[str, Any]]
+    archives: Sequence[Mapping[str, Any]]
+
+    def items(self, option: str) -> list[dict[str, Any]]:
+        """Return the elements of a list option of host_state, over all roles."""
+        return [element for arguments in self.roles.values() for element in arguments[option]]
+
+    def file(self, path: str) -> dict[str, Any]:
+        """Return one file with its attributes."""
+        return next(file for file in self.items("files") if file["path"] == path)
+
+    def text(self, path: str) -> str:
+        """Return the content of one file."""
+        return str(self.file(path)["content"])
+
+    def properties(self, path: str) -> dict[str, str]:
+        """Return a properties file as a dict."""
+        return properties(self.text(path))
+
+    def unit(self, name: str) -> dict[str, list[str]]:
+        """Return a systemd unit as the values of each key, in order, continuation lines joined."""
+        values: dict[str, list[str]] = {}
+        for line in self.text(f"/etc/systemd/system/{name}").replace("\\\n", " ").splitlines():
+            key, found, value = line.partition("=")
+            if found and not key.startswith("#"):
+                values.setdefault(key, []).append(value)
+        return values
+
+
+def properties(text: str) -> dict[str, str]:
+    """Return the lines `key=value`; a key that stands there twice is an error."""
+    pairs = [line.split("=", 1) for line in text.splitlines() if line and not line.startswith("#")]
+    assert len(dict(pairs)) == len(pairs), f"a key is there twice:\n{text}"
+    return dict(pairs)
+
+
+def run_playbooks(inventory: Path, playbooks: Sequence[str], *options: str) -> subprocess.CompletedProcess[str]:
+    """Run playbooks of this repository on an inventory with the stand-ins, both outputs in one text."""
+    command = [sys.executable, "-m", "ansible", "playbook", "-i", str(inventory), *options, *playbooks]
+    environment = {
+        **os.environ,
+        "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
+        "ANSIBLE_ACTION_PLUGINS": f"{Path(__file__).with_name('action')}:{ROOT / 'plugins' / 'action'}",
+        "ANSIBLE_NOCOLOR": "1",
+    }
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT, env=environment)
+
+
+def make_archives(folder: Path) -> None:
+    """Put made-up archives and their checksum files into a folder; the wheel is the real source, as preflight asks it about jobs."""
+    folder.mkdir()
+    for name, checksum in CHECKSUMS.items():
+        (folder / name).touch()
+        (folder / f"{name}.sha512").write_text(f"{checksum}  {name}\n")
+    source = ROOT / "spark_jobs" / "src"
+    with zipfile.ZipFile(folder / "millrace-0.1.0-py3-none-any.whl", "w") as wheel:
+        for file in sorted((source / "millrace").rglob("*.py")):
+            wheel.write(file, file.relative_to(source))
+
+
+def render(inventory: Path, folder: Path, *options: str) -> dict[str, Rendered]:
+    """Return what each host of an inventory would get; AssertionError with Ansible's words where a role fails."""
+    make_archives(folder / "archives")
+    settings = {
+        "ansible_connection": "local",
+        "ansible_python_interpreter": sys.executable,
+        "archives": str(folder / "archives"),
+        "render_directory": str(folder / "hosts"),
+    }
+    done = run_playbooks(
+        inventory, [f"playbooks/layers/{layer}.yml" for layer in LAYERS],
+        "--check", "--tags", "config", "-e", json.dumps(settings), *options,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    hosts = {}
+    for host in sorted((folder / "hosts").iterdir()):
+        noted = {file.stem: json.loads(file.read_text()) for file in host.iterdir()}
+        archives = noted.pop("archive")["archives"]
+        hosts[host.name] = Rendered(noted, archives)
+    return hosts

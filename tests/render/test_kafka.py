@@ -1,0 +1,183 @@
+"""What a broker gets: server.properties, client.properties, the unit, directories, links."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from render.conftest import INVENTORIES, Hosts
+
+SERVER = "/etc/kafka/server.properties"
+
+# host, id, rack, then the host's number in both networks; the networks of each inventory are below.
+RACKS = {
+    "lab": {1: "dc1-a", 2: "dc1-b", 3: "dc1-c"},
+    "dc1": {1: "dc1-a", 2: "dc1-b", 3: "dc1-c", 4: "dc1-a", 5: "dc1-b"},
+    "dc2": {1: "dc2-a", 2: "dc2-b", 3: "dc2-c", 4: "dc2-a", 5: "dc2-b"},
+}
+CLIENT_NETWORK = {"lab": "198.18.1", "dc1": "198.19.1", "dc2": "198.19.11"}
+REPLICATION_NETWORK = {"lab": "198.18.2", "dc1": "198.19.2", "dc2": "198.19.12"}
+ZOOKEEPER_CONNECT = {
+    "lab": "198.18.1.11:2181,198.18.1.12:2181,198.18.1.13:2181,198.18.2.11:2181,198.18.2.12:2181,198.18.2.13:2181/kafka",
+    "dc1": "198.19.1.11:2181,198.19.1.12:2181,198.19.1.13:2181,198.19.1.14:2181,198.19.1.15:2181,"
+    "198.19.2.11:2181,198.19.2.12:2181,198.19.2.13:2181,198.19.2.14:2181,198.19.2.15:2181/kafka",
+    "dc2": "198.19.11.11:2181,198.19.11.12:2181,198.19.11.13:2181,198.19.11.14:2181,198.19.11.15:2181,"
+    "198.19.12.11:2181,198.19.12.12:2181,198.19.12.13:2181,198.19.12.14:2181,198.19.12.15:2181/kafka",
+}
+LOG_DIRS = {
+    "lab": "/data/kafka1,/data/kafka2",
+    "dc1": "/data/kafka1,/data/kafka2,/data/kafka3",
+    "dc2": "/data/kafka1,/data/kafka2,/data/kafka3",
+}
+HEAP = {"lab": "256m", "dc1": "6g", "dc2": "6g"}
+NOFILE = {"lab": "16384", "dc1": "100000", "dc2": "100000"}
+SITE_PROPERTIES = {
+    "lab": {"zookeeper.session.timeout.ms": "6000", "offsets.topic.num.partitions": "6"},
+    "dc1": {"zookeeper.session.timeout.ms": "30000"},
+    "dc2": {"zookeeper.session.timeout.ms": "30000"},
+}
+SAFE = {
+    "default.replication.factor": "3",
+    "min.insync.replicas": "2",
+    "offsets.topic.replication.factor": "3",
+    "transaction.state.log.replication.factor": "3",
+    "transaction.state.log.min.isr": "2",
+    "unclean.leader.election.enable": "false",
+    "auto.create.topics.enable": "false",
+    "controlled.shutdown.enable": "true",
+    "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector",
+}
+
+
+def host(name: str, number: int) -> str:
+    """Return the name of a broker's host."""
+    return f"{'dc2' if name == 'dc2' else 'dc1'}-kafka{number}"
+
+
+def brokers(hosts: Hosts) -> list[str]:
+    """Return the hosts with a broker."""
+    return [name for name, rendered in hosts.items() if "kafka" in rendered.roles]
+
+
+@pytest.mark.parametrize("inventory_name", INVENTORIES)
+def test_server_properties(inventory_name: str, hosts: Hosts) -> None:
+    """The whole file, key by key: identity, both networks, disks, safe defaults, and what the site adds."""
+    found = {name: hosts[name].properties(SERVER) for name in brokers(hosts)}
+    expected = {}
+    for number, rack in RACKS[inventory_name].items():
+        client, replication = f"{CLIENT_NETWORK[inventory_name]}.2{number}", f"{REPLICATION_NETWORK[inventory_name]}.2{number}"
+        expected[host(inventory_name, number)] = {
+            "broker.id": str(number),
+            "broker.id.generation.enable": "false",
+            "broker.rack": rack,
+            "log.dirs": LOG_DIRS[inventory_name],
+            "listeners": f"CLIENT://{client}:9092,REPLICATION://{replication}:9093",
+            "advertised.listeners": f"CLIENT://{client}:9092,REPLICATION://{replication}:9093",
+            "listener.security.protocol.map": "CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT",
+            "inter.broker.listener.name": "REPLICATION",
+            "zookeeper.connect": ZOOKEEPER_CONNECT[inventory_name],
+            **SAFE,
+            **SITE_PROPERTIES[inventory_name],
+        }
+    assert found == expected
+
+
+@pytest.mark.parametrize("inventory_name", INVENTORIES)
+def test_tools_reach_the_broker_over_the_client_network(inventory_name: str, hosts: Hosts) -> None:
+    """client.properties is ready for --command-config, and the tools are on PATH."""
+    one = hosts[host(inventory_name, 1)]
+    assert one.properties("/etc/kafka/client.properties") == {"bootstrap.servers": f"{CLIENT_NETWORK[inventory_name]}.21:9092"}
+    links = {link["path"]: link["target"] for link in one.items("links")}
+    assert links["/opt/kafka/current"] == "/opt/kafka/3.9.2"
+    assert links["/usr/local/bin/kafka-topics.sh"] == "/opt/kafka/current/bin/kafka-topics.sh"
+    assert all(link.startswith("/usr/local/bin/") for link in set(links) - {"/opt/kafka/current"})
+
+
+@pytest.mark.parametrize("inventory_name", INVENTORIES)
+def test_the_unit_runs_java_itself(inventory_name: str, hosts: Hosts) -> None:
+    """No shell in the process tree; the heap, the limit and every writable path are the declared ones."""
+    for name in brokers(hosts):
+        unit, heap = hosts[name].unit("kafka.service"), HEAP[inventory_name]
+        assert unit["ExecStart"][0].split() == [
+            "/usr/bin/java", f"-Xms{heap}", f"-Xmx{heap}", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20",
+            "-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent", "-XX:+ExitOnOutOfMemoryError",
+            "-Djava.awt.headless=true", "-Xlog:gc*:file=/var/log/kafka/gc.log:time,tags:filecount=5,filesize=10m",
+            "-Dlog4j.configuration=file:/etc/kafka/log4j.properties",
+            "-cp", "/opt/kafka/current/libs/*", "kafka.Kafka", SERVER,
+        ]  # fmt: skip
+        disks = LOG_DIRS[inventory_name].split(",")
+        assert unit["LimitNOFILE"] == [NOFILE[inventory_name]]
+        assert unit["ReadWritePaths"][0].split() == [*disks, "/var/lib/kafka", "/var/log/kafka"]
+        assert unit["RequiresMountsFor"][0].split() == disks
+        assert (unit["User"], unit["Group"]) == (["kafka"], ["kafka"])
+        assert (unit["Restart"], unit["TimeoutStopSec"], unit["SuccessExitStatus"]) == (["on-failure"], ["300"], ["143"])
+        assert "MemoryDenyWriteExecute" not in unit
+
+
+@pytest.mark.parametrize("inventory_name", INVENTORIES)
+def test_all_brokers_have_the_same_unit(hosts: Hosts) -> None:
+    """Only the digest differs, because each broker's server.properties does."""
+    digests, units = set(), set()
+    for name in brokers(hosts):
+        text = hosts[name].text("/etc/systemd/system/kafka.service")
+        digest = re.findall(r"^Environment=CONFIG_DIGEST=([0-9a-f]{64})$", text, re.MULTILINE)
+        assert hosts[name].items("units") == [{"name": "kafka.service", "digest": digest[0], "enabled": True, "state": "started"}]
+        digests.add(digest[0])
+        units.add(text.replace(digest[0], ""))
+    assert len(units) == 1
+    assert len(digests) == len(brokers(hosts))
+
+
+@pytest.mark.parametrize("inventory_name", INVENTORIES)
+def test_directories_and_files_belong_to_the_broker(inventory_name: str, hosts: Hosts) -> None:
+    """Disks are the broker's own; its configuration is root's, readable by the broker's group alone."""
+    one = hosts[host(inventory_name, 1)]
+    private = {"owner": "kafka", "group": "kafka", "mode": "0750"}
+    directories = {directory.pop("path"): directory for directory in map(dict, one.roles["kafka"]["directories"])}
+    assert directories == {
+        "/etc/kafka": {"owner": "root", "group": "root", "mode": "0755"},
+        **{path: private for path in ["/var/lib/kafka", "/var/log/kafka", *LOG_DIRS[inventory_name].split(",")]},
+    }
+    file = one.file(SERVER)
+    assert (file["owner"], file["group"], file["mode"]) == ("root", "kafka", "0640")
+    assert one.roles["kafka"]["users"] == [{"name": "kafka", "home": "/var/lib/kafka"}]
+    assert [(archive["src"].rpartition("/")[2], archive["dest"]) for archive in one.archives] == [("kafka_2.13-3.9.2.tgz", "/opt/kafka/3.9.2")]
+
+
+def test_overrides_win_and_null_removes(rendered: Callable[[str], Hosts]) -> None:
+    """kafka_config_overrides is for one host; its null takes away a key of the role and one of kafka_config."""
+    plain, varied = rendered("lab")["dc1-kafka2"].properties(SERVER), rendered("varied")["dc1-kafka2"].properties(SERVER)
+    changed = {key: (plain.get(key), varied.get(key)) for key in plain.keys() | varied.keys() if plain.get(key) != varied.get(key)}
+    assert changed == {
+        "auto.create.topics.enable": ("false", None),
+        "zookeeper.session.timeout.ms": ("6000", None),
+        "min.insync.replicas": ("2", "1"),
+        "log.cleanup.policy": (None, "compact,delete"),
+        "delete.topic.enable": (None, "true"),
+        "advertised.listeners": (
+            "CLIENT://198.18.1.22:9092,REPLICATION://198.18.2.22:9093",
+            "CLIENT://192.0.2.7:19092,REPLICATION://198.18.2.22:9093",
+        ),
+        "listener.security.protocol.map": ("CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT", "CLIENT:PLAINTEXT,REPLICATION:SSL"),
+    }
+    assert rendered("varied")["dc1-kafka1"].properties(SERVER)["offsets.topic.num.partitions"] == "12"
+    assert rendered("varied")["dc1-kafka3"].properties(SERVER) == rendered("lab")["dc1-kafka3"].properties(SERVER)
+
+
+def test_resources_of_one_host(rendered: Callable[[str], Hosts]) -> None:
+    """Heap, flags, limit and client properties of one broker reach its unit and files."""
+    host = rendered("varied")["dc1-kafka2"]
+    unit = host.unit("kafka.service")
+    command = unit["ExecStart"][0].split()
+    assert command[:3] == ["/usr/bin/java", "-Xms1g", "-Xmx1g"]
+    assert command[-6:] == ["-Da=b", "-Dc=d", "-cp", "/opt/kafka/current/libs/*", "kafka.Kafka", SERVER]
+    assert unit["LimitNOFILE"] == ["5000"]
+    assert host.properties("/etc/kafka/client.properties") == {"bootstrap.servers": "198.18.1.22:9092", "request.timeout.ms": "5000"}
+
+
+def test_a_restart_is_owed_where_something_changed(rendered: Callable[[str], Hosts]) -> None:
+    """The digest follows the configuration: changed on the varied brokers, the same on the third."""
+    digests = {
+        name: [rendered(name)[host].items("units")[0]["digest"] for host in ("dc1-kafka1", "dc1-kafka2", "dc1-kafka3")] for name in ("lab", "varied")
+    }
+    assert [before == after for before, after in zip(digests["lab"], digests["varied"], strict=True)] == [False, False, True]

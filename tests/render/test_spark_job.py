@@ -1,0 +1,148 @@
+"""What a Spark node gets: each job's frozen configuration, environment and unit."""
+
+import json
+import re
+from collections.abc import Callable
+
+import pytest
+
+from render.conftest import INVENTORIES, Hosts
+from render.site import Rendered
+
+# The wheel's version, then the first digits of the SHA-256 over both made-up checksums:
+# printf '%128s%128s' | tr ' ' c (the first 128), d (the others) | sha256sum
+RELEASE = "0.1.0-f3b5c7feff21"
+JARS = "/opt/spark-job/jars/eeeeeeeeeeee"
+BOOTSTRAP = {
+    "lab": "198.18.1.21:9092,198.18.1.22:9092,198.18.1.23:9092",
+    "dc1": "198.19.1.21:9092,198.19.1.22:9092,198.19.1.23:9092,198.19.1.24:9092,198.19.1.25:9092",
+    "dc2": "198.19.11.21:9092,198.19.11.22:9092,198.19.11.23:9092,198.19.11.24:9092,198.19.11.25:9092",
+}
+MEMORY = {"lab": ("512m", "512m"), "dc1": ("2g", "4g"), "dc2": ("2g", "4g")}
+# host: job, whether it runs
+JOBS = {
+    "lab": {"dc1-spark1": ("publish_lines", True), "dc1-spark2": ("count_words", True)},
+    "dc1": {
+        "dc1-spark1": ("publish_lines", True),
+        "dc1-spark2": ("publish_lines", True),
+        "dc1-spark3": ("count_words", True),
+        "dc1-spark4": ("count_words", False),
+    },
+    "dc2": {
+        "dc2-spark1": ("publish_lines", True),
+        "dc2-spark2": ("publish_lines", True),
+        "dc2-spark3": ("count_words", True),
+        "dc2-spark4": ("count_words", False),
+    },
+}
+
+
+def config(name: str, job: str) -> dict[str, object]:
+    """Return the configuration that a job of an inventory is started with."""
+    common = {"jars_directory": JARS, "kafka": {"bootstrap.servers": BOOTSTRAP[name]}}
+    publisher, counter = MEMORY[name]
+    if job == "publish_lines":
+        return {
+            **common,
+            "checkpoint": "/var/lib/spark-job/publish_lines/checkpoint",
+            "input_directory": "/var/lib/spark-job/publish_lines/input",
+            "output_topic": "streams-plaintext-input",
+            "spark": {"spark.driver.memory": publisher},
+        }
+    return {
+        **common,
+        "checkpoint": "/var/lib/spark-job/count_words/checkpoint",
+        "input_topic": "streams-plaintext-input",
+        "output_topic": "streams-wordcount-output",
+        "spark": {"spark.driver.memory": counter},
+    }
+
+
+def digest(host: Rendered, job: str) -> str:
+    """Return the digest in a job's environment file, which has to have its two lines."""
+    found = re.fullmatch(r"JOB=[a-z_]+\nCONFIG_DIGEST=([0-9a-f]{64})\n", host.text(f"/etc/spark-job/{job}.env"))
+    assert found
+    return found.group(1)
+
+
+@pytest.mark.parametrize("inventory_name", INVENTORIES)
+def test_configuration_of_each_job(inventory_name: str, hosts: Hosts) -> None:
+    """The frozen file says what group_vars says, and where this release keeps its jars."""
+    found = {
+        name: {file["path"]: json.loads(file["content"]) for file in rendered.roles["spark_job"]["files"] if file["path"].endswith(".json")}
+        for name, rendered in hosts.items()
+        if "spark_job" in rendered.roles
+    }
+    assert found == {name: {f"/etc/spark-job/{job}.json": config(inventory_name, job)} for name, (job, _) in JOBS[inventory_name].items()}
+
+
+@pytest.mark.parametrize("inventory_name", INVENTORIES)
+def test_units_of_each_job(inventory_name: str, hosts: Hosts) -> None:
+    """A job runs, restarted where its digest changed; a standby is stopped and does not start at boot."""
+    for name, (job, runs) in JOBS[inventory_name].items():
+        assert f"JOB={job}\n" in hosts[name].text(f"/etc/spark-job/{job}.env")
+        assert hosts[name].items("units") == [
+            {
+                "name": f"spark-job@{job}.service",
+                "digest": digest(hosts[name], job),
+                "enabled": runs,
+                "state": "converged" if runs else "stopped",
+            }
+        ]
+
+
+@pytest.mark.parametrize("inventory_name", INVENTORIES)
+def test_one_unit_for_all_jobs(inventory_name: str, hosts: Hosts) -> None:
+    """The same template unit on all nodes, running the release's own program; SIGTERM reaches Python alone."""
+    units = [hosts[name].unit("spark-job@.service") for name in JOBS[inventory_name]]
+    assert all(unit == units[0] for unit in units)
+    assert units[0]["ExecStart"] == ["/opt/spark-job/current/bin/millrace ${JOB} --config /etc/spark-job/%i.json"]
+    assert units[0]["EnvironmentFile"] == ["/etc/spark-job/%i.env"]
+    assert (units[0]["User"], units[0]["KillMode"], units[0]["SuccessExitStatus"]) == (["spark"], ["mixed"], ["143"])
+    assert (units[0]["LimitNOFILE"], units[0]["MemoryMax"]) == (["16384"], ["infinity"])
+    assert units[0]["ReadWritePaths"] == ["/var/lib/spark-job"]
+
+
+@pytest.mark.parametrize("inventory_name", INVENTORIES)
+def test_release(inventory_name: str, hosts: Hosts) -> None:
+    """Archives and the virtual environment are in folders named by what they were made from."""
+    for name in JOBS[inventory_name]:
+        assert {archive["src"].rpartition("/")[2]: archive["dest"] for archive in hosts[name].archives} == {
+            "spark-wheelhouse-4.2.0-py311.tar": "/opt/spark-job/wheelhouse/dddddddddddd",
+            "millrace-0.1.0-py3-none-any.whl": "/opt/spark-job/wheel/cccccccccccc",
+            "spark-jars-4.2.0.tgz": JARS,
+        }
+        assert hosts[name].items("links") == [{"path": "/opt/spark-job/current", "target": f"/opt/spark-job/releases/{RELEASE}"}]
+
+
+@pytest.mark.parametrize("inventory_name", INVENTORIES)
+def test_directories_of_a_producer(inventory_name: str, hosts: Hosts) -> None:
+    """The job owns its home, checkpoint and input, and nothing else."""
+    name = next(iter(JOBS[inventory_name]))
+    owned = {"owner": "spark", "group": "spark", "mode": "0750"}
+    home = "/var/lib/spark-job"
+    assert hosts[name].items("directories") == [
+        {"path": "/etc/spark-job", "owner": "root", "group": "spark", "mode": "0750"},
+        *({"path": path, **owned} for path in (home, f"{home}/publish_lines", f"{home}/publish_lines/checkpoint", f"{home}/publish_lines/input")),
+    ]
+
+
+def test_two_jobs_of_one_kind_on_one_node(rendered: Callable[[str], Hosts]) -> None:
+    """Instances are named apart from the job that they run; a password in the client properties hides the diff of that file alone."""
+    node = rendered("varied")["dc1-spark1"]
+    assert [file["path"] for file in node.items("files") if file["secret"]] == ["/etc/spark-job/lines-a.json"]
+    assert {(file["owner"], file["group"], file["mode"]) for file in node.items("files") if file["path"].startswith("/etc/spark-job/")} == {
+        ("root", "spark", "0640")
+    }
+    assert "JOB=publish_lines\n" in node.text("/etc/spark-job/lines-a.env")
+    assert "JOB=publish_lines\n" in node.text("/etc/spark-job/lines-b.env")
+    assert [(unit["name"], unit["enabled"], unit["state"]) for unit in node.items("units")] == [
+        ("spark-job@lines-a.service", True, "converged"),
+        ("spark-job@lines-b.service", False, "stopped"),
+    ]
+    assert digest(node, "lines-a") != digest(node, "lines-b")
+
+
+def test_an_unchanged_job_is_not_restarted(rendered: Callable[[str], Hosts]) -> None:
+    """The digest of a job does not depend on the other nodes' jobs."""
+    assert digest(rendered("varied")["dc1-spark2"], "count_words") == digest(rendered("lab")["dc1-spark2"], "count_words")

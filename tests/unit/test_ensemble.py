@@ -1,0 +1,157 @@
+"""The state of an ensemble, asked from servers that speak ZooKeeper's four-letter words over TCP."""
+
+import socketserver
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from millrace.ensemble import problems, state, wait
+from millrace.probe import four_letter_word, zookeeper_mode
+
+SRVR = "Zookeeper version: 3.8.6\nLatency min/avg/max: 0/0.5/12\nReceived: 9\nMode: {}\nNode count: 5\n"
+MNTR = "zk_version\t3.8.6\nzk_server_state\tleader\nzk_synced_followers\t{}\nzk_synced_observers\t0\n"
+NOT_SERVING = "This ZooKeeper instance is not currently serving requests\n"
+
+Answers = dict[str, str]
+Serve = Callable[[str, Answers], None]
+
+
+class Server(socketserver.ThreadingTCPServer):
+    """Answers a word of four letters and closes, as ZooKeeper does; notes what it was asked."""
+
+    allow_reuse_address = True
+    daemon_threads = True
+
+    def __init__(self, address: tuple[str, int], answers: Answers) -> None:
+        """Listen."""
+        super().__init__(address, Word)
+        self.answers, self.asked = answers, list[str]()
+
+
+class Word(socketserver.BaseRequestHandler):
+    """One connection."""
+
+    server: Server
+
+    def handle(self) -> None:
+        """Read the word, answer in two pieces."""
+        word = self.request.recv(4).decode()
+        self.server.asked.append(word)
+        answer = self.server.answers.get(word, "").encode()
+        self.request.sendall(answer[:10])
+        self.request.sendall(answer[10:])
+
+
+@pytest.fixture
+def port() -> int:
+    """A port that is free on the loopback addresses."""
+    with socketserver.TCPServer(("127.0.0.1", 0), socketserver.BaseRequestHandler) as server:
+        return int(server.server_address[1])
+
+
+@pytest.fixture
+def serve(port: int) -> Iterator[Callable[[str, Answers], Server]]:
+    """Start a server on an address of 127.0.0.0/8 at the one port of the ensemble."""
+    with ExitStack() as stack:
+
+        def start(address: str, answers: Answers) -> Server:
+            server = stack.enter_context(Server((address, port), answers))
+            threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+            stack.callback(server.shutdown)
+            return server
+
+        yield start
+
+
+SERVERS = {"zk1": "127.0.0.1", "zk2": "127.0.0.2", "zk3": "127.0.0.3"}
+
+
+def follower() -> Answers:
+    """What a server in sync answers."""
+    return {"srvr": SRVR.format("follower"), "mntr": MNTR.format(0).replace("leader", "follower")}
+
+
+def leader(synced: int) -> Answers:
+    """What a leader answers with this many followers in sync."""
+    return {"srvr": SRVR.format("leader"), "mntr": MNTR.format(synced)}
+
+
+def test_whole_ensemble(serve: Serve, port: int) -> None:
+    serve("127.0.0.1", follower())
+    serve("127.0.0.2", leader(2))
+    serve("127.0.0.3", follower())
+    assert problems(SERVERS, port) == ({"zk1": "follower", "zk2": "leader", "zk3": "follower"}, [])
+
+
+def test_a_server_is_down(serve: Serve, port: int) -> None:
+    """The others are in sync, and still the ensemble can spare none."""
+    serve("127.0.0.1", leader(1))
+    serve("127.0.0.2", follower())
+    assert problems(SERVERS, port) == ({"zk1": "leader", "zk2": "follower", "zk3": "down"}, [f"zk3 (127.0.0.3:{port}): down"])
+
+
+def test_no_quorum(serve: Serve, port: int) -> None:
+    for address in SERVERS.values():
+        serve(address, {"srvr": NOT_SERVING})
+    modes, found = problems(SERVERS, port)
+    assert modes == dict.fromkeys(SERVERS, "not serving")
+    assert found == [*(f"{name} ({address}:{port}): not serving" for name, address in SERVERS.items()), "0 leaders"]
+
+
+def test_two_leaders(serve: Serve, port: int) -> None:
+    serve("127.0.0.1", leader(2))
+    serve("127.0.0.2", leader(2))
+    serve("127.0.0.3", follower())
+    assert problems(SERVERS, port)[1] == ["2 leaders"]
+
+
+def test_a_follower_lags(serve: Serve, port: int) -> None:
+    serve("127.0.0.1", leader(1))
+    serve("127.0.0.2", follower())
+    serve("127.0.0.3", follower())
+    assert problems(SERVERS, port)[1] == ["1 of 2 followers in sync"]
+
+
+def test_observers_are_not_counted(serve: Serve, port: int) -> None:
+    serve("127.0.0.1", leader(1))
+    serve("127.0.0.2", follower())
+    serve("127.0.0.3", {"srvr": SRVR.format("observer")})
+    assert problems(SERVERS, port)[1] == []
+
+
+def test_a_server_alone(serve: Serve, port: int) -> None:
+    serve("127.0.0.1", {"srvr": SRVR.format("standalone")})
+    assert problems({"zk1": "127.0.0.1"}, port) == ({"zk1": "standalone"}, [])
+
+
+def test_wait_ends_when_the_last_follower_is_in_sync(serve: Callable[[str, Answers], Server], port: int) -> None:
+    serve("127.0.0.1", follower())
+    serve("127.0.0.3", follower())
+    server = serve("127.0.0.2", leader(1))
+    threading.Timer(0.3, lambda: server.answers.update(leader(2))).start()
+    started = time.monotonic()
+    assert wait(SERVERS, port, 20)[1] == []
+    assert time.monotonic() - started < 15
+    assert server.asked.count("mntr") >= 2
+
+
+def test_wait_gives_up_with_the_last_answer(serve: Serve, port: int) -> None:
+    serve("127.0.0.1", follower())
+    assert wait({"zk1": "127.0.0.1"}, port, 0.3) == ({"zk1": "follower"}, ["0 leaders"])
+
+
+def test_timeout_zero_asks_once(serve: Callable[[str, Answers], Server], port: int) -> None:
+    server = serve("127.0.0.1", follower())
+    wait({"zk1": "127.0.0.1"}, port, 0)
+    assert server.asked == ["srvr"]
+
+
+def test_words_of_one_server(serve: Serve, port: int) -> None:
+    serve("127.0.0.1", {"srvr": SRVR.format("leader")})
+    assert four_letter_word("127.0.0.1", port, "srvr") == SRVR.format("leader")
+    assert four_letter_word("127.0.0.9", port, "srvr") == ""
+    assert state({"zk1": "127.0.0.1", "zk9": "127.0.0.9"}, port) == {"zk1": "leader", "zk9": "down"}
+    assert [zookeeper_mode(text) for text in ("", NOT_SERVING, SRVR.format("observer"))] == ["down", "not serving", "observer"]

@@ -1,0 +1,170 @@
+"""The filters of wiring and templates, loaded as Ansible loads them: by path."""
+
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from ansible.errors import AnsibleFilterError
+
+FILTERS = Path(__file__).resolve().parents[2] / "plugins" / "filter"
+
+
+def load(name: str) -> ModuleType:
+    """Return a file of filters."""
+    spec = importlib.util.spec_from_file_location(f"filter_{name}", FILTERS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+general = load("millrace").FilterModule().filters()
+jobs = load("spark_job").FilterModule().filters()
+
+
+def test_properties() -> None:
+    """Sorted, lists joined, booleans as Java spells them, null left out, an empty value kept."""
+    settings = {"b": [1, "x", True], "a": False, "c": None, "e.f": "", "d": 0, "g": "with = and, comma", "h": 1.5, "i": [], "j": ("x", "y")}
+    assert general["properties"](settings) == ["a=false", "b=1,x,true", "d=0", "e.f=", "g=with = and, comma", "h=1.5", "i=", "j=x,y"]
+
+
+def test_address_book() -> None:
+    """The plain name is the address in the client network; a host without a second network has no second line."""
+    assert general["address_book"](["a", "b", "c"], ["10.0.1.1", "10.0.1.2", ""], ["10.0.2.1", "", "10.0.2.3"]) == [
+        {"address": "10.0.1.1", "names": ["a", "a.client"]},
+        {"address": "10.0.2.1", "names": ["a.replication"]},
+        {"address": "10.0.1.2", "names": ["b", "b.client"]},
+        {"address": "10.0.2.3", "names": ["c.replication"]},
+    ]
+
+
+def test_address_book_of_lists_of_different_length() -> None:
+    """Addresses are never given to the wrong host."""
+    with pytest.raises(ValueError, match="argument 2 is shorter"):
+        general["address_book"](["a", "b"], ["10.0.1.1"], ["", ""])
+
+
+LISTENERS: list[dict[str, Any]] = [
+    {"name": "CLIENT", "address": "10.0.1.1", "port": 9092, "advertised_address": "192.0.2.1", "advertised_port": 19092, "protocol": "SASL_SSL"},
+    {"name": "REPLICATION", "address": "10.0.2.1", "port": 9093},
+]
+
+
+def test_endpoints() -> None:
+    assert general["kafka_endpoints"](LISTENERS) == ["CLIENT://10.0.1.1:9092", "REPLICATION://10.0.2.1:9093"]
+
+
+def test_advertised_endpoints() -> None:
+    """What a listener binds is advertised where nothing else is said."""
+    assert general["kafka_endpoints"](LISTENERS, advertised=True) == ["CLIENT://192.0.2.1:19092", "REPLICATION://10.0.2.1:9093"]
+
+
+def test_protocols() -> None:
+    assert general["kafka_protocols"](LISTENERS) == ["CLIENT:SASL_SSL", "REPLICATION:PLAINTEXT"]
+
+
+def test_directory_and_link() -> None:
+    assert general["kafka_directory"]("/d1") == {"path": "/d1", "owner": "kafka", "group": "kafka", "mode": "0750"}
+    assert general["tool_link"]("x.sh", "/opt/kafka/current/bin") == {"path": "/usr/local/bin/x.sh", "target": "/opt/kafka/current/bin/x.sh"}
+
+
+def test_archive_digest(tmp_path: Path) -> None:
+    """From a checksum file; a mistake is an error of the filter, in the words of people."""
+    (tmp_path / "a.sha512").write_text(f"{'ab' * 64}  a\n")
+    assert general["archive_digest"](f"sha512:{tmp_path / 'a.sha512'}") == "ab" * 64
+    with pytest.raises(AnsibleFilterError, match="not of the form sha512:HEX"):
+        general["archive_digest"]("md5:abc")
+
+
+def job(**more: Any) -> dict[str, Any]:
+    """Return a job as it is declared."""
+    return {"name": "count_words", "config": {"checkpoint": "/c", "kafka": {"bootstrap.servers": "h:9092"}}, **more}
+
+
+def files(*declared: dict[str, Any], release: str = "r1", jars: str = "/jars", unit: str = "unit") -> dict[str, dict[str, Any]]:
+    """Return the files of jobs by path."""
+    return {file["path"]: file for file in jobs["spark_job_files"](declared, release, jars, unit)}
+
+
+def digest(*declared: dict[str, Any], **more: str) -> str:
+    """Return the digest of the first job."""
+    return str(jobs["spark_job_units"](declared, more.get("release", "r1"), more.get("jars", "/jars"), more.get("unit", "unit"))[0]["digest"])
+
+
+def test_frozen_configuration() -> None:
+    """Sorted, and with the folder of this release's jars, which a job may name itself."""
+    content = files(job())["/etc/spark-job/count_words.json"]["content"]
+    assert content == '{\n  "checkpoint": "/c",\n  "jars_directory": "/jars",\n  "kafka": {\n    "bootstrap.servers": "h:9092"\n  }\n}\n'
+    own = files(job(config={"jars_directory": "/own"}))["/etc/spark-job/count_words.json"]["content"]
+    assert json.loads(own) == {"jars_directory": "/own"}
+
+
+def test_environment() -> None:
+    """Which job runs under which digest; an instance may be named otherwise."""
+    env = files(job(name="words-a", job="count_words"))["/etc/spark-job/words-a.env"]
+    first, second, rest = env["content"].split("\n")
+    assert (first, rest) == ("JOB=count_words", "")
+    assert second == f"CONFIG_DIGEST={digest(job(name='words-a', job='count_words'))}"
+    assert (env["owner"], env["group"], env["mode"]) == ("root", "spark", "0640")
+
+
+@pytest.mark.parametrize(
+    ("kafka", "secret"),
+    [({}, False), ({"bootstrap.servers": "h:9092"}, False), ({"sasl.jaas.config": "x"}, True), ({"ssl.keystore.password": "x"}, True)],
+)
+def test_passwords_are_in_no_diff(kafka: dict[str, str], secret: bool) -> None:
+    found = files(job(config={"kafka": kafka}))
+    assert found["/etc/spark-job/count_words.json"]["secret"] is secret
+    assert "secret" not in found["/etc/spark-job/count_words.env"]
+
+
+def test_digest_covers_what_a_process_is_started_with() -> None:
+    """Any of these is a restart; the same again is none."""
+    plain = digest(job())
+    assert digest(job()) == plain
+    assert digest(job(state="started")) == plain
+    changed = [
+        digest(job(), release="r2"),
+        digest(job(), jars="/other"),
+        digest(job(), unit="changed"),
+        digest(job(job="publish_lines")),
+        digest(job(config={"checkpoint": "/d"})),
+    ]
+    assert len({plain, *changed}) == 6
+
+
+def test_directories() -> None:
+    """Those that the job writes or waits for, and no other path of its configuration."""
+    declared = job(config={"checkpoint": "/c", "input_directory": "/in", "output_directory": None, "jars_directory": "/jars"})
+    assert [directory["path"] for directory in jobs["spark_job_directories"]([declared])] == [
+        "/etc/spark-job", "/var/lib/spark-job", "/var/lib/spark-job/count_words", "/c", "/in",
+    ]  # fmt: skip
+    owners = {directory["path"]: directory["owner"] for directory in jobs["spark_job_directories"]([declared])}
+    assert owners == {
+        "/etc/spark-job": "root",
+        "/var/lib/spark-job": "spark",
+        "/var/lib/spark-job/count_words": "spark",
+        "/c": "spark",
+        "/in": "spark",
+    }
+
+
+@pytest.mark.parametrize(
+    ("state", "enabled", "unit_state"), [(None, True, "converged"), ("started", True, "converged"), ("stopped", False, "stopped")]
+)
+def test_units(state: str | None, enabled: bool, unit_state: str) -> None:
+    declared = job(state=state) if state else job()
+    (unit,) = jobs["spark_job_units"]([declared], "r1", "/jars", "unit")
+    assert (unit["name"], unit["enabled"], unit["state"]) == ("spark-job@count_words.service", enabled, unit_state)
+    assert len(unit["digest"]) == 64
+
+
+def test_no_jobs() -> None:
+    """A node without jobs has the two common directories, no files and no units."""
+    assert jobs["spark_job_files"]([], "r1", "/jars", "unit") == []
+    assert jobs["spark_job_units"]([], "r1", "/jars", "unit") == []
+    assert len(jobs["spark_job_directories"]([])) == 2

@@ -1,0 +1,189 @@
+"""The page of check.yml and its verdict."""
+
+from typing import Any
+
+import pytest
+
+from millrace.health import page
+
+Facts = dict[str, dict[str, Any]]
+
+
+def declared() -> Facts:
+    """A small datacenter."""
+    common: dict[str, Any] = {"broker_id": None, "rack": None, "listeners": {}}
+    return {
+        "zk1": {**common, "function": "zookeeper"},
+        "zk2": {**common, "function": "zookeeper"},
+        "zk3": {**common, "function": "zookeeper"},
+        "kafka1": {"function": "kafka", "broker_id": 1, "rack": "dc1-a", "listeners": {"CLIENT": "10.0.1.21:9092", "REPLICATION": "10.0.2.21:9093"}},
+        "kafka2": {"function": "kafka", "broker_id": 2, "rack": "dc1-b", "listeners": {"CLIENT": "10.0.1.22:9092", "REPLICATION": "10.0.2.22:9093"}},
+        "spark1": {**common, "function": "spark"},
+    }
+
+
+def probes() -> Facts:
+    """What its hosts answer when all is well."""
+    gib = 2**30
+    return {
+        "zk1": {"zookeeper_mode": "follower", "mounts": {"/wal": {"size": 10 * gib, "free": 9 * gib}}, "units": {"zookeeper.service": "active"}},
+        "zk2": {"zookeeper_mode": "leader", "units": {"zookeeper.service": "active"}},
+        "zk3": {"zookeeper_mode": "follower", "units": {"zookeeper.service": "active"}},
+        "kafka1": {"mounts": {"/d1": {"size": 100 * gib, "free": 50 * gib}}, "units": {"kafka.service": "active"}},
+        "kafka2": {"mounts": {"/d1": {"size": 100 * gib, "free": 50 * gib}}, "units": {"kafka.service": "active"}},
+        "spark1": {"units": {"spark-job@count_words.service": "active"}},
+    }
+
+
+def cluster() -> dict[str, Any]:
+    """What the cluster answers; JSON keys are texts."""
+    return {
+        "brokers": {
+            "1": {"rack": "dc1-a", "CLIENT": "10.0.1.21:9092", "REPLICATION": "10.0.2.21:9093"},
+            "2": {"rack": "dc1-b", "CLIENT": "10.0.1.22:9092", "REPLICATION": "10.0.2.22:9093"},
+        },
+        "controller": 2, "partitions": 10, "offline": 0, "under_replicated": 0, "problems": [], "leaders": {"1": 6, "2": 4},
+    }  # fmt: skip
+
+
+PAGE = """\
+ZooKeeper
+  server  mode
+  zk1     follower
+  zk2     leader
+  zk3     follower
+
+Kafka
+  id  broker  rack   listeners                                             leads
+  1   kafka1  dc1-a  CLIENT://10.0.1.21:9092 REPLICATION://10.0.2.21:9093  6
+  2   kafka2  dc1-b  CLIENT://10.0.1.22:9092 REPLICATION://10.0.2.22:9093  4
+  controller 2, 10 partitions: 0 offline, 0 under-replicated; leader skew 1.20 (1.00 is even)
+
+Disks
+  host    path  used  size
+  zk1     /wal   10%  10.0 GiB
+  kafka1  /d1    50%  100.0 GiB
+  kafka2  /d1    50%  100.0 GiB
+
+Units
+  host    unit                           state
+  zk1     zookeeper.service              active
+  zk2     zookeeper.service              active
+  zk3     zookeeper.service              active
+  kafka1  kafka.service                  active
+  kafka2  kafka.service                  active
+  spark1  spark-job@count_words.service  active
+
+HEALTHY"""
+
+
+def test_a_healthy_page() -> None:
+    text, found = page(declared(), probes(), cluster())
+    assert found == []
+    assert text == PAGE
+
+
+def test_what_is_not_in_the_inventory_is_left_out() -> None:
+    """A datacenter of Spark nodes alone asks for no leader and no broker."""
+    text, found = page({"spark1": declared()["spark1"]}, {"spark1": probes()["spark1"]}, {})
+    assert found == []
+    assert "ZooKeeper" not in text
+    assert "Kafka" not in text
+    assert "Disks" not in text
+
+
+def test_a_host_that_does_not_answer() -> None:
+    """It is named once as that; its server is unreachable, and nothing else is said of it."""
+    answers = probes()
+    del answers["zk1"], answers["spark1"]
+    text, found = page(declared(), answers, cluster())
+    assert found == ["zk1 does not answer", "spark1 does not answer", "ZooKeeper on zk1: unreachable"]
+    assert text.endswith("NOT HEALTHY\n  - zk1 does not answer\n  - spark1 does not answer\n  - ZooKeeper on zk1: unreachable")
+
+
+@pytest.mark.parametrize(
+    ("modes", "problems"),
+    [
+        (("follower", "down", "leader"), ["ZooKeeper on zk2: down"]),
+        (("not serving", "down", "down"), ["ZooKeeper on zk1: not serving", "ZooKeeper on zk2: down", "ZooKeeper on zk3: down",
+                                             "ZooKeeper ensemble has 0 leaders"]),
+        (("leader", "leader", "follower"), ["ZooKeeper ensemble has 2 leaders"]),
+        (("observer", "leader", "follower"), []),
+    ],
+)  # fmt: skip
+def test_zookeeper(modes: tuple[str, str, str], problems: list[str]) -> None:
+    answers = probes()
+    for host, mode in zip(("zk1", "zk2", "zk3"), modes, strict=True):
+        answers[host]["zookeeper_mode"] = mode
+    assert page(declared(), answers, cluster())[1] == problems
+
+
+def test_a_broker_is_not_registered() -> None:
+    answer = cluster()
+    del answer["brokers"]["2"]
+    answer["problems"] = ["broker 2 is not registered"]
+    text, found = page(declared(), probes(), answer)
+    assert found == ["broker 2 is not registered"]
+    assert "  2   kafka2  -      not registered" in text
+
+
+def test_a_broker_is_registered_as_something_else() -> None:
+    """Another rack and another address than declared: it runs with an older configuration."""
+    answer = cluster()
+    answer["brokers"]["1"] |= {"rack": "dc1-z", "REPLICATION": "10.0.1.21:9093"}
+    del answer["brokers"]["2"]["CLIENT"]
+    assert page(declared(), probes(), answer)[1] == [
+        "broker 1 (kafka1) is registered with rack dc1-z, declared is dc1-a",
+        "broker 1 (kafka1) advertises REPLICATION as 10.0.1.21:9093, declared is 10.0.2.21:9093",
+        "broker 2 (kafka2) advertises CLIENT as None, declared is 10.0.1.22:9092",
+    ]
+
+
+def test_partitions_are_reported_in_the_words_of_the_cluster() -> None:
+    answer = cluster() | {"problems": ["3 offline partitions (a-0, a-1, a-2)"], "offline": 3, "under_replicated": 4}
+    text, found = page(declared(), probes(), answer)
+    assert found == ["3 offline partitions (a-0, a-1, a-2)"]
+    assert "10 partitions: 3 offline, 4 under-replicated" in text
+
+
+def test_no_answer_of_the_cluster() -> None:
+    text, found = page(declared(), probes(), {})
+    assert found == ["Kafka: no answer"]
+    assert "controller -1, 0 partitions: ? offline, ? under-replicated; leader skew - (1.00 is even)" in text
+
+
+@pytest.mark.parametrize(
+    ("leaders", "partitions", "skewed"),
+    [
+        ({"1": 6, "2": 4}, 10, False),
+        ({"1": 10, "2": 0}, 10, True),
+        ({"1": 2, "2": 0}, 2, False),
+        ({"1": 30, "2": 10}, 40, False),
+        ({"1": 31, "2": 9}, 40, True),
+    ],
+)
+def test_leader_skew(leaders: dict[str, int], partitions: int, skewed: bool) -> None:
+    """More than one and a half of a fair share, where that is no rounding matter."""
+    found = page(declared(), probes(), cluster() | {"leaders": leaders, "partitions": partitions})[1]
+    text = f"leaders are skewed: one broker leads {leaders['1']} of {partitions} partitions; run a preferred leader election"
+    assert found == ([text] if skewed else [])
+
+
+@pytest.mark.parametrize(("free", "problems"), [(16, []), (14, ["kafka1:/d1 is 86% full"]), (0, ["kafka1:/d1 is 100% full"])])
+def test_full_disks(free: int, problems: list[str]) -> None:
+    answers = probes()
+    answers["kafka1"]["mounts"]["/d1"] = {"size": 100, "free": free}
+    assert page(declared(), answers, cluster())[1] == problems
+
+
+def test_a_disk_that_is_not_there() -> None:
+    answers = probes()
+    answers["kafka1"]["mounts"]["/d2"] = {"mounted": False}
+    assert page(declared(), answers, cluster())[1] == ["kafka1:/d2 does not exist"]
+
+
+@pytest.mark.parametrize("state", ["failed", "activating", "inactive", "unknown"])
+def test_a_unit_that_does_not_run(state: str) -> None:
+    answers = probes()
+    answers["spark1"]["units"]["spark-job@count_words.service"] = state
+    assert page(declared(), answers, cluster())[1] == [f"spark-job@count_words.service on spark1 is {state}"]

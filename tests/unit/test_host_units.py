@@ -1,0 +1,185 @@
+"""systemd units in the class behind host_state, against a made-up `systemctl` on PATH that keeps its state in a file."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from millrace.host_state import Host, StateError
+
+SYSTEMCTL = """#!{python}
+import json, pathlib, sys
+file = pathlib.Path({state!r})
+state = json.loads(file.read_text())
+verb, *rest = sys.argv[1:]
+state["commands"].append(" ".join(sys.argv[1:]))
+names = [word for word in rest if word.endswith(".service")]
+if verb == "show":
+    print("\\n\\n".join("\\n".join(f"{{key}}={{value}}" for key, value in state["units"][name].items()) for name in names))
+if verb == "daemon-reload":
+    for unit in state["units"].values():
+        unit["NeedDaemonReload"] = "no"
+for name in names:
+    if verb == "start" and name in state["broken"]:
+        file.write_text(json.dumps(state))
+        sys.exit(f"Job for {{name}} failed.")
+    unit = state["units"][name]
+    unit["ActiveState"] = {{"start": "active", "restart": "active", "stop": "inactive"}}.get(verb, unit["ActiveState"])
+    unit["UnitFileState"] = {{"enable": "enabled", "disable": "disabled"}}.get(verb, unit["UnitFileState"])
+file.write_text(json.dumps(state))
+"""
+RUNNING = {"ActiveState": "active", "SubState": "running", "MainPID": "100", "UnitFileState": "enabled", "NeedDaemonReload": "no"}
+FRESH = {"ActiveState": "inactive", "SubState": "dead", "MainPID": "0", "UnitFileState": "disabled", "NeedDaemonReload": "no"}
+# After a crash, in the seconds before systemd starts it again.
+RESTARTING = {**RUNNING, "ActiveState": "activating", "SubState": "auto-restart", "MainPID": "0"}
+
+
+class Systemd:
+    """The state behind the made-up systemctl."""
+
+    def __init__(self, file: Path) -> None:
+        """Nothing is known yet."""
+        self.file = file
+        self.set({})
+
+    def set(self, units: dict[str, dict[str, str]], broken: tuple[str, ...] = ()) -> None:
+        """Start over with these units."""
+        self.file.write_text(json.dumps({"units": units, "broken": broken, "commands": []}))
+
+    @property
+    def changes(self) -> list[str]:
+        """What was run, questions left out."""
+        commands: list[str] = json.loads(self.file.read_text())["commands"]
+        return [command for command in commands if not command.startswith("show")]
+
+
+@pytest.fixture
+def systemd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Systemd:
+    """Put the made-up systemctl first on PATH; every running process was started with digest 'old'."""
+    program = tmp_path / "bin" / "systemctl"
+    program.parent.mkdir()
+    program.write_text(SYSTEMCTL.format(python=sys.executable, state=str(tmp_path / "state.json")))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    monkeypatch.setattr(Host, "digest_of", lambda _self, pid: "old" if pid == "100" else "")
+    return Systemd(tmp_path / "state.json")
+
+
+def unit(name: str = "a.service", **more: Any) -> dict[str, Any]:
+    """Return a unit as the module hands it over."""
+    return {"name": name, "enabled": True, "state": "started", "digest": None, **more}
+
+
+def converge(*units: dict[str, Any], check_mode: bool = False) -> Host:
+    """Converge units alone."""
+    host = Host(check_mode)
+    host.converge({"users": [], "directories": [], "files": [], "blocks": [], "links": [], "sysctl": {}, "units": list(units)})
+    return host
+
+
+def test_a_fresh_unit_is_enabled_and_started(systemd: Systemd) -> None:
+    systemd.set({"a.service": FRESH})
+    host = converge(unit(digest="new"))
+    assert host.changes == ["enable a.service", "start a.service"]
+    assert host.units == {"a.service": {"active": True, "restart_owed": False}}
+    assert systemd.changes == ["enable --quiet a.service", "reset-failed a.service", "start a.service"]
+
+
+def test_second_run_changes_nothing(systemd: Systemd) -> None:
+    systemd.set({"a.service": RUNNING})
+    host = converge(unit(digest="old"))
+    assert (host.changes, systemd.changes) == ([], [])
+    assert host.units == {"a.service": {"active": True, "restart_owed": False}}
+
+
+def test_started_leaves_a_running_unit_and_owes_it_a_restart(systemd: Systemd) -> None:
+    """A changed configuration is no reason for a change of this module: the play decides when."""
+    systemd.set({"a.service": RUNNING})
+    host = converge(unit(digest="new"))
+    assert (host.changes, systemd.changes) == ([], [])
+    assert host.units == {"a.service": {"active": True, "restart_owed": True}}
+
+
+def test_without_a_digest_nothing_is_owed(systemd: Systemd) -> None:
+    systemd.set({"a.service": RUNNING})
+    assert converge(unit()).units == {"a.service": {"active": True, "restart_owed": False}}
+
+
+def test_converged_restarts_what_is_owed(systemd: Systemd) -> None:
+    systemd.set({"a.service": RUNNING})
+    host = converge(unit(digest="new", state="converged"))
+    assert (host.changes, systemd.changes) == (["restart a.service"], ["restart a.service"])
+    assert host.units == {"a.service": {"active": True, "restart_owed": False}}
+
+
+def test_converged_leaves_what_runs_as_declared(systemd: Systemd) -> None:
+    systemd.set({"a.service": RUNNING})
+    host = converge(unit(digest="old", state="converged"))
+    assert (host.changes, systemd.changes) == ([], [])
+
+
+def test_converged_starts_what_is_stopped(systemd: Systemd) -> None:
+    """A start is with what is declared now: no restart after it."""
+    systemd.set({"a.service": {**FRESH, "UnitFileState": "enabled"}})
+    host = converge(unit(digest="new", state="converged"))
+    assert (host.changes, systemd.changes) == (["start a.service"], ["reset-failed a.service", "start a.service"])
+    assert host.units == {"a.service": {"active": True, "restart_owed": False}}
+
+
+def test_a_unit_between_two_crashes_is_started_now(systemd: Systemd) -> None:
+    """systemd would start it again with the old backoff; its state is neither active nor failed."""
+    systemd.set({"a.service": RESTARTING})
+    host = converge(unit(digest="new"))
+    assert host.changes == ["start a.service"]
+    assert host.diffs[0]["before"] == "activating\n"
+    assert systemd.changes == ["reset-failed a.service", "start a.service"]
+
+
+@pytest.mark.parametrize("before", [RUNNING, RESTARTING, {**RUNNING, "ActiveState": "failed"}])
+def test_stopped(before: dict[str, str], systemd: Systemd) -> None:
+    """Also out of an endless restart; a stopped unit is owed nothing."""
+    systemd.set({"a.service": before})
+    host = converge(unit(digest="new", state="stopped", enabled=False))
+    assert host.changes == ["disable a.service", "stop a.service"]
+    assert host.units == {"a.service": {"active": False, "restart_owed": False}}
+    assert systemd.changes == ["disable --quiet a.service", "stop a.service"]
+    assert converge(unit(digest="new", state="stopped", enabled=False)).changes == []
+
+
+def test_check_mode_says_the_same_and_runs_nothing(systemd: Systemd) -> None:
+    before = {"a.service": FRESH, "b.service": RUNNING, "c.service": RUNNING}
+    units = [unit(digest="new"), unit("b.service", digest="new", state="converged"), unit("c.service", state="stopped", enabled=False)]
+    systemd.set(before)
+    checked = converge(*units, check_mode=True)
+    assert systemd.changes == []
+    real = converge(*units)
+    assert (checked.changes, checked.diffs) == (real.changes, real.diffs)
+    assert real.changes == ["enable a.service", "start a.service", "restart b.service", "disable c.service", "stop c.service"]
+
+
+def test_changed_unit_files_are_read_first(systemd: Systemd) -> None:
+    """One daemon-reload for all units, before any of them is started; none in check mode."""
+    units = {"a.service": {**FRESH, "NeedDaemonReload": "yes"}, "b.service": {**RUNNING, "NeedDaemonReload": "yes"}}
+    systemd.set(units)
+    converge(unit(), unit("b.service"), check_mode=True)
+    assert systemd.changes == []
+    host = converge(unit(), unit("b.service"))
+    assert systemd.changes == ["daemon-reload", "enable --quiet a.service", "reset-failed a.service", "start a.service"]
+    assert host.changes == ["enable a.service", "start a.service"]
+
+
+def test_a_unit_that_does_not_start(systemd: Systemd) -> None:
+    """The error is systemd's own text."""
+    systemd.set({"a.service": FRESH}, broken=("a.service",))
+    with pytest.raises(StateError, match=r"systemctl start a\.service: Job for a\.service failed\."):
+        converge(unit())
+
+
+def test_a_unit_file_that_is_not_there_yet_in_check_mode(systemd: Systemd) -> None:
+    """The first run on a fresh host, seen in advance."""
+    systemd.set({"a.service": {**FRESH, "UnitFileState": ""}})
+    host = converge(unit(), check_mode=True)
+    assert [diff["before"] for diff in host.diffs] == ["absent\n", "inactive\n"]

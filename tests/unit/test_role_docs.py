@@ -1,0 +1,124 @@
+"""The roles' interfaces: README tables, argument specs, defaults and the inputs that tasks use say the same."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+ROLES = ["archive", "base", "java", "kafka", "spark_job", "zookeeper"]
+GENERATOR = ROOT / "tests" / "generate_role_docs.py"
+
+
+def load() -> ModuleType:
+    """Return the generator, which is a script."""
+    spec = importlib.util.spec_from_file_location("generate_role_docs", GENERATOR)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+generator = load()
+
+
+def options(role: str) -> dict[str, Any]:
+    """Return the options of a role's main entry point."""
+    found: dict[str, Any] = yaml.safe_load((ROOT / "roles" / role / "meta" / "argument_specs.yml").read_text())["argument_specs"]["main"]["options"]
+    return found
+
+
+def defaults_text(role: str) -> str:
+    """Return defaults/main.yml, '' for a role without."""
+    path = ROOT / "roles" / role / "defaults" / "main.yml"
+    return path.read_text() if path.exists() else ""
+
+
+def test_all_roles_are_meant() -> None:
+    assert sorted(path.name for path in (ROOT / "roles").iterdir()) == ROLES
+
+
+def test_the_readmes_are_generated_from_the_specs() -> None:
+    """What a person runs to find out."""
+    done = subprocess.run([sys.executable, str(GENERATOR), "--check"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_defaults_are_the_specs(role: str) -> None:
+    """The spec of each default in defaults/main.yml has the same default; an input without one is required or stands there commented out."""
+    defaults = yaml.safe_load(defaults_text(role)) or {}
+    assert {name: option["default"] for name, option in options(role).items() if "default" in option} == defaults
+
+
+@pytest.mark.parametrize("role", [role for role in ROLES if defaults_text(role)])
+def test_inputs_without_a_default_are_shown_commented_out(role: str) -> None:
+    """A reader of defaults/main.yml sees the whole interface."""
+    commented = {line.removeprefix("# ").partition(":")[0] for line in defaults_text(role).splitlines() if line.startswith("# ")}
+    assert commented == {name for name, option in options(role).items() if "default" not in option}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_names_carry_the_role(role: str) -> None:
+    assert [name for name in options(role) if not name.startswith(f"{role}_")] == []
+
+
+SPECS: dict[str, Any] = {
+    "argument_specs": {
+        "main": {
+            "options": {
+                "x_id": {"type": "int", "required": True, "description": "An id."},
+                "x_name": {"type": "str", "default": "a", "choices": ["a", "b"], "description": "A <name> | more."},
+                "x_list": {
+                    "type": "list", "elements": "dict", "default": [], "description": "Items.",
+                    "options": {
+                        "port": {"type": "int", "default": 1, "description": "A port."},
+                        "flags": {
+                            "type": "dict", "description": "Flags.", "options": {"on": {"type": "bool", "default": True, "description": "On."}},
+                        },
+                    },
+                },
+                "x_dict": {"type": "dict", "default": {"a": 1, "b": [True]}, "description": "A dict."},
+            }
+        }
+    }
+}  # fmt: skip
+TABLE = """\
+| Name | Type | Required | Default | Description |
+| --- | --- | --- | --- | --- |
+| `x_id` | int | yes | | An id. |
+| `x_name` | str | | `a` | A &lt;name> \\| more. One of: `a`, `b`. |
+| `x_list` | list of dict | | `[]` | Items. |
+| `x_list[].port` | int | | `1` | A port. |
+| `x_list[].flags` | dict | | | Flags. |
+| `x_list[].flags.on` | bool | | `true` | On. |
+| `x_dict` | dict | | `{a: 1, b: [true]}` | A dict. |"""
+
+
+def role_with(folder: Path, readme: str) -> Path:
+    """Return a role of the made-up specs."""
+    (folder / "meta").mkdir()
+    (folder / "meta" / "argument_specs.yml").write_text(yaml.safe_dump(SPECS, sort_keys=False))
+    (folder / "README.md").write_text(readme)
+    return folder
+
+
+def test_a_table() -> None:
+    """Every option, those of elements too."""
+    assert generator.table(SPECS) == TABLE
+
+
+def test_only_what_is_between_the_marks_is_written(tmp_path: Path) -> None:
+    role = role_with(tmp_path, f"before\n{generator.BEGIN}\nold\n{generator.END}\nafter\n")
+    assert generator.generate(role) == f"before\n{generator.BEGIN}\n\n{TABLE}\n\n{generator.END}\nafter\n"
+
+
+def test_a_readme_without_marks(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"README\.md: no place for the table; put these two lines where it belongs"):
+        generator.generate(role_with(tmp_path, "# a role\n"))
