@@ -97,7 +97,7 @@ def test_nothing_meant_for_a_lab_can_leave_the_machine(first: SmallLab) -> None:
 
 
 def test_hosts_have_named_interfaces_with_their_addresses(first: SmallLab) -> None:
-    addresses = re.findall(r"^\d+: (client|replication)\S*\s+inet ([\d.]+)", first.run("broker", "ip -o -4 addr"), re.MULTILINE)
+    addresses = sorted(re.findall(r"^\d+: (client|replication)\S*\s+inet ([\d.]+)", first.run("broker", "ip -o -4 addr"), re.MULTILINE))
     assert addresses == [("client", "198.18.41.21"), ("replication", "198.18.42.21")]
     assert "replication" not in first.run("node", "ip -o -4 addr")
 
