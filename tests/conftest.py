@@ -1,10 +1,12 @@
-"""What tests against running hosts share: the option --inventory and the inventory that it names."""
+"""What tests against running hosts share: the option --inventory, the inventory that it names, and the lines of the summary."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from faults.inventory import ROOT, Inventory, load
+
+_NOTES: pytest.StashKey[list[str]] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -19,3 +21,23 @@ def inventory(pytestconfig: pytest.Config) -> Iterator[Inventory]:
     loaded = load(pytestconfig.getoption("--inventory").resolve())
     yield loaded
     loaded.close()
+
+
+@pytest.fixture
+def note(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """Print one line now, and again in the summary at the end."""
+
+    def add(text: str) -> None:
+        line = f"{request.node.name}: {text}"
+        print(line)
+        request.config.stash.setdefault(_NOTES, []).append(line)
+
+    return add
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say what was measured, also where a test passed."""
+    notes = config.stash.get(_NOTES, [])
+    if notes:
+        terminalreporter.section("measured")
+        terminalreporter.write_line("\n".join(notes))

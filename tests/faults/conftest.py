@@ -1,7 +1,7 @@
-"""A whole lab before each test and after it, topics that go away, and the lines of the summary."""
+"""A whole lab before each test and after it, and topics that go away."""
 
 import uuid
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 
@@ -9,20 +9,7 @@ from .inventory import Inventory
 from .lab import UNITS, Lab
 from .words import INPUT, JOBS, OUTPUT, LastCounts
 
-_NOTES: pytest.StashKey[list[str]] = pytest.StashKey()
 _JOURNAL_LINES = 15
-
-
-@pytest.fixture
-def note(request: pytest.FixtureRequest) -> Callable[[str], None]:
-    """Print one line now, and again in the summary at the end."""
-
-    def add(text: str) -> None:
-        line = f"{request.node.name}: {text}"
-        print(line)
-        request.config.stash.setdefault(_NOTES, []).append(line)
-
-    return add
 
 
 @pytest.fixture(scope="session")
@@ -60,7 +47,7 @@ def topic(lab: Lab, run_id: str) -> Iterator[str]:
 def word_counts(lab: Lab, run_id: str) -> Iterator[LastCounts]:
     """The counts of this run's words. The topics of the jobs stay: the jobs' checkpoints name their offsets."""
     if not lab.inventory.hosts("spark_producer") or not lab.inventory.hosts("spark_consumer"):
-        pytest.skip(f"{lab.inventory.directory} has no Spark nodes")
+        pytest.fail(f"{lab.inventory.directory} has no Spark nodes; name an inventory that has them", pytrace=False)
     for name in {INPUT, OUTPUT} - lab.admin.list_topics(timeout=10).topics.keys():
         lab.create_topic(name)
     counts = LastCounts(lab.inventory.kafka_properties, run_id)
@@ -82,11 +69,3 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
                 text = lab.inventory.run(host, command, check=False)
                 report.sections.append((f"journal of {host}", text))
     return report
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say what was measured, also where a test passed."""
-    notes = config.stash.get(_NOTES, [])
-    if notes:
-        terminalreporter.section("measured")
-        terminalreporter.write_line("\n".join(notes))

@@ -1,18 +1,21 @@
 """A second run: nothing changes, nothing restarts, few host-tasks."""
 
+import subprocess
+from collections.abc import Callable
+
 from operations.conftest import Operator
 
 BUDGET = 8
 
 
-def test_second_run_changes_and_restarts_nothing(operator: Operator, capsys: object) -> None:
+def test_second_run_changes_and_restarts_nothing(operator: Operator, note: Callable[[str], None]) -> None:
     before = operator.processes()
     run = operator.play("site")
     assert run.code == 0, run.output[-3000:]
     assert set(run.recap("changed").values()) == {0}
     assert operator.processes() == before
     worst = {role: max(hosts.values()) for role, hosts in run.host_tasks.items() if role != "(playbook)"}
-    print("host-tasks per role and host:", worst, f"budget {BUDGET}")
+    note(f"host-tasks per role and host {worst}, budget {BUDGET}")
     assert set(worst) == {"base", "java", "zookeeper", "kafka", "spark_job"}
     assert max(worst.values()) <= BUDGET
 
@@ -31,8 +34,6 @@ def test_limit_to_one_host_is_accepted_and_changes_nothing(operator: Operator) -
 
 
 def test_kcat_works_from_the_control_node(operator: Operator) -> None:
-    import subprocess
-
     assert operator.inventory.lab_directory
     listed = subprocess.run(["kcat", "-F", str(operator.inventory.lab_directory / "kcat.conf"), "-L"], capture_output=True, text=True, timeout=30)
     assert listed.returncode == 0, listed.stderr
