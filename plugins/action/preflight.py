@@ -34,7 +34,9 @@ class ActionModule(ActionBase):
         hosts = reader.read()
         probes = {}
         if register is None:
-            problems = [*reader.problems, *check_model(hosts, reader.groups), *job_problems(hosts, reader.groups["spark"])]
+            uncomputed = {problem.where for problem in reader.problems if problem.code == "NOT_COMPUTED"}
+            model = [problem for problem in check_model(hosts, reader.groups) if problem.where not in uncomputed]
+            problems = [*reader.problems, *model, *job_problems(hosts, reader.groups["spark"])]
         else:
             probes = {host: task_vars["hostvars"].raw_get(host)[register]["probe"] for host in task_vars["ansible_play_hosts"]}
             problems = [*check_hosts(hosts, reader.groups, probes), *self.archives(hosts, probes)]

@@ -42,6 +42,8 @@ NO_CHECKPOINT = {"group_vars/spark_producer.yml": {"      checkpoint: /var/lib/s
 UNKNOWN_LISTENER_KEY = {"group_vars/kafka.yml": {"port: 9093}": "port: 9093, advertised_adress: 192.0.2.1}"}}
 TEXT_FOR_LIST = {"group_vars/kafka.yml": {"[/data/kafka1, /data/kafka2]": "/data/kafka1"}}
 NO_JOB_CONFIG = {"group_vars/spark_producer.yml": {"    config:": "    configs:"}}
+NO_DATACENTER = {"hosts.yml": {"    datacenter: dc1\n": ""}}
+UNKNOWN_LISTENER = {"group_vars/kafka.yml": {"kafka_inter_broker_listener: REPLICATION": "kafka_inter_broker_listener: REPLICATE"}}
 WRONG_TYPE = {"group_vars/kafka.yml": {"kafka_limit_nofile: 16384": "kafka_limit_nofile: many"}}
 
 SAID_DUPLICATE_BROKER_ID = [
@@ -75,6 +77,13 @@ SAID_WRONG_TYPE = [
     f"\"'many'\" cannot be converted to an int; {TABLES}"
     for number in (1, 2, 3)
 ]
+SAID_NO_DATACENTER = [
+    f"[NOT_COMPUTED] dc1-kafka{number}/kafka_rack: cannot be computed: 'datacenter' is undefined; set what it stands on" for number in (1, 2, 3)
+]
+SAID_UNKNOWN_LISTENER = [
+    f"[LISTENER_UNKNOWN] dc1-kafka{number}/kafka_inter_broker_listener = REPLICATE: kafka_listeners has only CLIENT, REPLICATION; name one of them"
+    for number in (1, 2, 3)
+]
 SAID_TEXT_FOR_LIST = [f"[ROLE_INPUT] dc1-kafka{number}/kafka_log_dirs = /data/kafka1: a text, not a list; {TABLES}" for number in (1, 2, 3)]
 SAID_NO_JOB_CONFIG = [
     f"[ROLE_INPUT] dc1-spark1: missing required arguments: config found in spark_job_jobs; {TABLES}",
@@ -98,6 +107,7 @@ MISTAKES: dict[str, tuple[tuple[Edits, ...], list[str]]] = {
     "unknown key of a listener": ((UNKNOWN_LISTENER_KEY,), SAID_UNKNOWN_LISTENER_KEY),
     "wrong type": ((WRONG_TYPE,), SAID_WRONG_TYPE),
     "text for a list, job without a configuration": ((TEXT_FOR_LIST, NO_JOB_CONFIG), SAID_TEXT_FOR_LIST + SAID_NO_JOB_CONFIG),
+    "no datacenter, unknown inter-broker listener": ((NO_DATACENTER, UNKNOWN_LISTENER), SAID_NO_DATACENTER + SAID_UNKNOWN_LISTENER),
     "six at once": (SIX, SAID_SIX),
 }
 

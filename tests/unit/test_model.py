@@ -135,6 +135,14 @@ def test_broker_without_a_rack(rack: str | None) -> None:
     assert found(hosts) == [("RACK_MISSING", "kafka2/kafka_rack", None)]
 
 
+def test_inter_broker_listener_that_no_listener_has() -> None:
+    hosts = datacenter()
+    hosts["kafka1"] |= {"kafka_listeners": [{"name": "CLIENT"}, {"name": "REPLICATION"}], "kafka_inter_broker_listener": "REPLICATE"}
+    hosts["kafka2"] |= {"kafka_listeners": [{"name": "CLIENT"}, {"name": "REPLICATION"}], "kafka_inter_broker_listener": "REPLICATION"}
+    assert found(hosts) == [("LISTENER_UNKNOWN", "kafka1/kafka_inter_broker_listener", "REPLICATE")]
+    assert "kafka_listeners has only CLIENT, REPLICATION; name one of them" in str(check_model(hosts, GROUPS)[0])
+
+
 def test_log_dirs() -> None:
     """An empty list, or one of them twice; a text and no list at all are left to the check of types."""
     hosts = datacenter()

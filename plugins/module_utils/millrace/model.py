@@ -25,6 +25,7 @@ def check_model(hosts: Hosts, groups: Groups) -> list[Problem]:
         *ensemble_size(zookeeper),
         *ids(hosts, kafka, "kafka_broker_id", 0, 1000, "KAFKA", "every broker needs an id of its own, and keeps it for life"),
         *racks(hosts, kafka),
+        *listeners(hosts, kafka),
         *log_dirs(hosts, kafka),
         *job_names(hosts, groups.get("spark", [])),
     ]
@@ -94,6 +95,25 @@ def racks(hosts: Hosts, members: Sequence[str]) -> list[Problem]:
                 "put the host into a rack_* group, or set rack")
         for host in missing
     ]  # fmt: skip
+
+
+def listeners(hosts: Hosts, members: Sequence[str]) -> list[Problem]:
+    """Brokers talk to each other through a listener that they have."""
+    problems = []
+    for host in members:
+        names = [item.get("name") for item in hosts[host].get("kafka_listeners") or [] if isinstance(item, Mapping)]
+        wanted = hosts[host].get("kafka_inter_broker_listener")
+        if wanted and names and wanted not in names:
+            problems.append(
+                Problem(
+                    f"{host}/kafka_inter_broker_listener",
+                    "LISTENER_UNKNOWN",
+                    wanted,
+                    f"kafka_listeners has only {', '.join(str(name) for name in names)}",
+                    "name one of them",
+                )
+            )
+    return problems
 
 
 def log_dirs(hosts: Hosts, members: Sequence[str]) -> list[Problem]:
