@@ -257,9 +257,12 @@ def read_all(properties: Mapping[str, str], topic: str, seconds: float = 60) -> 
     }
     consumer = Consumer({**_CLIENT, **properties, **own})
     try:
-        partitions = consumer.list_topics(topic, timeout=10).topics[topic].partitions
-        if not partitions:
-            raise ValueError(f"{topic}: no such topic")
+        # A broker that has just started knows no topic until the controller has told it: the next answer may be another's.
+        pause = Event()
+        while not (partitions := consumer.list_topics(topic, timeout=10).topics[topic].partitions):
+            if time.monotonic() > deadline:
+                raise ValueError(f"{topic}: no such topic")
+            pause.wait(0.2)
         ends = {number: _end(consumer, TopicPartition(topic, number), deadline) for number in partitions}
         left = {number for number, end in ends.items() if end > 0}
         consumer.assign([TopicPartition(topic, number, 0) for number in left])
