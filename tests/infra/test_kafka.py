@@ -25,7 +25,7 @@ def admin(inventory: Inventory) -> AdminClient:
 
 @pytest.fixture(scope="module")
 def topic(admin: AdminClient) -> Iterator[str]:
-    """An RF 3 topic of this run, with a record in every partition; deleted afterwards."""
+    """An RF 3 topic of this run; deleted afterwards."""
     name = f"infra-{uuid.uuid4().hex[:8]}"
     admin.create_topics([NewTopic(name, PARTITIONS, 3)])[name].result(30)
     yield name
