@@ -7,7 +7,7 @@ TEXT ?= /usr/share/common-licenses
 export CONTAINERS_CONF := $(CURDIR)/lab/containers.conf
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: help lab lab-down setup archives test lint unit render spark molecule bench-unchanged lock
+.PHONY: help lab lab-down setup archives test lint unit render spark molecule bench-unchanged docs definitions lock
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,7 +30,7 @@ test: setup ## everything that CI runs
 lint: ## ansible-lint, yamllint, ruff, mypy, shellcheck
 	@tests/run.sh lint
 
-unit: ## tests of the plugins, the packaging and the ledger
+unit: ## tests of the plugins, the packaging, the ledger and the model check
 	@tests/run.sh unit
 
 render: ## every inventory through the real roles, no hosts
@@ -44,6 +44,12 @@ molecule: ## molecule scenarios in containers (s=<scenario>, all without)
 
 bench-unchanged: ## CPU cost of an unchanged site.yml on the live lab, against one ping task
 	@python tests/bench_unchanged.py --inventory inventories/$(i)
+
+docs: ## write the generated pages and tables anew: roles, errors, layouts
+	@for page in role_docs errors layouts; do PYTHONPATH=plugins/module_utils:tests python tests/generate_$$page.py || exit 1; done
+
+definitions: ## write plugins/definitions anew from the jars of the archives
+	@python packaging/definitions.py
 
 lock: ## resolve requirements.lock anew from pyproject.toml
 	@uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -o requirements.lock

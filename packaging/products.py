@@ -79,9 +79,9 @@ def product(target: str, root: Path, output: Path, python: str) -> Product:
 
 
 def key(item: Product, root: Path) -> str:
-    """Return a digest of everything that the product depends on, these programs included."""
+    """Return a digest of everything that the product depends on, the programs that build it included."""
     digest = hashlib.sha256(item.extra.encode())
-    for path in (*sorted(Path(__file__).parent.glob("*.py")), *item.inputs):
+    for path in (*(Path(__file__).with_name(name) for name in ("archives.py", "build.py", "products.py")), *item.inputs):
         name = path.relative_to(root) if path.is_relative_to(root) else path.name
         digest.update(f"\0{name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}".encode())
     return digest.hexdigest()

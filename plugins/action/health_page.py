@@ -12,8 +12,7 @@ from ansible.utils.display import Display
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
 from millrace.health import page
 from millrace.inventory import Reader
-
-ROLES = Path(__file__).resolve().parents[2] / "roles"
+from millrace.model import Model
 
 
 class ActionModule(ActionBase):
@@ -26,11 +25,12 @@ class ActionModule(ActionBase):
         super().run(tmp, task_vars)
         task_vars = task_vars or {}
         names, hostvars = self._task.args["registers"], task_vars["hostvars"]
-        reader = Reader(hostvars, task_vars["groups"], self._loader, ROLES)
-        values = {host: facts for host, facts in reader.read().items() if host in task_vars["ansible_play_hosts_all"]}
+        reader = Reader(hostvars, task_vars["groups"], self._loader)
+        model = reader.read()
+        values = [host for host in model.function_hosts if host in task_vars["ansible_play_hosts_all"]]
         answers = {host: {name: hostvars.raw_get(host).get(register) or {} for name, register in names.items()} for host in values}
         text, problems = page(
-            {host: declared(host, reader.groups, facts) for host, facts in values.items()},
+            {host: declared(model, host) for host in values},
             {host: answer["probe"]["probe"] for host, answer in answers.items() if "probe" in answer["probe"]},
             next((answer["cluster"] for answer in answers.values() if "brokers" in answer["cluster"]), {}),
         )
@@ -40,11 +40,11 @@ class ActionModule(ActionBase):
         return {"changed": False, "msg": "healthy"}
 
 
-def declared(host: str, groups: dict[str, list[str]], facts: dict[str, Any]) -> dict[str, Any]:
+def declared(model: Model, host: str) -> dict[str, Any]:
     """Return what the page compares the answers with."""
     listeners = {
         item["name"]: f"{item.get('advertised_address') or item['address']}:{item.get('advertised_port') or item['port']}"
-        for item in facts.get("kafka_listeners", [])
+        for item in model.sequence(host, "kafka_listeners")
     }
-    function = next(name for name, members in groups.items() if host in members)
-    return {"function": function, "broker_id": facts.get("kafka_broker_id"), "rack": facts.get("kafka_rack"), "listeners": listeners}
+    function = next(name for name, members in model.groups.items() if host in members)
+    return {"function": function, "broker_id": model.get(host, "kafka_broker_id"), "rack": model.get(host, "kafka_rack"), "listeners": listeners}

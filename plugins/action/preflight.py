@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
 from millrace.archives import ArchiveError, expected, local
 from millrace.hosts import check_hosts
 from millrace.inventory import Reader, job_problems
-from millrace.model import check_model
-from millrace.problems import Problem, report
+from millrace.model import Model, check_model
+from millrace.model.layout import layout_of
+from millrace.model.peers import peers
+from millrace.problems import Problem, as_json, count, merged, report
+from millrace.survival import survival, text_table
 
-ROLES = Path(__file__).resolve().parents[2] / "roles"
 # Variables that name an archive, each with the one that holds its checksum.
 ARCHIVES = ("zookeeper_archive", "kafka_archive", "spark_job_jars_archive", "spark_job_wheelhouse_archive")
 
@@ -30,36 +34,50 @@ class ActionModule(ActionBase):
         super().run(tmp, task_vars)
         task_vars = task_vars or {}
         register = self._task.args.get("register")
-        reader = Reader(task_vars["hostvars"], task_vars["groups"], self._loader, ROLES)
-        hosts = reader.read()
-        probes = {}
+        reader = Reader(task_vars["hostvars"], task_vars["groups"], self._loader)
+        model = reader.read()
+        rows = []
         if register is None:
-            uncomputed = {problem.where for problem in reader.problems if problem.code == "NOT_COMPUTED"}
-            model = [problem for problem in check_model(hosts, reader.groups) if problem.where not in uncomputed]
-            problems = [*reader.problems, *model, *job_problems(hosts, reader.groups["spark"])]
+            what = count(model.function_hosts, "host")
+            problems = [*reader.said_of(check_model(model)), *job_problems(model)]
+            if not any(not problem.warning for problem in problems) and model.cluster_hosts:
+                rows = survival(layout_of(model))
         else:
-            probes = {host: task_vars["hostvars"].raw_get(host)[register]["probe"] for host in task_vars["ansible_play_hosts"]}
-            problems = [*check_hosts(hosts, reader.groups, probes), *self.archives(hosts, probes)]
-        if problems:
-            return {"failed": True, "msg": report(problems)}
-        return {"changed": False, "msg": f"{len(probes or hosts)} hosts, no mistake found"}
+            raw = task_vars["hostvars"].raw_get
+            probes = {host: raw(host)[register]["probe"] for host in task_vars["ansible_play_hosts"]}
+            what = count(list(probes), "host")
+            problems = [*check_hosts(model, probes), *archives(model, probes)]
+        errors = [problem for problem in problems if not problem.warning]
+        said = report(problems, {**model.groups, **model.all_groups})
+        if task_vars.get("preflight_output") == "json":
+            table = [
+                {"failure": row.failure, "quorum": row.quorum, "writable": row.writable, "zero_loss": row.zero_loss, "who": row.who} for row in rows
+            ]
+            said = as_json(problems, phase="hosts" if register else "model", survival=table)
+        elif rows:
+            said = "\n".join(filter(None, [said, text_table(f"What this layout ({model.layout}) survives:", rows)]))
+        if said:
+            Display().display(said)  # once: what a task fails with, Ansible prints twice
+        if errors:
+            return {"failed": True, "msg": f"{count(merged(errors), 'mistake')}, listed above; no host was changed"}
+        more = {} if register else {"peers": {host: peers(model, host) for host in task_vars["ansible_play_hosts"]}}
+        return {"changed": False, "msg": f"{what}, no mistake found", **more}
 
-    @staticmethod
-    def archives(hosts: dict[str, dict[str, Any]], probes: dict[str, Any]) -> list[Problem]:
-        """Verify each archive that some host still lacks; what every host has needs no reading of large files."""
-        problems, verified = [], set()
-        for host, probe in probes.items():
-            for name in ARCHIVES:
-                source, checksum = hosts[host].get(name), hosts[host].get(f"{name}_checksum")
-                if not source or not checksum or (source, checksum) in verified:
-                    continue
-                try:
-                    digest = expected(checksum)
-                    if digest not in probe["archives"]:
-                        verified.add((source, checksum))
-                        local(source, digest)
-                except ArchiveError as error:
-                    verified.add((source, checksum))
-                    wrong, _, advice = str(error).partition("; ")
-                    problems.append(Problem(f"{host}/{name}", "ARCHIVE", None, wrong, advice or "correct the archive or its checksum"))
-        return problems
+
+def archives(model: Model, probes: Mapping[str, Any]) -> Iterator[Problem]:
+    """Verify each archive that some host still lacks; what every host has needs no reading of large files."""
+    verified: dict[tuple[str, str], str] = {}
+    for host, probe in probes.items():
+        for name in ARCHIVES:
+            source, checksum = model.hosts[host].get(name), model.hosts[host].get(f"{name}_checksum")
+            if not source or not checksum:
+                continue
+            try:
+                if (source, checksum) not in verified and (digest := expected(checksum)) not in probe["archives"]:
+                    verified[source, checksum] = ""
+                    local(source, digest)
+            except ArchiveError as error:
+                verified[source, checksum] = str(error)
+            if error_text := verified.get((source, checksum)):
+                wrong, _, advice = error_text.partition("; ")
+                yield Problem((host,), name, "ARCHIVE", None, wrong, advice or "correct the archive or its checksum")

@@ -46,6 +46,24 @@ def address_book(names: Sequence[str], client: Sequence[str], replication: Seque
     return book
 
 
+def zookeeper_ensemble_lines(
+    servers: Mapping[Any, Any], groups: Mapping[Any, Sequence[Any]], weights: Mapping[Any, Any], observers: Sequence[Any]
+) -> dict[str, str]:
+    """Return the keys server.N, group.N and weight.N of zoo.cfg; several addresses of a server are joined as ZooKeeper wants it."""
+    lines = {}
+    for number, addresses in servers.items():
+        role = ":observer" if number in observers else ""
+        several = [addresses] if isinstance(addresses, str) else addresses
+        lines[f"server.{number}"] = "|".join(f"{address}:2888:3888{role}" for address in several)
+    lines |= {f"group.{number}": ":".join(str(member) for member in members) for number, members in groups.items()}
+    return lines | {f"weight.{number}": str(weight) for number, weight in weights.items()}
+
+
+def zookeeper_multi_address(servers: Mapping[Any, Any]) -> bool:
+    """Return whether some server has several addresses."""
+    return any(not isinstance(addresses, str) and len(addresses) > 1 for addresses in servers.values())
+
+
 def kafka_endpoints(listeners: Sequence[Mapping[str, Any]], advertised: bool = False) -> list[str]:
     """Return NAME://address:port of each listener, as bound or as told to clients."""
     endpoints = []
@@ -81,6 +99,8 @@ class FilterModule:
             "archive_digest": archive_digest,
             "properties": properties,
             "address_book": address_book,
+            "zookeeper_ensemble_lines": zookeeper_ensemble_lines,
+            "zookeeper_multi_address": zookeeper_multi_address,
             "kafka_endpoints": kafka_endpoints,
             "kafka_protocols": kafka_protocols,
             "kafka_directory": kafka_directory,

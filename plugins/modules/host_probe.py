@@ -10,7 +10,7 @@ from ansible.module_utils.millrace.probe import probe
 
 DOCUMENTATION = """
 module: host_probe
-short_description: Read addresses, mounts, disk contents, clock, units and ZooKeeper mode of a host; changes nothing
+short_description: Read addresses, mounts, disk contents, clock, limits, units and ZooKeeper mode of a host, and try its peers; changes nothing
 options:
   mounts: {type: list, elements: str, default: [], description: Paths that should be mount points.}
   kafka_log_dirs: {type: list, elements: str, default: [], description: Directories whose meta.properties is read.}
@@ -19,6 +19,7 @@ options:
   zookeeper_address: {type: str, description: Where this host's ZooKeeper server answers.}
   zookeeper_port: {type: int}
   units: {type: list, elements: str, default: [], description: systemd units whose state is read.}
+  peers: {type: list, elements: dict, default: [], description: "address and port of what this host has to reach."}
 author: [Millrace developers]
 """
 
@@ -47,6 +48,7 @@ def main() -> None:
             "zookeeper_address": {"type": "str"},
             "zookeeper_port": {"type": "int"},
             "units": texts,
+            "peers": {"type": "list", "elements": "dict", "default": []},
         },
         supports_check_mode=True,
     )

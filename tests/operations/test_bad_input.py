@@ -20,27 +20,27 @@ MISTAKES: dict[str, tuple[str, Change, list[str]]] = {
     "broker id other than the disk's": (
         "hosts.yml",
         replace("kafka_broker_id: 3", "kafka_broker_id: 7"),
-        ["[KAFKA_ID_CHANGED] dc1-kafka3/kafka_broker_id = 7", "/data/kafka1/meta.properties says broker.id=3", "declare 3 again"],
+        ["KAFKA_ID_CHANGED dc1-kafka3/kafka_broker_id = 7", "/data/kafka1/meta.properties says broker.id=3", "declare 3 again"],
     ),
     "ZooKeeper id other than the disk's": (
         "hosts.yml",
         replace("zookeeper_id: 3", "zookeeper_id: 9"),
-        ["[ZOOKEEPER_ID_CHANGED] dc1-zk3/zookeeper_id = 9", "myid file says 3"],
+        ["ZOOKEEPER_ID_CHANGED dc1-zk3/zookeeper_id = 9", "/myid says 3"],
     ),
     "address not on the host": (
         "hosts.yml",
         lambda text: re.sub(r"(dc1-kafka2: .*replication_address: [\d.]+\.)22", r"\g<1>99", text),
-        ["[ADDRESS_ABSENT] dc1-kafka2/replication_address", "correct the inventory, or configure the interface"],
+        ["ADDRESS_ABSENT dc1-kafka2/replication_address", "correct the inventory, or configure the interface"],
     ),
     "log dir not mounted": (
         "group_vars/kafka.yml",
         replace("[/data/kafka1, /data/kafka2]", "[/data/kafka1, /data/kafka9]"),
-        ["[NOT_MOUNTED] dc1-kafka1/kafka_log_dirs = /data/kafka9", "[NOT_MOUNTED] dc1-kafka3/kafka_log_dirs = /data/kafka9", "mount the disk"],
+        ["NOT_MOUNTED group kafka/kafka_log_dirs = /data/kafka9", "mount the disk"],
     ),
     "archive checksum wrong": (
         "group_vars/kafka.yml",
         replace('"sha512:{{ kafka_archive }}.sha512"', '"sha512:' + "ab" * 64 + '"'),
-        ["[ARCHIVE] dc1-kafka1/kafka_archive", "declared is abababab", "correct the checksum or the archive"],
+        ["ARCHIVE group kafka/kafka_archive", "declared is abababab", "correct the checksum or the archive"],
     ),
 }
 

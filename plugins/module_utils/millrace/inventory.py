@@ -1,4 +1,4 @@
-"""Read the model out of an Ansible inventory: role inputs per host, with the role's own argument spec applied."""
+"""Read the model out of an Ansible inventory: site words and role inputs per host, with the role's own argument spec applied."""
 
 from __future__ import annotations
 
@@ -6,144 +6,244 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 from ansible.errors import AnsibleError
+from ansible.inventory.manager import InventoryManager
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
+from ansible.vars.hostvars import HostVars
+from ansible.vars.manager import VariableManager
+from jinja2 import Environment, TemplateSyntaxError, nodes
 
+from .model import Model, model_of
 from .problems import Problem
 
+PLUGINS = Path(__file__).resolve().parents[2]
+ROLES_PATH = PLUGINS.parent / "roles"
 # The roles that a function group gets, as playbooks/layers/*.yml apply them.
 ROLES = {
     "zookeeper": ("base", "java", "zookeeper"),
     "kafka": ("base", "java", "kafka"),
     "spark": ("base", "java", "spark_job"),
 }
-# Words of the site that roles never see and the model needs.
-SITE_WORDS = ("client_address", "replication_address")
+# Identity has checks of its own in model/, with the other hosts in view.
+IDENTITY = {"kafka_broker_id", "kafka_rack", "zookeeper_id"}
+# Names in a template that make its value depend on more than the variables it names.
+UNCACHED = {"lookup", "query", "q", "vars", "now", "varnames"}
+# The roles' own variables that the playbooks hand over; no inventory sets them.
+INTERNAL = re.compile(r"java_found|(kafka|zookeeper)_restart_|preflight_probe|archive_list")
 
 
-def function_groups(groups: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return the members of each function group."""
-    return {name: list(groups.get(name, [])) for name in ROLES}
-
-
-def argument_spec(roles_path: Path, role: str) -> dict[str, Any]:
+@cache
+def argument_spec(role: str) -> dict[str, Any]:
     """Return the options of a role's main entry point (meta/argument_specs.yml)."""
-    with (roles_path / role / "meta" / "argument_specs.yml").open(encoding="utf-8") as stream:
+    with (ROLES_PATH / role / "meta" / "argument_specs.yml").open(encoding="utf-8") as stream:
         options: dict[str, Any] = yaml.safe_load(stream)["argument_specs"]["main"]["options"]
     return options
+
+
+@cache
+def site_words() -> dict[str, Any]:
+    """Return the options of the site's own words (plugins/definitions/site.yml)."""
+    with (PLUGINS / "definitions" / "site.yml").open(encoding="utf-8") as stream:
+        words: dict[str, Any] = yaml.safe_load(stream)
+    return words
+
+
+@cache
+def undeclared(text: str) -> frozenset[str] | None:
+    """Return the variables that a template names; None where its value may depend on more."""
+    try:
+        names = {node.name for node in Environment().parse(text).find_all(nodes.Name)}
+    except TemplateSyntaxError:
+        return None
+    return None if names & UNCACHED else frozenset(names)
+
+
+def templates(value: Any) -> Iterator[str]:
+    """Yield every text inside a value that holds a template."""
+    if isinstance(value, str):
+        if "{{" in value or "{%" in value:
+            yield value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from templates(key)
+            yield from templates(item)
+    elif isinstance(value, Sequence):
+        for item in value:
+            yield from templates(item)
+
+
+class _Variables:
+    """Stands in for Ansible's variable manager: reads each host's variables once, and lets them see the other hosts'."""
+
+    def __init__(self, hostvars: Any, groups: Mapping[str, Sequence[str]]) -> None:
+        self._source, self._groups = hostvars, groups
+        self._known: dict[str, dict[str, Any]] = {}
+        self._hostvars: Any = None
+
+    def get_vars(self, host: Any, include_hostvars: bool = False) -> dict[str, Any]:
+        if host.name not in self._known:
+            self._known[host.name] = {**self._source.raw_get(host.name), "hostvars": self._hostvars, "groups": self._groups}
+        return self._known[host.name]
 
 
 class Reader:
     """Reads host variables; remembers what is missing, so that one missing word is one problem and not twenty."""
 
-    def __init__(self, hostvars: Any, groups: Mapping[str, Sequence[str]], loader: Any, roles_path: Path) -> None:
+    def __init__(self, hostvars: Any, groups: Mapping[str, Sequence[str]], loader: Any) -> None:
         """`hostvars`, `groups` and `loader` are Ansible's own."""
-        self.hostvars = hostvars
-        self.loader = loader
-        self.all_groups = groups
-        self.groups = function_groups(groups)
-        self.roles_path = roles_path
+        self._loader = loader
+        self.all_groups = {**{name: [] for name in ROLES}, **{name: list(members) for name, members in groups.items()}}
+        self._variables = _Variables(hostvars, self.all_groups)
+        self._hostvars = HostVars(hostvars._inventory, self._variables, loader)
+        self._computed: dict[Hashable, Any] = {}
+        self._judged: dict[Hashable, list[str]] = {}
+        self._failed: list[tuple[str, str, str]] = []
         self.problems: list[Problem] = []
-        self.failed: list[tuple[str, str, str]] = []
 
-    def read(self) -> dict[str, dict[str, Any]]:
-        """Return `{host: {variable: value}}`; what is wrong with single variables is in `problems`."""
+    def read(self) -> Model:
+        """Return the whole model; what is wrong with single variables is in `problems`."""
         hosts: dict[str, dict[str, Any]] = {}
-        for group, members in self.groups.items():
+        names = {}
+        groups = {function: list(self.all_groups.get(function, [])) for function in ROLES}
+        for host in self.all_groups["all"]:
+            raw = self.raw(host)
+            names[host] = frozenset(name for name in raw if not INTERNAL.match(name))
+            hosts[host] = self._values(host, raw, site_words())
+            self._validate(host, "site", hosts[host])
+        for group, members in groups.items():
             for host in members:
-                values = hosts.setdefault(host, {})
-                values |= self.values(host, SITE_WORDS)
                 for role in ROLES[group]:
-                    options = argument_spec(self.roles_path, role)
-                    values |= self.values(host, options)
-                    self.validate(host, options, values)
-        self.explain(hosts)
-        return hosts
+                    found = self._values(host, self.raw(host), argument_spec(role))
+                    self._validate(host, role, found)
+                    hosts[host] |= found
+        self._explain(hosts)
+        roles = {role for applied in ROLES.values() for role in applied}
+        options = {**site_words(), **{name: option for role in roles for name, option in argument_spec(role).items()}}
+        return model_of(hosts, groups, self.all_groups, names, options, frozenset({*roles, "archive", "preflight"}))
 
-    def values(self, host: str, names: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
+    def raw(self, host: str) -> dict[str, Any]:
+        """Return a host's variables as written."""
+        variables: dict[str, Any] = self._hostvars.raw_get(host)
+        return variables
+
+    def _values(self, host: str, raw: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
         """Return those of the variables that are set and can be computed."""
-        # hostvars[host] itself cannot compute what stands on other hosts' variables.
-        variables = {**self.hostvars.raw_get(host), "hostvars": self.hostvars, "groups": self.all_groups}
-        templar, found = Templar(loader=self.loader, variables=variables), {}
+        templar, found = None, {}
         for name in names:
-            if name not in variables:
+            if name not in raw:
                 continue
+            value = raw[name]
+            if not any(templates(value)):
+                found[name] = value
+                continue
+            key = self._key(value, raw, ())
+            if key is not None and key in self._computed:
+                found[name] = self._computed[key]
+                continue
+            templar = templar or Templar(loader=self._loader, variables=raw)
             try:
-                found[name] = templar.template(variables[name])
+                found[name] = templar.template(value)
             except AnsibleError as error:
-                self.failed.append((host, name, str(error)))
+                self._failed.append((host, name, str(error)))
+                continue
+            if key is not None:
+                self._computed[key] = found[name]
         return found
 
-    def validate(self, host: str, options: Mapping[str, Any], values: Mapping[str, Any]) -> None:
-        """Apply one role's argument spec to one host: unknown keys, types, choices, missing inputs."""
-        given = {name: value for name, value in values.items() if name in options}
-        uncomputed = {name for failed_host, name, _ in self.failed if failed_host == host}
-        # Identity has checks of its own in model.py, with the other hosts in view.
-        own = uncomputed | {"kafka_broker_id", "kafka_rack", "zookeeper_id"}
-        spec = {name: option for name, option in options.items() if name not in own}
-        result = ArgumentSpecValidator(spec).validate({name: value for name, value in given.items() if name not in own})
-        advice = "the roles' README tables list the valid names and types"
-        for message in result.error_messages:
-            self.problems.append(Problem(host, "ROLE_INPUT", None, message.rstrip("."), advice))
-        # Ansible would take a text for a list of one, but the roles get the variable as it stands: a list of letters.
-        self.problems += [
-            Problem(f"{host}/{name}", "ROLE_INPUT", given[name], "a text, not a list", advice)
-            for name, option in spec.items()
-            if option.get("type") == "list" and isinstance(given.get(name), str)
-        ]
+    def _key(self, value: Any, raw: Mapping[str, Any], above: tuple[str, ...]) -> Hashable:
+        """Return what a value stands on, so that the same on the next host is computed once; None where that cannot be known."""
+        parts: list[Hashable] = [repr(value)]
+        for text in templates(value):
+            names = undeclared(str(text))
+            if names is None:
+                return None
+            for name in sorted(names - {"hostvars", "groups"}):
+                if name in above or name not in raw:
+                    parts.append(name)
+                    continue
+                part = self._key(raw[name], raw, (*above, name))
+                if part is None:
+                    return None
+                parts.append((name, part))
+        return tuple(parts)
 
-    def explain(self, hosts: Mapping[str, Mapping[str, Any]]) -> None:
-        """Report variables that cannot be computed, unless a missing address or rack, reported as such, is why."""
-        reported_elsewhere = [name for name in SITE_WORDS if any(name not in values for values in hosts.values())]
-        reported_elsewhere += ["rack", "zookeeper_id", "kafka_broker_id"]
-        for host, name, error in dict.fromkeys(self.failed):
+    def _validate(self, host: str, role: str, values: Mapping[str, Any]) -> None:
+        """Apply one argument spec to one host, option by option: unknown keys, types, choices, missing inputs."""
+        options = site_words() if role == "site" else argument_spec(role)
+        uncomputed = {name for failed_host, name, _ in self._failed if failed_host == host}
+        advice = f"{'plugins/definitions/site.yml' if role == 'site' else f'roles/{role}/README.md'} lists the valid names and types"
+        for name, option in options.items():
+            if name in uncomputed or name in IDENTITY:
+                continue
+            given = {name: values[name]} if name in values else {}
+            key = (role, name, repr(given))
+            if key not in self._judged:
+                self._judged[key] = [text.rstrip(".") for text in ArgumentSpecValidator({name: option}).validate(given).error_messages]
+            self.problems += [Problem((host,), name, "INPUT_REFUSED", None, message, advice) for message in self._judged[key]]
+            # Ansible would take a text for a list of one, but the roles get the variable as it stands: a list of letters.
+            if option.get("type") == "list" and isinstance(given.get(name), str):
+                self.problems.append(Problem((host,), name, "INPUT_NOT_A_LIST", given[name], "a text, not a list", advice))
+
+    def _explain(self, hosts: Mapping[str, Mapping[str, Any]]) -> None:
+        """Report variables that cannot be computed, unless a missing address, rack or id, reported as such, is why."""
+        reported_elsewhere = [name for name in ("client_address", "replication_address") if any(name not in values for values in hosts.values())]
+        reported_elsewhere += ["rack", "zookeeper_id", "kafka_broker_id", "datacenter"]
+        for host, name, error in dict.fromkeys(self._failed):
             if not any(re.search(rf"['\"]{word}['\"]", error) for word in reported_elsewhere):
                 self.problems.append(
-                    Problem(f"{host}/{name}", "NOT_COMPUTED", None, f"cannot be computed: {error.splitlines()[0]}", "set what it stands on")
+                    Problem((host,), name, "NOT_COMPUTED", None, f"cannot be computed: {error.splitlines()[0]}", "set what it stands on")
                 )
 
+    def said_of(self, found: Iterable[Problem]) -> list[Problem]:
+        """Return what is wrong with single variables, and those problems of the model that do not merely follow from it."""
+        said = {(host, p.variable) for p in self.problems if p.code == "NOT_COMPUTED" for host in p.hosts}
+        return [*self.problems, *(p for p in found if not any((host, p.variable) in said for host in p.hosts))]
 
-def job_problems(hosts: Mapping[str, Mapping[str, Any]], members: Sequence[str]) -> Iterator[Problem]:
+
+def load(directory: Path) -> Reader:
+    """Return a reader of an inventory directory, outside of any playbook run."""
+    loader = DataLoader()
+    inventory = InventoryManager(loader=loader, sources=[str(directory)])
+    variables = VariableManager(loader=loader, inventory=inventory)
+    return Reader(HostVars(inventory, variables, loader), inventory.get_groups_dict(), loader)
+
+
+def job_problems(model: Model) -> Iterator[Problem]:
     """Yield what is wrong with the jobs' configurations, as the very wheel that would be installed judges them."""
-    for host in members:
-        wheel = hosts[host].get("spark_job_wheel")
+    judged: dict[str, list[list[str]]] = {}
+    for host in model.groups["spark"]:
+        wheel = model.hosts[host].get("spark_job_wheel")
         # A job without a configuration is reported with the role's inputs.
-        jobs = [job for job in hosts[host].get("spark_job_jobs") or [] if isinstance(job, Mapping) and isinstance(job.get("config"), Mapping)]
+        jobs = [job for job in model.hosts[host].get("spark_job_jobs") or [] if isinstance(job, Mapping) and isinstance(job.get("config"), Mapping)]
         if not wheel or not jobs:
             continue
         if not Path(wheel).is_file():
             yield Problem(
-                f"{host}/spark_job_wheel", "ARCHIVE_ABSENT", wheel, "no such file on the control node", "run `make archives`, or name another"
+                (host,), "spark_job_wheel", "WHEEL_ABSENT", wheel, "no such file on the control node", "run `make archives`, or name another"
             )
             continue
         asked = json.dumps([[job.get("job", job.get("name")), job.get("config")] for job in jobs], default=str)
-        done = subprocess.run(
-            [sys.executable, "-c", "import json, sys; from millrace.config import problems; "
-             "print(json.dumps([problems(job, config) for job, config in json.load(sys.stdin)]))"],
-            input=asked, capture_output=True, text=True, env={"PYTHONPATH": str(wheel), "PYTHONDONTWRITEBYTECODE": "1"},
-        )  # fmt: skip
-        if done.returncode:
-            yield Problem(
-                f"{host}/spark_job_wheel",
-                "WHEEL",
-                wheel,
-                f"cannot judge job configurations: {done.stderr.strip()[-200:]}",
-                "build it anew: `make archives`",
-            )
-            continue
-        for job, found in zip(jobs, json.loads(done.stdout), strict=True):
+        if asked not in judged:
+            done = subprocess.run(
+                [sys.executable, "-c", "import json, sys; from millrace.config import problems; "
+                 "print(json.dumps([problems(job, config) for job, config in json.load(sys.stdin)]))"],
+                input=asked, capture_output=True, text=True, env={"PYTHONPATH": str(wheel), "PYTHONDONTWRITEBYTECODE": "1"},
+            )  # fmt: skip
+            if done.returncode:
+                wrong = f"cannot judge job configurations: {done.stderr.strip().splitlines()[-1]}"
+                yield Problem((host,), "spark_job_wheel", "WHEEL_UNFIT", wheel, wrong, "build it anew: `make archives`")
+                continue
+            judged[asked] = json.loads(done.stdout)
+        for job, found in zip(jobs, judged[asked], strict=True):
             for text in found:
                 wrong, _, advice = text.rpartition("; ")
-                yield Problem(
-                    f"{host}/spark_job_jobs[{job.get('name')}].config",
-                    "JOB_CONFIG",
-                    None,
-                    wrong or text,
-                    advice if wrong else "see spark_jobs/README.md",
-                )
+                variable = f"spark_job_jobs[{job.get('name')}].config"
+                yield Problem((host,), variable, "JOB_CONFIG", None, wrong or text, advice if wrong else "see spark_jobs/README.md")

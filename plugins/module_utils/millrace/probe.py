@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import glob
 import os
 import re
 import socket
 import subprocess
+import time
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 
@@ -19,14 +22,28 @@ def addresses() -> list[str]:
 
 
 def mounts(paths: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return per path whether it is a mount point, and size and free space in bytes where it exists."""
+    """Return per path whether it is a mount point; where it exists, size and free space in bytes, device, type and what it holds."""
     found: dict[str, dict[str, Any]] = {}
+    types = mount_types()
     for path in paths:
         found[path] = {"mounted": os.path.ismount(path)}
         if os.path.exists(path):
             status = os.statvfs(path)
-            found[path] |= {"size": status.f_blocks * status.f_frsize, "free": status.f_bavail * status.f_frsize}
+            found[path] |= {
+                "size": status.f_blocks * status.f_frsize,
+                "free": status.f_bavail * status.f_frsize,
+                "device": os.stat(path).st_dev,
+                "type": types.get(path.rstrip("/"), ""),
+                "names": sorted(os.listdir(path)),
+            }
     return found
+
+
+def mount_types() -> dict[str, str]:
+    """Return the file system type of each mount point (/proc/self/mounts)."""
+    with open("/proc/self/mounts", encoding="utf-8") as stream:
+        rows = [line.split() for line in stream]
+    return {row[1]: row[2] for row in rows}
 
 
 def properties(path: str) -> dict[str, str]:
@@ -47,10 +64,65 @@ def first_line(path: str) -> str:
         return ""
 
 
-def clock_synchronized() -> bool:
-    """Ask the kernel (adjtimex(2), status TIME_ERROR = 5 when nobody keeps the clock); read-only."""
+def clock() -> dict[str, Any]:
+    """Return the time, and whether the kernel knows somebody who keeps it (adjtimex(2), TIME_ERROR = 5 when nobody does); read-only."""
     buffer = ctypes.create_string_buffer(512)  # struct timex, modes = 0: read
-    return bool(0 <= ctypes.CDLL(None).adjtimex(buffer) < 5)
+    return {"synchronized": 0 <= ctypes.CDLL(None).adjtimex(buffer) < 5, "time": time.time()}
+
+
+def java_version(executable: str) -> str:
+    """Return the version of a java from the `release` file beside it, without starting a JVM; '' where there is none."""
+    home = os.path.dirname(os.path.dirname(os.path.realpath(executable)))
+    found = re.search(r'JAVA_VERSION="([^"]*)"', read(f"{home}/release"))
+    return found.group(1) if found else ""
+
+
+def limits() -> dict[str, int]:
+    """Return the most open files that the kernel gives a process, those that systemd itself has, and systemd's capabilities."""
+    nofile = re.search(r"^Max open files\s+\S+\s+(\d+)", read("/proc/1/limits"), re.MULTILINE)
+    capabilities = re.search(r"^CapEff:\s*([0-9a-f]+)", read("/proc/1/status"), re.MULTILINE)
+    nr_open = int(read("/proc/sys/fs/nr_open") or 1048576)
+    return {
+        "nr_open": nr_open,
+        "nofile": int(nofile.group(1)) if nofile else nr_open,
+        "capabilities": int(capabilities.group(1), 16) if capabilities else 0,
+    }
+
+
+def memory() -> int:
+    """Return the host's memory in bytes."""
+    found = re.search(r"^MemTotal:\s+(\d+) kB", read("/proc/meminfo"), re.MULTILINE)
+    return int(found.group(1)) * 1024 if found else 0
+
+
+def read(path: str) -> str:
+    """Return a file's text, '' where it cannot be read."""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            return stream.read()
+    except OSError:
+        return ""
+
+
+def connect(address: str, port: int, timeout: float) -> str:
+    """Try one TCP connection: open, refused, timeout, or the error's name. An answer of any kind shows that the way is open."""
+    try:
+        socket.create_connection((address, port), timeout=timeout).close()
+    except ConnectionRefusedError:
+        return "refused"
+    except TimeoutError:
+        return "timeout"
+    except OSError as error:
+        return errno.errorcode.get(error.errno or 0, type(error).__name__)
+    return "open"
+
+
+def reach(peers: Iterable[Mapping[str, Any]], timeout: float = 2.0) -> dict[str, str]:
+    """Try every peer at once; return {address:port: what `connect` says}."""
+    asked = [(str(peer["address"]), int(peer["port"])) for peer in peers]
+    with ThreadPoolExecutor(64) as pool:
+        answers = pool.map(lambda peer: connect(peer[0], peer[1], timeout), asked)
+        return {f"{address}:{port}": answer for (address, port), answer in zip(asked, answers, strict=True)}
 
 
 def installed_archives() -> list[str]:
@@ -91,7 +163,11 @@ def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
     port = wanted.get("zookeeper_port")
     return {
         "addresses": addresses(),
-        "clock_synchronized": clock_synchronized(),
+        "clock": clock(),
+        "java_version": java_version(wanted["java_executable"]),
+        "limits": limits(),
+        "memory": memory(),
+        "peers": reach(wanted["peers"]),
         "mounts": mounts(wanted["mounts"]),
         "meta_properties": {path: properties(f"{path}/meta.properties") for path in wanted["kafka_log_dirs"]},
         "myid": first_line(f"{wanted['zookeeper_data_dir']}/myid") if wanted.get("zookeeper_data_dir") else "",

@@ -13,8 +13,12 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
     variables = task_vars or {}
     probe = {
         "addresses": [variables[name] for name in ("client_address", "replication_address") if name in variables],
-        "clock_synchronized": True,
+        "clock": {"synchronized": True, "time": 0.0},
+        "java_version": "17.0.19",
+        "limits": {"nr_open": 1048576, "nofile": 1048576, "capabilities": 0},
+        "memory": 0,
         "mounts": {path: {"mounted": True} for path in self._task.args["mounts"]},
+        "peers": {},
         "meta_properties": {},
         "myid": "",
         "archives": [digit * 128 for digit in "abcde"],

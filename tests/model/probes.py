@@ -1,0 +1,153 @@
+"""One wrong host for each code that preflight can say of a host: what its probe answers, and where it has to be said."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from millrace.inventory import load
+from millrace.model import Model
+from millrace.model.peers import peers
+from millrace.problems import Problem
+from model.mistakes import INVENTORIES
+
+GIB = 2**30
+KAFKA, ZOOKEEPER = "dc1-kafka1", "dc1-zk1"
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What some hosts answer otherwise than healthy ones, and the one code that has to be said of it."""
+
+    code: str
+    where: str
+    advice: str
+    change: Callable[[dict[str, Any]], None] = lambda probe: None
+    """Changes the answer of `host`."""
+    host: str = KAFKA
+    declared: Mapping[str, Any] = field(default_factory=dict)
+    """Variables of that host besides those of the lab."""
+    also: frozenset[str] = frozenset()
+    problems: Callable[[], list[Problem]] | None = None
+    """Gives the problems itself, where no probe has to do with them."""
+
+
+@cache
+def lab() -> Model:
+    """Return the model of the lab."""
+    return load(INVENTORIES / "lab").read()
+
+
+def model(probe: Probe) -> Model:
+    """Return the lab's model with the probe's variables."""
+    found = lab()
+    hosts = {host: {**values, **(probe.declared if host == probe.host else {})} for host, values in found.hosts.items()}
+    return Model(hosts, found.groups, found.all_groups, found.names, found.defaults, found.known, found.prefixes)
+
+
+def healthy(number: int, host: str) -> dict[str, Any]:
+    """Return what a fresh and healthy host of the lab answers."""
+    found = lab()
+    paths = [*found.sequence(host, "kafka_log_dirs"), *([found.get(host, "zookeeper_data_log_dir")] if host in found.zookeeper else [])]
+    return {
+        "addresses": [found.get(host, "client_address"), found.get(host, "replication_address")],
+        "asked": [1000.0, 1001.0],
+        "clock": {"synchronized": True, "time": 1000.5},
+        "java_version": "17.0.19",
+        "limits": {"nr_open": 1048576, "nofile": 524288, "capabilities": 1 << 24},
+        "memory": 64 * GIB,
+        "mounts": {
+            path: {"mounted": True, "size": 600 * 2**20, "free": 590 * 2**20, "device": 100 * number + index, "type": "xfs", "names": []}
+            for index, path in enumerate(paths)
+        },
+        "meta_properties": {},
+        "myid": "",
+        "archives": [],
+        "peers": {f"{peer['address']}:{peer['port']}": "refused" for peer in peers(found, host)},
+    }
+
+
+def probed(probe: Probe) -> dict[str, dict[str, Any]]:
+    """Return what all hosts answer."""
+    answers = {host: healthy(number, host) for number, host in enumerate(lab().function_hosts)}
+    answers[probe.host] = copy.deepcopy(answers[probe.host])
+    probe.change(answers[probe.host])
+    for host, answer in answers.items():
+        if probe.code == "KAFKA_CLUSTER_FOREIGN" and host in lab().kafka and host != probe.host:
+            answer["meta_properties"] = {"/data/kafka1": {"cluster.id": "first", "broker.id": host[-1]}}
+    return answers
+
+
+def mount(path: str, **changes: Any) -> Callable[[dict[str, Any]], None]:
+    """Return a change of one mount."""
+    return lambda probe: probe["mounts"][path].update(changes)
+
+
+def answer(**changes: Any) -> Callable[[dict[str, Any]], None]:
+    """Return a change of the answer itself."""
+    return lambda probe: probe.update(changes)
+
+
+def peer(address: str, said: str) -> Callable[[dict[str, Any]], None]:
+    """Return a change of one connection."""
+    return lambda probe: probe["peers"].update({address: said})
+
+
+PROBES: tuple[Probe, ...] = (
+    Probe("ADDRESS_ABSENT", f"{KAFKA}/replication_address", "configure the interface", answer(addresses=["198.18.1.21"])),
+    Probe("CLOCK_OFFSET", KAFKA, "the same time servers", answer(clock={"synchronized": True, "time": 998.0})),
+    Probe(
+        "CLOCK_UNSYNCHRONIZED",
+        KAFKA,
+        "start chrony",
+        answer(clock={"synchronized": False, "time": 1000.5}),
+        declared={"base_time_sync_required": True},
+    ),
+    Probe("JAVA_VERSION", f"{KAFKA}/java_executable", "install one of these", answer(java_version="11.0.22")),
+    Probe("LIMIT_NOFILE", f"{KAFKA}/kafka_limit_nofile", "fs.nr_open", answer(limits={"nr_open": 1048576, "nofile": 4096, "capabilities": 0})),
+    Probe("HEAP_RAM", f"{KAFKA}/kafka_heap", "half of it", answer(memory=400 * 2**20)),
+    Probe("NOT_MOUNTED", f"{KAFKA}/kafka_log_dirs", "/etc/fstab", mount("/data/kafka2", mounted=False)),
+    Probe("DISK_VOLATILE", f"{KAFKA}/kafka_log_dirs", "mount a disk", mount("/data/kafka2", type="tmpfs")),
+    Probe("DISK_REMOTE", f"{ZOOKEEPER}/zookeeper_data_log_dir", "local disk", mount("/data/zookeeper-log", type="nfs4"), ZOOKEEPER),
+    Probe("DISK_FOREIGN", f"{KAFKA}/kafka_log_dirs", "nothing is ever deleted", mount("/data/kafka2", names=["lost+found", "pg_wal"])),
+    Probe("DEVICE_SHARED", f"{KAFKA}/kafka_log_dirs", "a device for each", mount("/data/kafka2", device=300)),
+    Probe(
+        "DISK_TOO_SMALL",
+        f"{KAFKA}/kafka_log_dirs",
+        "add disks",
+        mount("/data/kafka2", size=100 * 2**20),
+        declared={"expected_bytes_per_second": 1500, "kafka_config": {"log.retention.hours": 168}},
+    ),
+    Probe(
+        "KAFKA_ID_CHANGED",
+        f"{KAFKA}/kafka_broker_id",
+        "declare 7 again",
+        answer(meta_properties={"/data/kafka1": {"cluster.id": "x", "broker.id": "7"}}),
+    ),
+    Probe(
+        "KAFKA_CLUSTER_MIXED",
+        f"{KAFKA}/kafka_log_dirs",
+        "right disks",
+        answer(meta_properties={"/data/kafka1": {"cluster.id": "x", "broker.id": "1"}, "/data/kafka2": {"cluster.id": "y", "broker.id": "1"}}),
+    ),
+    Probe(
+        "KAFKA_CLUSTER_FOREIGN",
+        f"{KAFKA}/kafka_log_dirs",
+        "right disks",
+        answer(meta_properties={"/data/kafka1": {"cluster.id": "x", "broker.id": "1"}}),
+    ),
+    Probe("ZOOKEEPER_ID_CHANGED", f"{ZOOKEEPER}/zookeeper_id", "declare 3 again", answer(myid="3"), ZOOKEEPER),
+    Probe("ECHO_DROPPED", ZOOKEEPER, "REJECT (not DROP)", peer("198.18.2.12:7", "timeout"), ZOOKEEPER),
+    Probe("PEER_UNREACHABLE", KAFKA, "open the way", peer("198.18.2.22:9093", "timeout")),
+    Probe(
+        "ARCHIVE",
+        f"{KAFKA}/kafka_archive",
+        "",
+        problems=lambda: [
+            Problem((KAFKA,), "kafka_archive", "ARCHIVE", None, "kafka_2.13-3.9.2.tgz is not what its checksum says", "build or fetch it anew")
+        ],
+    ),
+)

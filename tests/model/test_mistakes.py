@@ -1,0 +1,103 @@
+"""Each mistake is said once, with its code, its place and how to mend it; twelve are said at once; correct inventories are silent."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from generate_errors import PAGE, codes_in_source, page
+
+from millrace.inventory import job_problems, load
+from millrace.model import check_model
+from millrace.problems import Problem, line, merged
+from model.mistakes import INVENTORIES, MISTAKES, SAID_OF_TWELVE, TWELVE, Mistake, spoil
+from model.probes import PROBES
+
+EXAMPLES = sorted(path.parent.relative_to(INVENTORIES).as_posix() for path in INVENTORIES.rglob("hosts.yml"))
+
+
+def check(inventory: Path) -> tuple[list[Problem], list[str]]:
+    """Return the problems of an inventory, and their lines."""
+    reader = load(inventory)
+    model = reader.read()
+    problems = merged([*reader.said_of(check_model(model)), *job_problems(model)])
+    return problems, [line(problem, {**model.groups, **model.all_groups}) for problem in problems]
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.code)
+def test_mistake(mistake: Mistake, tmp_path: Path) -> None:
+    """The code is said once, of the right place, with its advice; nothing is said besides what follows from it."""
+    problems, lines = check(spoil(tmp_path / "inventory", mistake))
+    assert {problem.code for problem in problems} == {mistake.code} | mistake.also, "\n".join(lines)
+    said = [text for problem, text in zip(problems, lines, strict=True) if problem.code == mistake.code]
+    wanted = [text for text in said if re.match(rf"{mistake.code} {re.escape(mistake.where)}( = .*)?: .", text)]
+    assert len(wanted) == 1, "\n".join(said)
+    assert mistake.advice in wanted[0].rpartition("; ")[2], wanted[0]
+
+
+def test_every_code_has_its_mistake() -> None:
+    """No code is without a wrong inventory or a wrong host, and there are many."""
+    tested = [mistake.code for mistake in MISTAKES] + [probe.code for probe in PROBES]
+    assert codes_in_source() == set(tested)
+    assert len([mistake.code for mistake in MISTAKES]) == len({mistake.code for mistake in MISTAKES}) >= 60
+
+
+def test_the_page_of_errors_is_made_from_this() -> None:
+    """docs/errors.md is what the table gives."""
+    assert PAGE.read_text(encoding="utf-8") == page(), "run: make docs"
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_example(name: str) -> None:
+    """No mistake, and no warning whose code the inventory does not explain."""
+    problems, lines = check(INVENTORIES / name)
+    texts = "".join(path.read_text(encoding="utf-8") for path in (INVENTORIES / name).rglob("*.yml"))
+    assert [text for problem, text in zip(problems, lines, strict=True) if not problem.warning or problem.code not in texts] == []
+
+
+def preflight(inventory: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run the first phase of preflight as a user does."""
+    command = [sys.executable, "-m", "ansible", "playbook", "-i", str(inventory), "playbooks/preflight.yml", "--tags", "model", *options]
+    return subprocess.run(command, capture_output=True, text=True, cwd=INVENTORIES.parent, env={**os.environ, "ANSIBLE_NOCOLOR": "1"})
+
+
+def test_twelve_at_once(tmp_path: Path) -> None:
+    """All twelve are said in one run, grouped by place, also when it is limited to a host that has none of them."""
+    done = preflight(spoil(tmp_path / "inventory", TWELVE), "--limit", "dc1-spark1")
+    assert done.returncode == 2
+    text, _, rest = done.stdout.partition("12 mistakes; no host was changed:\n")[2].partition("[ERROR]")
+    assert sorted(re.findall(r"^    ([A-Z_]+) ", text, re.MULTILINE)) == sorted(SAID_OF_TWELVE), done.stdout
+    places = re.findall(r"^  (\S.*)$", text, re.MULTILINE)
+    assert places == sorted(places)
+    assert "dc1-kafka1, dc1-kafka2" in places
+    assert "12 mistakes, listed above; no host was changed" in rest
+    assert "KAFKA_ID_DUPLICATE" not in rest
+
+
+def test_json(tmp_path: Path) -> None:
+    """One line of JSON holds every field of every mistake; the exit code is the same."""
+    mistake = next(mistake for mistake in MISTAKES if mistake.code == "ADDRESS_OUTSIDE")
+    done = preflight(spoil(tmp_path / "inventory", mistake), "-e", "preflight_output=json")
+    assert done.returncode == 2
+    (found,) = [json.loads(text) for text in done.stdout.splitlines() if text.startswith("{")]
+    assert found["errors"] == [
+        {"code": "ADDRESS_OUTSIDE", "hosts": ["dc1-kafka2"], "variable": "replication_address", "value": "198.18.3.22",
+         "wrong": "outside the replication network 198.18.2.0/24", "advice": "correct the address or replication_network"}
+    ]  # fmt: skip
+    assert (found["warnings"], found["phase"], found["survival"]) == ([], "model", [])
+
+
+def test_survival_is_printed() -> None:
+    """A model without mistakes is answered with what it survives, as text and as JSON."""
+    text = preflight(INVENTORIES / "lab_stretch2")
+    assert text.returncode == 0, text.stdout
+    assert "What this layout (stretch2) survives:" in text.stdout
+    assert re.search(r"^ +datacenter dc1 +no +no +yes +operator: failover to dc2", text.stdout, re.MULTILINE)
+    done = preflight(INVENTORIES / "lab_stretch2", "-e", "preflight_output=json")
+    (found,) = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    rows = {row["failure"]: row for row in found["survival"]}
+    assert rows["datacenter dc1"]["quorum"] is False
+    assert rows["dc1-zk1"] == {"failure": "dc1-zk1", "quorum": True, "writable": True, "zero_loss": True, "who": "nobody"}

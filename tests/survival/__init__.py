@@ -1,0 +1,1 @@
+"""What a layout survives, computed and seen on running containers."""
