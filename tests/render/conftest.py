@@ -11,6 +11,7 @@ import yaml
 from render.site import ROOT, Rendered, render
 
 INVENTORIES = ("lab", "dc1", "dc2")
+LAYOUTS = ("lab_stretch2", "lab_stretch2_5", "lab_stretch3", "lab_mirrored/west", "lab_mirrored/east", "stretch2", "stretch3")
 Hosts = dict[str, Rendered]
 
 
@@ -51,19 +52,32 @@ def vary(folder: Path) -> Path:
     return folder
 
 
+def local(folder: Path) -> Path:
+    """Return a copy of lab_stretch2 with the choice that its comment names."""
+    shutil.copytree(ROOT / "inventories" / "lab_stretch2", folder)
+    choice = {"broker_zookeeper_hosts": "{{ groups['zookeeper'] | select('in', groups[datacenter]) | list }}"}
+    (folder / "group_vars" / "kafka" / "zz.yml").write_text(yaml.safe_dump(choice))
+    return folder
+
+
 @pytest.fixture(scope="session")
 def rendered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Hosts]]:
-    """Return what the hosts of an inventory get, by the inventory's name; `limited` is one host of the lab, `varied` see `vary`."""
+    """Return what the hosts of an inventory get, by the inventory's name.
+
+    `limited` and `limited_stretch2` are one host, `varied` see `vary`, `local` lets brokers know their own datacenter's servers alone.
+    """
     base, started = tmp_path_factory.mktemp("render"), dict[str, Future[Hosts]]()
-    runs: dict[str, tuple[Path, tuple[str, ...]]] = {name: (ROOT / "inventories" / name, ()) for name in INVENTORIES}
+    runs: dict[str, tuple[Path, tuple[str, ...]]] = {name: (ROOT / "inventories" / name, ()) for name in (*INVENTORIES, *LAYOUTS)}
     runs["limited"] = (ROOT / "inventories" / "lab", ("--limit", "dc1-kafka2"))
+    runs["limited_stretch2"] = (ROOT / "inventories" / "lab_stretch2", ("--limit", "dc2-kafka1"))
+    runs["local"] = (local(base / "local-inventory"), ())
     runs["varied"] = (vary(base / "varied-inventory"), ())
     with ThreadPoolExecutor(2) as pool:
 
         def result(name: str) -> Hosts:
             if not started:
                 for run, (inventory, options) in runs.items():
-                    (base / run).mkdir()
+                    (base / run).mkdir(parents=True)
                     started[run] = pool.submit(render, inventory, base / run, *options)
             return started[name].result()
 

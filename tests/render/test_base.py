@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from render.conftest import INVENTORIES, Hosts
+from render.conftest import INVENTORIES, LAYOUTS, Hosts
 from render.site import ROOT
 
 HOSTS = {
@@ -90,7 +90,8 @@ SYSCTL = {"vm.swappiness": 1, "vm.max_map_count": 262144, "vm.dirty_background_r
 
 def test_every_inventory_is_rendered() -> None:
     """A new directory in inventories/ wants its expected values in these tests."""
-    assert sorted(path.parent.name for path in (ROOT / "inventories").glob("*/hosts.yml")) == sorted(INVENTORIES)
+    found = [path.parent.relative_to(ROOT / "inventories").as_posix() for path in (ROOT / "inventories").rglob("hosts.yml")]
+    assert sorted(found) == sorted((*INVENTORIES, *LAYOUTS))
 
 
 @pytest.mark.parametrize("inventory_name", INVENTORIES)

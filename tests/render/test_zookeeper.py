@@ -14,23 +14,23 @@ SERVERS = {
 }
 ENSEMBLE = {
     "lab": {
-        "server.1": "198.18.2.11:2888:3888",
-        "server.2": "198.18.2.12:2888:3888",
-        "server.3": "198.18.2.13:2888:3888",
+        "server.1": "198.18.2.11:2888:3888|198.18.1.11:2888:3888",
+        "server.2": "198.18.2.12:2888:3888|198.18.1.12:2888:3888",
+        "server.3": "198.18.2.13:2888:3888|198.18.1.13:2888:3888",
     },
     "dc1": {
-        "server.1": "198.19.2.11:2888:3888",
-        "server.2": "198.19.2.12:2888:3888",
-        "server.3": "198.19.2.13:2888:3888",
-        "server.4": "198.19.2.14:2888:3888",
-        "server.5": "198.19.2.15:2888:3888",
+        "server.1": "198.19.2.11:2888:3888|198.19.1.11:2888:3888",
+        "server.2": "198.19.2.12:2888:3888|198.19.1.12:2888:3888",
+        "server.3": "198.19.2.13:2888:3888|198.19.1.13:2888:3888",
+        "server.4": "198.19.2.14:2888:3888|198.19.1.14:2888:3888",
+        "server.5": "198.19.2.15:2888:3888|198.19.1.15:2888:3888",
     },
     "dc2": {
-        "server.1": "198.19.12.11:2888:3888",
-        "server.2": "198.19.12.12:2888:3888",
-        "server.3": "198.19.12.13:2888:3888",
-        "server.4": "198.19.12.14:2888:3888",
-        "server.5": "198.19.12.15:2888:3888",
+        "server.1": "198.19.12.11:2888:3888|198.19.11.11:2888:3888",
+        "server.2": "198.19.12.12:2888:3888|198.19.11.12:2888:3888",
+        "server.3": "198.19.12.13:2888:3888|198.19.11.13:2888:3888",
+        "server.4": "198.19.12.14:2888:3888|198.19.11.14:2888:3888",
+        "server.5": "198.19.12.15:2888:3888|198.19.11.15:2888:3888",
     },
 }
 HEAP = {"lab": "128m", "dc1": "2g", "dc2": "2g"}
@@ -44,7 +44,7 @@ def servers(hosts: Hosts) -> list[str]:
 
 @pytest.mark.parametrize("inventory_name", INVENTORIES)
 def test_zoo_cfg(inventory_name: str, hosts: Hosts) -> None:
-    """The whole file: the same on every server, quorum on the replication network, purge on, AdminServer off."""
+    """The whole file: the same on every server, quorum on both networks, the replication network first, purge on, AdminServer off."""
     expected = {
         "tickTime": "2000",
         "initLimit": "10",
@@ -79,7 +79,7 @@ def test_the_unit_runs_java_itself(inventory_name: str, hosts: Hosts) -> None:
     assert unit["ExecStart"][0].split() == [
         "/usr/bin/java", f"-Xms{heap}", f"-Xmx{heap}", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=50", "-XX:+ExitOnOutOfMemoryError",
         "-Djava.awt.headless=true", "-Dzookeeper.jmx.log4j.disable=true",
-        "-Xlog:gc*:file=/var/log/zookeeper/gc.log:time,tags:filecount=5,filesize=10m",
+        "-Xlog:gc*:file=/var/log/zookeeper/gc.log:time,tags:filecount=5,filesize=10m", "-Dzookeeper.multiAddress.enabled=true",
         "-cp", "/etc/zookeeper:/opt/zookeeper/current/lib/*", "org.apache.zookeeper.server.quorum.QuorumPeerMain", CONFIG,
     ]  # fmt: skip
     assert unit["LimitNOFILE"] == [NOFILE[inventory_name]]

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import socket
 import subprocess
 import time
 from collections.abc import Collection, Iterator, Mapping
@@ -102,8 +103,11 @@ class Stretched:
         self.lab.wait()
 
     def _listens(self, host: str) -> bool:
-        ports = self.inventory.run(host, "ss -Hltn | tr -s ' ' | cut -d' ' -f4", check=False).split()
-        return any(port.endswith(f":{self.inventory.port('CLIENT')}") for port in ports)
+        try:
+            socket.create_connection((self.inventory.client_address(host), self.inventory.port("CLIENT")), timeout=2).close()
+        except OSError:
+            return False
+        return True
 
     def look(self, lost: Collection[str], topic: str, partitions: Collection[int], key: str) -> Seen:
         """Look at the quorum of the servers left and write to every partition, side by side."""

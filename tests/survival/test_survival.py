@@ -10,11 +10,10 @@ import pytest
 from faults.ledger import read_all
 
 from millrace.health import table
-from millrace.survival import Layout, Row, placements, survival
+from millrace.survival import Row, placements, survival
 
 from .stretched import Seen, Stretched
 
-KINDS = ("server", "datacenter", "pair")
 # Quorum and writable by hand, so that a wrong table cannot agree with a test that reads it. Pairs by shape: one is chosen by chance.
 BY_HAND = {
     "lab_stretch2": {
@@ -80,7 +79,7 @@ def shape(row: Row) -> str:
 def chosen(rows: Sequence[Row], chance: random.Random, number: int) -> list[Row]:
     """Return each server, each datacenter, and `number` pairs of each shape."""
     pairs = [row for row in rows if row.kind == "pair"]
-    found = [row for row in rows if row.kind in KINDS and row.kind != "pair"]
+    found = [row for row in rows if row.kind in ("server", "datacenter")]
     for name in dict.fromkeys(map(shape, pairs)):
         alike = [row for row in pairs if shape(row) == name]
         found += chance.sample(alike, min(number, len(alike)))
@@ -95,15 +94,12 @@ def topic(stretched: Stretched) -> str:
     return name
 
 
-def ring(layout: Layout, stretched: Stretched) -> dict[int, str | None]:
-    """Return {broker id: broker.rack}."""
-    return {stretched.inventory.broker_id(broker.name): broker.broker_rack for broker in layout.brokers}
-
-
 def test_placements(stretched: Stretched, topic: str) -> None:
     """Kafka makes each replica set that is computed, and no other."""
-    layout, partitions = stretched.layout, stretched.lab.partitions(topic)
-    assert {frozenset(partition.replicas) for partition in partitions.values()} == placements(ring(layout, stretched), layout.replication_factor)
+    layout = stretched.layout
+    racks = {stretched.inventory.broker_id(broker.name): broker.broker_rack for broker in layout.brokers}
+    made = {frozenset(partition.replicas) for partition in stretched.lab.partitions(topic).values()}
+    assert made == placements(racks, layout.replication_factor)
 
 
 def test_survival(stretched: Stretched, topic: str, chance: random.Random, pairs_of_each_shape: int, note: Callable[[str], None]) -> None:
@@ -123,7 +119,8 @@ def test_survival(stretched: Stretched, topic: str, chance: random.Random, pairs
     headline = ("what was lost", "quorum", "s", "writable", "s", "whole again s", "")
     note("\n".join([f"{len(cells)} failures in {time.monotonic() - started:.0f} s", *table(headline, [cell.line for cell in cells])]))
 
-    assert [text for cell in cells for text in cell.differences] == []
+    differences = [text for cell in cells for text in cell.differences]
+    assert not differences, "\n".join(differences)
     by_hand = BY_HAND[stretched.source.name]
     observed = {shape(cell.row): (cell.seen.quorum, not cell.seen.unwritable) for cell in cells}
     assert {name: observed[name] for name in by_hand} == by_hand

@@ -48,6 +48,22 @@ def test_address_book_of_lists_of_different_length() -> None:
         general["address_book"](["a", "b"], ["10.0.1.1"], ["", ""])
 
 
+def test_ensemble_lines() -> None:
+    """One address or several; an observer is named so at each of its addresses."""
+    lines = general["zookeeper_ensemble_lines"]({1: "10.0.2.1", 2: ["10.0.2.2", "10.0.1.2"]}, {1: [1, 2]}, {2: 0}, [2])
+    assert lines == {
+        "server.1": "10.0.2.1:2888:3888",
+        "server.2": "10.0.2.2:2888:3888:observer|10.0.1.2:2888:3888:observer",
+        "group.1": "1:2",
+        "weight.2": "0",
+    }
+
+
+@pytest.mark.parametrize(("servers", "several"), [({1: "10.0.2.1"}, False), ({1: ["10.0.2.1"]}, False), ({1: "a", 2: ["b", "c"]}, True)])
+def test_multi_address(servers: dict[int, Any], several: bool) -> None:
+    assert general["zookeeper_multi_address"](servers) is several
+
+
 LISTENERS: list[dict[str, Any]] = [
     {"name": "CLIENT", "address": "10.0.1.1", "port": 9092, "advertised_address": "192.0.2.1", "advertised_port": 19092, "protocol": "SASL_SSL"},
     {"name": "REPLICATION", "address": "10.0.2.1", "port": 9093},

@@ -17,7 +17,7 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
         "java_version": "17.0.19",
         "limits": {"nr_open": 1048576, "nofile": 1048576, "capabilities": 0},
         "memory": 0,
-        "mounts": {path: {"mounted": True} for path in self._task.args["mounts"]},
+        "mounts": {path: {"mounted": True, "device": number, "names": []} for number, path in enumerate(self._task.args["mounts"])},
         "peers": {},
         "meta_properties": {},
         "myid": "",
