@@ -16,7 +16,7 @@ lab: python ## a bare machine becomes a running datacenter with Spark jobs (i=<i
 	@$(PYTHON) lab/up.py --inventory inventories/$(i) --text $(TEXT)
 
 lab-down: ## remove everything that make lab made (i=<inventory>)
-	@[ ! -x .venv/bin/ansible-playbook ] || ansible-playbook -i inventories/$(i) lab/destroy.yml
+	@[ ! -x .venv/bin/ansible-playbook ] || for hosts in $$(find inventories/$(i) -name hosts.yml); do ansible-playbook -i $${hosts%/hosts.yml} lab/destroy.yml || exit; done
 
 setup: python ## install and build what lab and test need, start nothing
 	@$(PYTHON) lab/up.py --only-prepare

@@ -111,30 +111,47 @@ def main() -> int:
     arguments = parser.parse_args()
     steps, inventory = Steps(), arguments.inventory
     try:
+        members(inventory)
         prepare(steps)
         if arguments.only_prepare:
             print(steps.summary())
             return 0
-        steps.run("create", f"containers and networks of {inventory}", "ansible-playbook", "-i", inventory, "lab/create.yml")
-        steps.run("site", "the datacenter", "ansible-playbook", "-i", inventory, "playbooks/site.yml", shown=True)
-        steps.run("count", "publish text, count words, compare", "python", "lab/wordcount.py", "--lab", f".lab/{Path(inventory).name}",
-                  "--text", arguments.text, shown=True)  # fmt: skip
+        for member in members(inventory):
+            steps.run("create", f"containers and networks of {member}", "ansible-playbook", "-i", member, "lab/create.yml")
+            steps.run("site", "the datacenter", "ansible-playbook", "-i", member, "playbooks/site.yml", shown=True)
+            steps.run("count", "publish text, count words, compare", "python", "lab/wordcount.py", "--lab", lab_directory(member),
+                      "--text", arguments.text, shown=True)  # fmt: skip
     except StepError as error:
         print(f"\nmake lab: {error}", file=sys.stderr)
         return 1
-    print(f"\n{steps.summary()}\n\n{further(inventory)}")
+    print(f"\n{steps.summary()}\n\n{further(members(inventory)[0])}")
     return 0
+
+
+def members(inventory: str) -> list[str]:
+    """Return the inventory itself, or those of a family (inventories/lab_mirrored), one directory for each cluster."""
+    found = sorted(str(path.parent.relative_to(ROOT)) for path in (ROOT / inventory).rglob("hosts.yml"))
+    if not found:
+        raise StepError(
+            f"{inventory} holds no hosts.yml; name one of: {', '.join(sorted(path.name for path in (ROOT / 'inventories').glob('lab*')))}"
+        )
+    return found
+
+
+def lab_directory(inventory: str) -> str:
+    """Return where the lab of an inventory keeps its keys and client files."""
+    return f".lab/{'_'.join(Path(inventory).parts[1:])}"
 
 
 def further(inventory: str) -> str:
     """Return how to look further."""
-    lab = f".lab/{Path(inventory).name}"
+    lab = lab_directory(inventory)
     return f"""How to look further:
   . .venv/bin/activate
   ansible-playbook -i {inventory} playbooks/check.yml                     one page on the cluster's health
   kcat -F {lab}/kcat.conf -L                                     brokers, topics, partitions
   kcat -F {lab}/kcat.conf -C -t streams-wordcount-output -e -K ' ' counts as they grew
-  ssh -F {lab}/ssh_config dc1-kafka1                             a broker; kafka-topics.sh and the other tools are on PATH
+  ssh -F {lab}/ssh_config <host>                                 a host of the inventory; kafka-topics.sh and the other tools are on PATH
   make lab TEXT=/path/to/text                                   count your own text as well
   make lab-down                                                 remove everything"""
 

@@ -77,6 +77,10 @@ class Inventory:
             raise AssertionError(f"{host}: {command}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout
 
+    def command(self, host: str, command: str) -> list[str]:
+        """Return what runs a shell command on a host over SSH."""
+        return [*self._ssh(), host, command]
+
     def disconnect(self) -> None:
         """End the shared SSH connections, as before a restart of the hosts; the next command opens new ones."""
         for socket in Path(self._sockets.name).iterdir():

@@ -1,7 +1,7 @@
 """Options, and a lab of its own for each layout."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from faults.inventory import ROOT
@@ -34,10 +34,10 @@ def stretched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 
 @pytest.fixture
-def chance(pytestconfig: pytest.Config) -> random.Random:
-    """The source of chance; its seed is printed."""
+def chance(pytestconfig: pytest.Config, note: Callable[[str], None]) -> random.Random:
+    """The source of chance; its seed is in the summary."""
     seed = pytestconfig.getoption("--survival-seed", 1)
-    print(f"--survival-seed {seed}")
+    note(f"--survival-seed {seed}")
     return random.Random(seed)
 
 

@@ -167,6 +167,12 @@ def test_racks_take_turns_by_name() -> None:
     assert all(len(replicas & {0, 5}) == len(replicas & {1, 2}) == len(replicas & {3, 4}) == 1 for replicas in found)
 
 
+def test_racks_take_turns_by_name_and_brokers_by_id() -> None:
+    """The ring is 0 3 2 1, and three racks move no follower on a ring of four: each goes with the next, but 1 and 0 share a rack."""
+    assert placements({2: "c", 1: "a", 3: "b", 0: "a"}, 2) == sets("03", "32", "21", "13")
+    assert placements(dict.fromkeys((5, 3, 1, 4, 2, 0)), 3) == placements(dict.fromkeys(range(6)), 3)
+
+
 def test_two_equal_racks_share_four_replicas_evenly() -> None:
     assert placements({1: "dc1", 2: "dc1", 3: "dc2", 4: "dc2"}, 4) == sets("1234")
     found = placements({1: "dc1", 2: "dc1", 3: "dc1", 4: "dc2", 5: "dc2", 6: "dc2"}, 4)
@@ -260,7 +266,22 @@ def test_racks_inside_two_datacenters_lose_data_with_one_of_them() -> None:
     )  # fmt: skip
     found = cells(Layout(servers, 4, 3, False))
     assert found["datacenter dc1"] == ("no", "no", "no", "operator: failover to dc2 (ZooKeeper to its group, min.insync.replicas to 1)")
+    assert found["dc1 cut off from the rest"] == ("no", "no", "yes", "operator: mend the network")
     assert found["dc1-kafka1"] == ("yes", "yes", "yes", NOBODY)
+
+
+def test_failover_where_one_datacenter_has_all_brokers() -> None:
+    """Away from the brokers it cannot help; without the voters of the other it is a matter of ZooKeeper alone."""
+    voters = (*(zookeeper(f"dc1-zk{n}", "dc1", None, 1) for n in (1, 2, 3)), *(zookeeper(f"dc2-zk{n}", "dc2", None, 2) for n in (4, 5, 6)))
+    found = cells(Layout((*voters, *(broker(f"dc1-kafka{n}") for n in (1, 2, 3))), 3, 2, False))
+    assert found["datacenter dc1"] == ("no", "no", "no", "operator: bring 2 ZooKeeper servers and 2 brokers back")
+    assert found["witness dc2-zk4 + dc2-zk5 + dc2-zk6"] == ("no", "yes", "yes", "operator: failover to dc1 (ZooKeeper to its group)")
+
+
+def test_a_group_without_weight_is_nothing_to_fail_over_to() -> None:
+    voters = (*(zookeeper(f"dc1-zk{n}", "dc1", None, 1) for n in (1, 2, 3)), zookeeper("dc2-zk4", "dc2", None, 2, 0))
+    found = cells(Layout((*voters, broker("dc1-kafka1"), broker("dc2-kafka2", "dc2")), 2, 1, False))
+    assert found["datacenter dc1"] == ("no", "no", "no", "operator: bring 2 ZooKeeper servers back")
 
 
 def test_majority_over_two_datacenters_loses_metadata_with_the_larger_one() -> None:
@@ -276,7 +297,8 @@ def test_majority_over_two_datacenters_loses_metadata_with_the_larger_one() -> N
 
 
 def test_racks_of_several_servers_smaller_than_their_datacenter() -> None:
-    layout = Layout((*(zookeeper(f"zk{n}", "dc1", "a") for n in (1, 2)), zookeeper("zk3", "dc1", "b"), zookeeper("zk4", "dc2", "a")), 1, 1, False)
+    names = (("zk1", "dc1", "a"), ("zk2", "dc1", "a"), ("zk3", "dc1", "b"), ("zk4", "dc2", "a"), ("zk5", "dc2", "a"))
+    layout = Layout(tuple(zookeeper(*name) for name in names), 1, 1, False)
     assert [(row.failure, row.lost) for row in of_kind(layout, "rack")] == [("rack dc1-a", frozenset({"zk1", "zk2"}))]
 
 

@@ -225,7 +225,7 @@ def _advice(layout: Layout, kind: str, lost: frozenset[str], serves: bool, left:
     if lost >= set(layout.names):
         return "operator: restore from a mirror"
     survivor = _surviving_group(layout, lost)
-    if kind == "datacenter" and not serves and survivor and left >= 1:
+    if not serves and survivor and left >= 1:
         isr = f", min.insync.replicas to {left}" if left < layout.min_isr else ""
         return f"operator: failover to {survivor} (ZooKeeper to its group{isr})"
     back = f"bring {_needed(layout, lost, serves, left)} back"

@@ -1,0 +1,68 @@
+"""What the model check costs, in CPU seconds of the whole ansible-playbook process."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from model.mistakes import INVENTORIES
+
+ROOT = INVENTORIES.parent
+MODEL = ("playbooks/preflight.yml", "--tags", "model")
+
+
+def cpu_seconds(*arguments: str) -> float:
+    """Return the CPU seconds of a run that ends well, the less of two."""
+
+    def once() -> float:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "ansible", "playbook", *arguments], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        assert process.stdout is not None
+        said = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.returncode == 0, said
+        return usage.ru_utime + usage.ru_stime
+
+    return min(once(), once())
+
+
+def large(folder: Path) -> Path:
+    """Return an inventory of 100 brokers in four racks and 7 ZooKeeper servers, wired as dc1."""
+    shutil.copytree(INVENTORIES / "dc1" / "group_vars", folder / "group_vars")
+    lines = [
+        "all:",
+        "  vars:",
+        "    layout: single",
+        "    datacenter: dc1",
+        "    client_network: 198.19.0.0/24",
+        "    replication_network: 198.19.1.0/24",
+    ]
+    lines += ["    archives: /srv", "  children:"]
+    for group, name, number, count, first in (("zookeeper", "zookeeper_id", "zk", 7, 0), ("kafka", "kafka_broker_id", "kafka", 100, 100)):
+        lines += [f"    {group}:", "      hosts:"]
+        for n in range(1, count + 1):
+            address = f"client_address: 198.19.0.{first + n}, replication_address: 198.19.1.{first + n}"
+            lines.append(f"        dc1-{number}{n}: {{{name}: {n}, rack: r{n % 4}, {address}}}")
+    (folder / "hosts.yml").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def test_the_lab(tmp_path: Path, note: Callable[[str], None]) -> None:
+    """Below 1.5 s more than a play that does nothing."""
+    nothing = tmp_path / "nothing.yml"
+    nothing.write_text("- name: Nothing\n  hosts: zookeeper:kafka:spark\n  gather_facts: false\n")
+    lab = str(INVENTORIES / "lab")
+    start, model = cpu_seconds("-i", lab, str(nothing)), cpu_seconds("-i", lab, *MODEL)
+    note(f"model check of the lab: {model:.2f} CPU-s, {model - start:.2f} more than the start of ansible-playbook ({start:.2f})")
+    assert model - start < 1.5
+
+
+def test_a_hundred_brokers(tmp_path: Path, note: Callable[[str], None]) -> None:
+    """At most 5 s in all."""
+    seconds = cpu_seconds("-i", str(large(tmp_path / "large")), *MODEL)
+    note(f"model check of 100 brokers and 7 ZooKeeper servers: {seconds:.2f} CPU-s")
+    assert seconds <= 5
