@@ -105,6 +105,13 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{BROKERS}/kafka_client_properties[ssl.key.password]",
         "vaulted file",
         variables=kafka(kafka_client_properties={"ssl.key.password": "changeme"}),
+        also=frozenset({"SECRET_CLEAR"}),
+    ),
+    Mistake(
+        "SECRET_CLEAR",
+        f"{BROKERS}/kafka_client_properties[ssl.key.password]",
+        "ansible-vault encrypt_string",
+        variables=kafka(kafka_client_properties={"ssl.key.password": "Guoph0Eeshi7"}),
     ),
     Mistake(
         "NOT_COMPUTED",

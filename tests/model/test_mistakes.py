@@ -58,6 +58,20 @@ def test_example(name: str) -> None:
     assert [text for problem, text in zip(problems, lines, strict=True) if not problem.warning or problem.code not in texts] == []
 
 
+def test_a_vaulted_secret_is_no_mistake(tmp_path: Path) -> None:
+    """The same secret as in SECRET_CLEAR, encrypted."""
+    mistake = next(mistake for mistake in MISTAKES if mistake.code == "SECRET_CLEAR")
+    inventory = spoil(tmp_path / "inventory", mistake)
+    (tmp_path / "password").write_text("of the vault")
+    file = inventory / "group_vars" / "kafka" / "z.yml"
+    command = [sys.executable, "-m", "ansible", "vault", "encrypt", "--vault-password-file", str(tmp_path / "password"), str(file)]
+    subprocess.run(command, check=True, capture_output=True)
+    assert "Guoph0Eeshi7" not in file.read_text()
+    done = preflight(inventory, "--vault-password-file", str(tmp_path / "password"))
+    assert done.returncode == 0, done.stdout
+    assert "SECRET_CLEAR" not in done.stdout
+
+
 def preflight(inventory: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Run the first phase of preflight as a user does."""
     command = [sys.executable, "-m", "ansible", "playbook", "-i", str(inventory), "playbooks/preflight.yml", "--tags", "model", *options]

@@ -11,10 +11,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
+from ansible._internal._datatag._tags import Origin, VaultedValue
 from ansible.errors import AnsibleError
 from ansible.inventory.manager import InventoryManager
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.module_utils.common.yaml import yaml_load
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 from ansible.vars.hostvars import HostVars
@@ -22,6 +23,7 @@ from ansible.vars.manager import VariableManager
 from jinja2 import Environment, TemplateSyntaxError, nodes
 
 from .model import Model, model_of
+from .model.words import secret, texts
 from .problems import Problem
 
 PLUGINS = Path(__file__).resolve().parents[2]
@@ -44,7 +46,7 @@ INTERNAL = re.compile(r"java_found|(kafka|zookeeper)_restart_|preflight_probe|ar
 def argument_spec(role: str) -> dict[str, Any]:
     """Return the options of a role's main entry point (meta/argument_specs.yml)."""
     with (ROLES_PATH / role / "meta" / "argument_specs.yml").open(encoding="utf-8") as stream:
-        options: dict[str, Any] = yaml.safe_load(stream)["argument_specs"]["main"]["options"]
+        options: dict[str, Any] = yaml_load(stream)["argument_specs"]["main"]["options"]
     return options
 
 
@@ -52,7 +54,7 @@ def argument_spec(role: str) -> dict[str, Any]:
 def site_words() -> dict[str, Any]:
     """Return the options of the site's own words (plugins/definitions/site.yml)."""
     with (PLUGINS / "definitions" / "site.yml").open(encoding="utf-8") as stream:
-        words: dict[str, Any] = yaml.safe_load(stream)
+        words: dict[str, Any] = yaml_load(stream)
     return words
 
 
@@ -78,6 +80,22 @@ def templates(value: Any) -> Iterator[str]:
     elif isinstance(value, Sequence):
         for item in value:
             yield from templates(item)
+
+
+def in_the_clear(text: str) -> bool:
+    """Tell whether a text stands unencrypted in a file of the inventory, the file itself not being a vault either."""
+    origin = Origin.get_tag(text)
+    return origin is not None and origin.path is not None and not VaultedValue.is_tagged_on(text) and not is_vault(origin.path)
+
+
+@cache
+def is_vault(path: str) -> bool:
+    """Tell whether a file is encrypted by ansible-vault."""
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(14) == b"$ANSIBLE_VAULT"
+    except OSError:
+        return False
 
 
 class _Variables:
@@ -124,6 +142,7 @@ class Reader:
                     found = self._values(host, self.raw(host), argument_spec(role))
                     self._validate(host, role, found)
                     hosts[host] |= found
+        self._secrets(hosts)
         self._explain(hosts)
         roles = {role for applied in ROLES.values() for role in applied}
         options = {**site_words(), **{name: option for role in roles for name, option in argument_spec(role).items()}}
@@ -191,6 +210,17 @@ class Reader:
             # Ansible would take a text for a list of one, but the roles get the variable as it stands: a list of letters.
             if option.get("type") == "list" and isinstance(given.get(name), str):
                 self.problems.append(Problem((host,), name, "INPUT_NOT_A_LIST", given[name], "a text, not a list", advice))
+
+    def _secrets(self, hosts: Mapping[str, Mapping[str, Any]]) -> None:
+        """Report secrets that stand in the inventory as they are; a template is judged where it ends."""
+        for host, values in hosts.items():
+            raw = self.raw(host)
+            for name in values:
+                for path, text in texts(name, raw[name]):
+                    if secret(path) and text and not any(templates(text)) and in_the_clear(text):
+                        production = values.get("site_environment") == "production"
+                        wrong, advice = "a secret in the clear", "encrypt it (ansible-vault encrypt_string), or name one of a vaulted file"
+                        self.problems.append(Problem((host,), path, "SECRET_CLEAR", None, wrong, advice, warning=not production))
 
     def _explain(self, hosts: Mapping[str, Mapping[str, Any]]) -> None:
         """Report variables that cannot be computed, unless a missing address, rack or id, reported as such, is why."""

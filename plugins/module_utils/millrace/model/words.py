@@ -39,10 +39,15 @@ def secrets(model: Model) -> Iterator[Problem]:
     """No secret is a default; the value is never shown."""
     for host, values in model.hosts.items():
         for variable, value in values.items():
-            for path, found in _texts(variable, value):
-                if SECRET.search(path.rpartition("[")[2].rstrip("]")) and _guessable(found):
+            for path, found in texts(variable, value):
+                if secret(path) and _guessable(found):
                     wrong = "a secret that everybody tries first"
                     yield Problem((host,), path, "SECRET_DEFAULT", None, wrong, "make a random one, and keep it in a vaulted file")
+
+
+def secret(path: str) -> bool:
+    """Tell whether a place in a variable, as `kafka_config[ssl.key.password]`, holds a secret by its name."""
+    return bool(SECRET.search(path.rpartition("[")[2].rstrip("]")))
 
 
 def _guessable(text: str) -> bool:
@@ -50,12 +55,13 @@ def _guessable(text: str) -> bool:
     return (inside.group(1) if inside else text).strip().lower() in DEFAULTS
 
 
-def _texts(path: str, value: Any) -> Iterator[tuple[str, str]]:
+def texts(path: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Yield every text inside a value with its place."""
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _texts(f"{path}[{key}]", item)
+            yield from texts(f"{path}[{key}]", item)
     elif isinstance(value, (list, tuple)):
         for number, item in enumerate(value):
-            yield from _texts(f"{path}[{number}]", item)
+            yield from texts(f"{path}[{number}]", item)

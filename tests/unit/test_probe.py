@@ -1,0 +1,59 @@
+"""Read-only facts of this very machine, against what its own tools say."""
+
+import os
+import socket
+import subprocess
+import time
+
+from millrace.probe import clock, connect, java_version, limits, memory, mounts, reach
+
+
+def said(*command: str) -> str:
+    """Return what a command prints."""
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_mounts() -> None:
+    """A mount point with its device, type and size; a directory that is none; one that is not there."""
+    found = mounts(["/proc", "/etc", "/nowhere"])
+    assert (found["/proc"]["mounted"], found["/proc"]["type"]) == (True, "proc")
+    assert found["/etc"]["mounted"] is False
+    assert "passwd" in found["/etc"]["names"]
+    assert found["/etc"]["device"] == os.stat("/etc").st_dev
+    size, free = said("df", "-B1", "--output=size,avail", "/etc").splitlines()[1].split()
+    assert found["/etc"]["size"] == int(size)
+    assert abs(found["/etc"]["free"] - int(free)) < 2**28
+    assert found["/nowhere"] == {"mounted": False}
+
+
+def test_java_version() -> None:
+    """As the java itself says, which is not started for it."""
+    announced = subprocess.run(["java", "-version"], capture_output=True, text=True, check=True).stderr
+    version = java_version(said("which", "java"))
+    assert f'"{version}"' in announced
+    assert java_version("/nowhere/bin/java") == ""
+
+
+def test_limits_and_memory() -> None:
+    found = limits()
+    assert found["nr_open"] == int(said("cat", "/proc/sys/fs/nr_open"))
+    assert found["nofile"] >= 1024
+    assert found["capabilities"] & 1
+    assert memory() == int(said("sh", "-c", "grep MemTotal /proc/meminfo | tr -dc 0-9")) * 1024
+
+
+def test_clock() -> None:
+    found = clock()
+    assert abs(found["time"] - time.time()) < 1
+    assert isinstance(found["synchronized"], bool)
+
+
+def test_peers() -> None:
+    """Something that listens, and a port that nobody has: both are answers. An address that leads nowhere is none."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            free = other.getsockname()[1]
+        found = reach([{"address": "127.0.0.1", "port": port}, {"address": "127.0.0.1", "port": free}])
+    assert found == {f"127.0.0.1:{port}": "open", f"127.0.0.1:{free}": "refused"}
+    assert connect("127.255.255.255", 9, 0.2) not in ("open", "refused")
