@@ -7,7 +7,7 @@ TEXT ?= /usr/share/common-licenses
 export CONTAINERS_CONF := $(CURDIR)/lab/containers.conf
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: help lab lab-down setup archives test lint unit render spark molecule bench-unchanged docs definitions lock
+.PHONY: help lab lab-down setup archives test lint unit render spark molecule survival bench-unchanged docs definitions lock
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,7 +25,7 @@ archives: python ## build the Kafka, ZooKeeper and Spark archives into .build/ar
 	@PYTHON=$(PYTHON) packaging/build.sh
 
 test: setup ## everything that CI runs
-	@tests/run.sh lint unit render spark lab molecule
+	@tests/run.sh lint unit render spark lab molecule survival
 
 lint: ## ansible-lint, yamllint, ruff, mypy, shellcheck
 	@tests/run.sh lint
@@ -41,6 +41,9 @@ spark: ## tests of the Spark jobs, no cluster
 
 molecule: ## molecule scenarios in containers (s=<scenario>, all without)
 	@tests/run.sh molecule $(s)
+
+survival: ## two stretched clusters in containers: what they survive, seen and compared with the table
+	@tests/run.sh survival
 
 bench-unchanged: ## CPU cost of an unchanged site.yml on the live lab, against one ping task
 	@python tests/bench_unchanged.py --inventory inventories/$(i)

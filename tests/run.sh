@@ -41,6 +41,9 @@ spark() {
 # The containers themselves: made twice, side by side, left behind, removed.
 lab() { pytest tests/lab; }
 
+# Two stretched clusters, whose servers are taken away one by one and in pairs.
+survival() { pytest tests/survival; }
+
 molecule() {
   local scenario
   [ $# -gt 0 ] || set -- zookeeper kafka datacenter

@@ -21,10 +21,15 @@ def test_service_runs_and_starts_at_boot(zookeeper_host: Host) -> None:
     assert service_problem(zookeeper_host, "zookeeper") == ""
 
 
-def test_one_leader_and_the_others_follow(inventory: Inventory) -> None:
-    servers = inventory.hosts("zookeeper")
-    modes = [re.findall(r"^Mode: (\w+)$", ask(inventory.client_address(server), "srvr"), re.MULTILINE) for server in servers]
-    assert sorted(modes) == [["follower"]] * (len(servers) - 1) + [["leader"]]
+def test_one_leader_and_the_others_follow_or_observe(inventory: Inventory) -> None:
+    modes = {
+        server: re.findall(r"^Mode: (\w+)$", ask(inventory.client_address(server), "srvr"), re.MULTILINE) for server in inventory.hosts("zookeeper")
+    }
+    observers = [
+        server for server in modes if inventory.variables[server]["zookeeper_id"] in inventory.variables[server].get("zookeeper_observers", [])
+    ]
+    assert [modes.pop(server) for server in observers] == [["observer"]] * len(observers)
+    assert sorted(modes.values()) == [["follower"]] * (len(modes) - 1) + [["leader"]]
 
 
 @pytest.mark.parametrize("network", ["client_address", "replication_address"])
@@ -53,10 +58,10 @@ def test_write_ahead_log_is_on_a_file_system_of_its_own(zookeeper_host: Host) ->
     assert zookeeper_host.check_output(f"ls {config['dataDir']}/version-2 | grep -c ^log || true") == "0"
 
 
-def test_quorum_ports_are_on_the_replication_network_only(inventory: Inventory) -> None:
+def test_quorum_ports_are_on_both_networks_and_nowhere_else(inventory: Inventory) -> None:
     server = inventory.hosts("zookeeper")[0]
-    listening = inventory.run(server, "ss -Hltn 'sport = :3888'").split()[3]
-    assert listening == f"[::ffff:{inventory.replication_address(server)}]:3888"
+    listening = {line.split()[3] for line in inventory.run(server, "ss -Hltn 'sport = :3888'").splitlines()}
+    assert listening == {f"[::ffff:{address}]:3888" for address in (inventory.replication_address(server), inventory.client_address(server))}
 
 
 def test_limits_of_the_running_process(zookeeper_host: Host) -> None:

@@ -23,7 +23,8 @@ from faults.lab import UNITS, Lab, until_none
 from faults.ledger import payload
 
 from millrace.inventory import load as load_model
-from millrace.survival import Layout, Server
+from millrace.model.layout import layout_of
+from millrace.survival import Layout
 
 ENVIRONMENT = {**os.environ, "CONTAINERS_CONF": str(ROOT / "lab" / "containers.conf"), "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")}
 # A ZooKeeper leader goes on serving for two ticks (4 s) after it has lost its quorum; an election may take longer than that.
@@ -54,7 +55,7 @@ class Stretched:
     @cached_property
     def layout(self) -> Layout:
         """The layout that the copied inventory declares."""
-        return layout_of(self.directory)
+        return layout_of(load_model(self.directory).read())
 
     @cached_property
     def inventory(self) -> Inventory:
@@ -183,22 +184,3 @@ def hosts_below(group: Mapping[str, Any]) -> Iterator[str]:
     yield from group.get("hosts", {})
     for child in group.get("children", {}).values():
         yield from hosts_below(child)
-
-
-def layout_of(directory: Path) -> Layout:
-    """Return the layout that an inventory declares."""
-    model = load_model(directory).read()
-    first = model.kafka[0]
-    servers = []
-    for host in model.zookeeper:
-        number = int(model.get(host, "zookeeper_id"))
-        groups = {member: int(group) for group, members in model.mapping(host, "zookeeper_groups").items() for member in members}
-        weight = int(model.mapping(host, "zookeeper_weights").get(number, 1))
-        server = (host, "zookeeper", str(model.get(host, "datacenter")), model.get(host, "rack"))
-        servers.append(Server(*server, None, groups.get(number), weight, number not in model.observers(host)))
-    for host in sorted(model.kafka, key=lambda host: int(model.get(host, "kafka_broker_id"))):
-        servers.append(Server(host, "kafka", str(model.get(host, "datacenter")), model.get(host, "rack"), str(model.get(host, "kafka_rack"))))
-    addresses = model.mapping(model.zookeeper[0], "zookeeper_servers").values()
-    several = all(not isinstance(address, str) and len(address) > 1 for address in addresses)
-    factor, isr = (int(model.get(first, f"kafka_{name}")) for name in ("replication_factor", "min_insync_replicas"))
-    return Layout(tuple(servers), factor, isr, several)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..definitions import Definitions
@@ -48,9 +49,13 @@ def kafka(model: Model) -> Iterator[Problem]:
     """Judge kafka_config and kafka_config_overrides by the definitions of that Kafka."""
     for host in model.kafka:
         definitions = Definitions.load("kafka", str(model.get(host, "kafka_version")))
+        overrides = model.mapping(host, "kafka_config_overrides")
+        both = {**model.mapping(host, "kafka_config"), **overrides}
+        for problem in judged(model, host, definitions, "broker", "kafka_config", both, "KAFKA"):
+            name = problem.variable.removeprefix("kafka_config")
+            yield replace(problem, variable=f"kafka_config_overrides{name}") if name[1:-1] in overrides else problem
         for variable in ("kafka_config", "kafka_config_overrides"):
             config = model.mapping(host, variable)
-            yield from judged(model, host, definitions, "broker", variable, config, "KAFKA")
             for name in config:
                 if name in KAFKA_OWNED and config[name] is not None and not same(model, host, name, config[name]):
                     yield Problem(
@@ -61,7 +66,6 @@ def kafka(model: Model) -> Iterator[Problem]:
                         f"{KAFKA_OWNED[name]} says it already, and otherwise",
                         f"take it out, and set {KAFKA_OWNED[name]}",
                     )
-        both = {**model.mapping(host, "kafka_config"), **model.mapping(host, "kafka_config_overrides")}
         yield from synonyms(host, both)
         for low, low_default, high, high_default in ORDERED:
             one, two = whole(both.get(low, low_default)), whole(both.get(high, high_default))
