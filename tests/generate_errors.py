@@ -26,7 +26,7 @@ inventory whose hosts do not exist yet.
 
 Made by `make docs` from tests/model, where each line is a test.
 """
-SOURCES = ("plugins/module_utils/millrace/inventory.py", "plugins/module_utils/millrace/hosts.py", "plugins/action/preflight.py")
+SOURCES = ("plugins/module_utils/millrace/inventory.py", "plugins/module_utils/millrace/hosts.py")
 
 
 def codes_in_source() -> set[str]:
@@ -52,7 +52,7 @@ def page() -> str:
             rows += [(p, line(p, {**found.groups, **found.all_groups}).replace(folder, "")) for p in problems if p.code == mistake.code][:1]
     hosts = []
     for probe in PROBES:
-        problems = merged(probe.problems() if probe.problems else check_hosts(model(probe), probed(probe)))
+        problems = merged(check_hosts(model(probe), probed(probe)))
         hosts += [(p, line(p, model(probe).groups)) for p in problems if p.code == probe.code][:1]
     return "\n".join([HEAD, "## The inventory", "", *table(rows), "", "## The hosts", "", *table(hosts), ""])
 

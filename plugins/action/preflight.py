@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +10,13 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
-from millrace.archives import ArchiveError, expected, local
 from millrace.hosts import check_hosts
 from millrace.inventory import Reader, job_problems
-from millrace.model import Model, check_model
+from millrace.model import check_model
 from millrace.model.layout import layout_of
 from millrace.model.peers import peers
-from millrace.problems import Problem, as_json, count, merged, report
+from millrace.problems import as_json, count, merged, report
 from millrace.survival import survival, text_table
-
-# Variables that name an archive, each with the one that holds its checksum.
-ARCHIVES = ("zookeeper_archive", "kafka_archive", "spark_job_jars_archive", "spark_job_wheelhouse_archive")
 
 
 class ActionModule(ActionBase):
@@ -46,7 +41,7 @@ class ActionModule(ActionBase):
             raw = task_vars["hostvars"].raw_get
             probes = {host: raw(host)[register]["probe"] for host in task_vars["ansible_play_hosts"]}
             what = count(list(probes), "host")
-            problems = [*check_hosts(model, probes), *archives(model, probes)]
+            problems = check_hosts(model, probes)
         errors = [problem for problem in problems if not problem.warning]
         said = report(problems, {**model.groups, **model.all_groups})
         if task_vars.get("preflight_output") == "json":
@@ -62,22 +57,3 @@ class ActionModule(ActionBase):
             return {"failed": True, "msg": f"{count(merged(errors), 'mistake')}, listed above; no host was changed"}
         more = {} if register else {"peers": {host: peers(model, host) for host in task_vars["ansible_play_hosts"]}}
         return {"changed": False, "msg": f"{what}, no mistake found", **more}
-
-
-def archives(model: Model, probes: Mapping[str, Any]) -> Iterator[Problem]:
-    """Verify each archive that some host still lacks; what every host has needs no reading of large files."""
-    verified: dict[tuple[str, str], str] = {}
-    for host, probe in probes.items():
-        for name in ARCHIVES:
-            source, checksum = model.hosts[host].get(name), model.hosts[host].get(f"{name}_checksum")
-            if not source or not checksum:
-                continue
-            try:
-                if (source, checksum) not in verified and (digest := expected(checksum)) not in probe["archives"]:
-                    verified[source, checksum] = ""
-                    local(source, digest)
-            except ArchiveError as error:
-                verified[source, checksum] = str(error)
-            if error_text := verified.get((source, checksum)):
-                wrong, _, advice = error_text.partition("; ")
-                yield Problem((host,), name, "ARCHIVE", None, wrong, advice or "correct the archive or its checksum")

@@ -432,14 +432,21 @@ MISTAKES: tuple[Mistake, ...] = (
         "did you mean min.insync.replicas?",
         variables=config("min.insync.replica", 2),
     ),
-    Mistake("KAFKA_PROPERTY_VALUE", f"{BROKERS}/kafka_config[num.network.threads]", "", variables=config("num.network.threads", 0)),
+    Mistake(
+        "KAFKA_PROPERTY_VALUE", f"{BROKERS}/kafka_config[num.network.threads]", "mend it, or leave it out", variables=config("num.network.threads", 0)
+    ),
     Mistake(
         "ZOOKEEPER_PROPERTY_UNKNOWN",
         f"{SERVERS}/zookeeper_config[autopurge.purgeIntervall]",
         "did you mean autopurge.purgeInterval?",
         variables=config("autopurge.purgeIntervall", 24, "zookeeper"),
     ),
-    Mistake("ZOOKEEPER_PROPERTY_VALUE", f"{SERVERS}/zookeeper_config[syncLimit]", "", variables=config("syncLimit", "five", "zookeeper")),
+    Mistake(
+        "ZOOKEEPER_PROPERTY_VALUE",
+        f"{SERVERS}/zookeeper_config[syncLimit]",
+        "mend it, or leave it out",
+        variables=config("syncLimit", "five", "zookeeper"),
+    ),
     Mistake(
         "CLIENT_PROPERTY_UNKNOWN",
         f"{BROKERS}/kafka_client_properties[request.timeout]",
@@ -449,7 +456,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "CLIENT_PROPERTY_VALUE",
         f"{BROKERS}/kafka_client_properties[request.timeout.ms]",
-        "",
+        "mend it, or leave it out",
         variables=kafka(kafka_client_properties={"request.timeout.ms": "soon"}),
     ),
     Mistake("PROPERTY_TWICE", f"{BROKERS}/kafka_config[log.dirs]", "set kafka_log_dirs", variables=config("log.dirs", "/data")),

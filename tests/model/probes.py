@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from millrace.archives import expected
+from millrace.hosts import ARCHIVES
 from millrace.inventory import load
 from millrace.model import Model
 from millrace.model.peers import peers
-from millrace.problems import Problem
 from model.mistakes import INVENTORIES
 
 GIB = 2**30
@@ -31,8 +32,6 @@ class Probe:
     declared: Mapping[str, Any] = field(default_factory=dict)
     """Variables of that host besides those of the lab."""
     also: frozenset[str] = frozenset()
-    problems: Callable[[], list[Problem]] | None = None
-    """Gives the problems itself, where no probe has to do with them."""
 
 
 @cache
@@ -65,7 +64,7 @@ def healthy(number: int, host: str) -> dict[str, Any]:
         },
         "meta_properties": {},
         "myid": "",
-        "archives": [],
+        "archives": [expected(str(found.get(host, f"{name}_checksum"))) for name in ARCHIVES if found.get(host, name)],
         "peers": {f"{peer['address']}:{peer['port']}": "refused" for peer in peers(found, host)},
     }
 
@@ -145,9 +144,8 @@ PROBES: tuple[Probe, ...] = (
     Probe(
         "ARCHIVE",
         f"{KAFKA}/kafka_archive",
-        "",
-        problems=lambda: [
-            Problem((KAFKA,), "kafka_archive", "ARCHIVE", None, "kafka_2.13-3.9.2.tgz is not what its checksum says", "build or fetch it anew")
-        ],
+        "make archives",
+        answer(archives=[]),
+        declared={"kafka_archive": "/nowhere/kafka_2.13-3.9.2.tgz", "kafka_archive_checksum": f"sha512:{64 * 'ab'}"},
     ),
 )

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from .archives import ArchiveError, expected, local
 from .model.base import Model, whole
 from .model.machine import size
 from .model.peers import ECHO, peers
@@ -26,6 +27,8 @@ KAFKA_FILES = re.compile(
 VOLATILE = ("tmpfs", "ramfs")
 REMOTE = re.compile(r"nfs\d?|cifs|smb3?|fuse\..*|9p|ceph|glusterfs")
 CAP_SYS_RESOURCE = 24
+# Variables that name an archive, each with the one that holds its checksum.
+ARCHIVES = ("zookeeper_archive", "kafka_archive", "spark_job_jars_archive", "spark_job_wheelhouse_archive")
 
 
 def check_hosts(model: Model, probes: Mapping[str, Probe]) -> list[Problem]:
@@ -42,7 +45,7 @@ def check_hosts(model: Model, probes: Mapping[str, Probe]) -> list[Problem]:
         if host in model.zookeeper:
             problems += zookeeper_disks(model, host, probe)
         problems += connections(model, host, probe, probes)
-    return [*problems, *clusters(model, probes), *capacity(model, probes)]
+    return [*problems, *clusters(model, probes), *capacity(model, probes), *archives(model, probes)]
 
 
 def addresses(model: Model, host: str, probe: Probe) -> Iterator[Problem]:
@@ -249,7 +252,26 @@ def capacity(model: Model, probes: Mapping[str, Probe]) -> Iterator[Problem]:
     for host, total in sizes.items():
         if milliseconds > 0 and needed > total:
             wrong = (
-                f"{rate / 1e6:.1f} MB/s for {milliseconds / 3.6e6:.0f} h with {factor} replicas on {len(brokers)} brokers take "
+                f"{rate} bytes per second for {milliseconds / 3.6e6:.0f} h with {factor} replicas on {len(brokers)} brokers take "
                 f"{needed / 2**30:.1f} GiB each, and the log directories have {total / 2**30:.1f}"
             )
             yield Problem((host,), "kafka_log_dirs", "DISK_TOO_SMALL", None, wrong, "add disks or brokers, or shorten log.retention.hours")
+
+
+def archives(model: Model, probes: Mapping[str, Any]) -> Iterator[Problem]:
+    """Verify each archive that some host still lacks; what every host has needs no reading of large files."""
+    verified: dict[tuple[str, str], str] = {}
+    for host, probe in probes.items():
+        for name in ARCHIVES:
+            source, checksum = model.hosts[host].get(name), model.hosts[host].get(f"{name}_checksum")
+            if not source or not checksum:
+                continue
+            try:
+                if (source, checksum) not in verified and (digest := expected(checksum)) not in probe["archives"]:
+                    verified[source, checksum] = ""
+                    local(source, digest)
+            except ArchiveError as error:
+                verified[source, checksum] = str(error)
+            if error_text := verified.get((source, checksum)):
+                wrong, _, advice = error_text.partition("; ")
+                yield Problem((host,), name, "ARCHIVE", None, wrong, advice or "correct the archive or its checksum")
