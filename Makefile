@@ -49,7 +49,7 @@ bench-unchanged: ## CPU cost of an unchanged site.yml on the live lab, against o
 	@python tests/bench_unchanged.py --inventory inventories/$(i)
 
 docs: ## write the generated pages and tables anew: roles, errors, layouts
-	@for page in role_docs errors layouts; do PYTHONPATH=plugins/module_utils:tests python tests/generate_$$page.py || exit 1; done
+	@for page in role_docs site_docs errors layouts; do PYTHONPATH=plugins/module_utils:tests python tests/generate_$$page.py || exit 1; done
 
 definitions: ## write plugins/definitions anew from the jars of the archives
 	@python packaging/definitions.py

@@ -198,7 +198,7 @@ class Reader:
         """Apply one argument spec to one host, option by option: unknown keys, types, choices, missing inputs."""
         options = site_words() if role == "site" else argument_spec(role)
         uncomputed = {name for failed_host, name, _ in self._failed if failed_host == host}
-        advice = f"{'plugins/definitions/site.yml' if role == 'site' else f'roles/{role}/README.md'} lists the valid names and types"
+        advice = f"{'inventories/README.md' if role == 'site' else f'roles/{role}/README.md'} lists the valid names and types"
         for name, option in options.items():
             if name in uncomputed or name in IDENTITY:
                 continue
