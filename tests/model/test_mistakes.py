@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,13 @@ def test_example(name: str) -> None:
     problems, lines = check(INVENTORIES / name)
     texts = "".join(path.read_text(encoding="utf-8") for path in (INVENTORIES / name).rglob("*.yml"))
     assert [text for problem, text in zip(problems, lines, strict=True) if not problem.warning or problem.code not in texts] == []
+
+
+def test_what_the_inventory_cannot_know_is_a_warning(tmp_path: Path) -> None:
+    """Clients may be told of a name that leads to the brokers; only a declared broker's address with another port is a mistake."""
+    mistake = next(mistake for mistake in MISTAKES if mistake.code == "BOOTSTRAP_UNKNOWN")
+    named = replace(mistake, variables={"spark": {"kafka_client": {"bootstrap.servers": "kafka.example.org:9092"}}})
+    assert [(problem.code, problem.warning) for problem in check(spoil(tmp_path / "inventory", named))[0]] == [("BOOTSTRAP_UNKNOWN", True)]
 
 
 def test_a_vaulted_secret_is_no_mistake(tmp_path: Path) -> None:

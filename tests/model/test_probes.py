@@ -5,8 +5,9 @@ import re
 import pytest
 
 from millrace.hosts import check_hosts
+from millrace.model import check_model
 from millrace.problems import line, merged
-from model.probes import PROBES, Probe, model, probed
+from model.probes import KAFKA, PROBES, Probe, answer, lab, model, probed
 
 
 def test_healthy_hosts() -> None:
@@ -30,3 +31,17 @@ def test_probe(probe: Probe) -> None:
     assert [problem.code for problem in problems] == [probe.code], "\n".join(lines)
     assert re.match(rf"{probe.code} {re.escape(probe.where)}( = .*)?: .", lines[0]), lines[0]
     assert probe.advice in lines[0].rpartition("; ")[2] or probe.advice in lines[0], lines[0]
+
+
+def test_a_listener_on_a_third_network() -> None:
+    """The model lets it pass; the host has to have the address."""
+    listeners = [*lab().sequence(KAFKA, "kafka_listeners"), {"name": "OFFICE", "address": "192.0.2.5", "port": 9094}]
+    absent = Probe("", "", "", declared={"kafka_listeners": listeners})
+    assert check_model(model(absent)) == []
+    lines = [line(problem, {}) for problem in check_hosts(model(absent), probed(absent))]
+    assert lines == [
+        f"ADDRESS_ABSENT {KAFKA}/kafka_listeners[OFFICE] = 192.0.2.5: the host has only 198.18.1.21, 198.18.2.21; "
+        "correct the inventory, or configure the interface"
+    ]
+    there = Probe("", "", "", answer(addresses=["198.18.1.21", "198.18.2.21", "192.0.2.5"]), declared={"kafka_listeners": listeners})
+    assert check_hosts(model(there), probed(there)) == []

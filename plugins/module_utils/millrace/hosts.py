@@ -10,6 +10,7 @@ from typing import Any
 from .archives import ArchiveError, expected, local
 from .model.base import Model, whole
 from .model.machine import size
+from .model.networks import WILDCARDS, is_address
 from .model.peers import ECHO, peers
 from .model.replication import settings
 from .problems import Problem
@@ -50,9 +51,11 @@ def check_hosts(model: Model, probes: Mapping[str, Probe]) -> list[Problem]:
 
 def addresses(model: Model, host: str, probe: Probe) -> Iterator[Problem]:
     """Declared addresses are on an interface of the host."""
-    for name in ("client_address", "replication_address"):
-        declared = model.get(host, name)
-        if declared and declared not in probe["addresses"]:
+    places = {name: model.get(host, name) for name in ("client_address", "replication_address")}
+    bound = [item for item in model.sequence(host, "kafka_listeners") if host in model.kafka]
+    places |= {f"kafka_listeners[{item['name']}]": item["address"] for item in bound if item["address"] not in (*WILDCARDS, *places.values())}
+    for name, declared in places.items():
+        if declared and is_address(declared) and declared not in probe["addresses"]:
             wrong = f"the host has only {', '.join(probe['addresses']) or 'none'}"
             yield Problem((host,), name, "ADDRESS_ABSENT", declared, wrong, "correct the inventory, or configure the interface")
 

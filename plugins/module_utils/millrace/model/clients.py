@@ -65,6 +65,7 @@ def bootstrap(model: Model) -> Iterator[Problem]:
             servers = settings.get("bootstrap.servers") if isinstance(settings, Mapping) else None
             for entry in str(servers).split(",") if servers else []:
                 if entry.strip() not in advertised:
+                    known = entry.strip().rpartition(":")[0] in {told.rpartition(":")[0] for told in advertised}
                     yield Problem(
                         (host,),
                         f"{variable}[bootstrap.servers]",
@@ -72,6 +73,7 @@ def bootstrap(model: Model) -> Iterator[Problem]:
                         entry.strip(),
                         "no declared broker advertises it",
                         "name address:port of a listener",
+                        warning=not known,
                     )
 
 

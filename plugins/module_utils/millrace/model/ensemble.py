@@ -8,6 +8,7 @@ from typing import Any
 
 from ..problems import Problem
 from .base import Model, whole
+from .networks import is_address
 
 
 def members(value: Any) -> list[int | None]:
@@ -152,7 +153,7 @@ def servers(model: Model) -> Iterator[Problem]:
             server = numbers[number]
             own = {str(model.get(server, name)) for name in ("client_address", "replication_address")}
             for address in [value] if isinstance(value, str) else value if isinstance(value, (list, tuple)) else []:
-                if str(address) not in own:
+                if str(address) not in own and is_address(address):
                     wrong = "not an address of this host"
                     yield Problem((server,), f"zookeeper_servers[{number}]", "ZOOKEEPER_SERVER_ADDRESS", address, wrong, "use its declared addresses")
 

@@ -126,6 +126,7 @@ def racks(model: Model) -> Iterator[Problem]:
             next(iter(sizes)),
             "all brokers are in one rack, so replicas are not spread at all",
             "name the failure domains of the hosts",
+            warning=True,
         )
     per_datacenter = {name: {named[host] for host in hosts if host in named} for name, hosts in model.datacenters(model.kafka).items()}
     if len(sizes) > 1 and len(set(sizes.values())) > 1:

@@ -22,6 +22,21 @@ def subnet(value: Any) -> IPv4Network | IPv6Network | None:
         return None
 
 
+def is_address(value: Any) -> bool:
+    """Tell an IPv4 or IPv6 address from a name."""
+    try:
+        ip_address(str(value))
+    except ValueError:
+        return False
+    return True
+
+
+def inside(address: Any, network: Any) -> bool:
+    """Tell whether an address is in a network; a name is in none."""
+    found = subnet(network)
+    return found is not None and is_address(address) and ip_address(str(address)) in found
+
+
 def addresses(model: Model) -> Iterator[Problem]:
     """Every host has its addresses, inside the declared subnets, and none is used twice."""
     found = []
@@ -41,14 +56,14 @@ def addresses(model: Model) -> Iterator[Problem]:
                 yield Problem((host,), name, "ADDRESS_INVALID", value, "no IPv4 or IPv6 address", "write an address, as 198.51.100.7")
                 continue
             found.append((str(address), f"{host}/{name}"))
-            inside = subnet(model.get(host, f"{network}_network"))
-            if inside is None:
+            declared = subnet(model.get(host, f"{network}_network"))
+            if declared is None:
                 continue
-            if address not in inside:
+            if address not in declared:
                 advice = f"correct the address or {network}_network"
-                yield Problem((host,), name, "ADDRESS_OUTSIDE", value, f"outside the {network} network {inside}", advice)
-            elif inside.num_addresses > 2 and address in (inside.network_address, inside.broadcast_address):
-                wrong = f"the network or broadcast address of {inside}"
+                yield Problem((host,), name, "ADDRESS_OUTSIDE", value, f"outside the {network} network {declared}", advice)
+            elif declared.num_addresses > 2 and address in (declared.network_address, declared.broadcast_address):
+                wrong = f"the network or broadcast address of {declared}"
                 yield Problem((host,), name, "ADDRESS_RESERVED", value, wrong, "give the host an address of its own")
     for value, places in holders(iter(found)).items():
         hosts = tuple(dict.fromkeys(place.partition("/")[0] for place in places))
@@ -63,7 +78,7 @@ def subnets(model: Model) -> Iterator[Problem]:
             name, value = f"{network}_network", model.get(host, f"{network}_network")
             if value is None:
                 wrong = f"the {network} network is not declared, so addresses cannot be checked"
-                yield Problem((host,), name, "NETWORK_MISSING", None, wrong, "set it, as 198.51.100.0/24")
+                yield Problem((host,), name, "NETWORK_MISSING", None, wrong, "set it, as 198.51.100.0/24", warning=True)
             elif subnet(value) is None:
                 yield Problem((host,), name, "NETWORK_INVALID", value, "no subnet, or one with host bits", "write it as 198.51.100.0/24")
             else:
@@ -110,7 +125,9 @@ def listeners(model: Model) -> Iterator[Problem]:
             if str(told) in WILDCARDS:
                 wrong = "clients would be told this address, and it leads nowhere"
                 yield Problem((host,), variable, "LISTENER_ADVERTISED", told, wrong, "bind the host's address, or set advertised_address")
-            elif str(item.get("address")) not in own:
+            elif str(item.get("address")) not in own and any(
+                inside(item.get("address"), model.get(host, f"{network}_network")) for network in NETWORKS
+            ):
                 wrong = "not an address of this host, so the broker could not bind it"
                 yield Problem((host,), variable, "LISTENER_ADDRESS", item.get("address"), wrong, "use client_address or replication_address")
             if model.production(host) and item.get("protocol", "PLAINTEXT") in ("PLAINTEXT", "SASL_PLAINTEXT"):

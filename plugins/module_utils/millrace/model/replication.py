@@ -40,7 +40,7 @@ def factors(model: Model) -> Iterator[Problem]:
                 yield Problem((host,), variable, "REPLICATION_TOO_HIGH", factor, wrong, f"use {brokers} at most, or add brokers")
             elif factor == 1 and brokers > 1:
                 wrong = "one copy: a lost disk loses acknowledged records, whatever min.insync.replicas says"
-                yield Problem((host,), variable, "REPLICATION_ONE", factor, wrong, "use 3")
+                yield Problem((host,), variable, "REPLICATION_ONE", factor, wrong, "use 3", warning=model.get(host, "promise") == "available")
         pairs = (("min.insync.replicas", FACTORS[0]), ("transaction.state.log.min.isr", FACTORS[2]))
         for name, of in pairs:
             (least, variable), (factor, _) = found[name], found[of]
