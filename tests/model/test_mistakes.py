@@ -66,6 +66,13 @@ def test_what_the_inventory_cannot_know_is_a_warning(tmp_path: Path) -> None:
     assert [(problem.code, problem.warning) for problem in check(spoil(tmp_path / "inventory", named))[0]] == [("BOOTSTRAP_UNKNOWN", True)]
 
 
+def test_properties_of_the_sites_own_plugins(tmp_path: Path) -> None:
+    """A name that the site declares known is not judged."""
+    mistake = next(mistake for mistake in MISTAKES if mistake.code == "KAFKA_PROPERTY_UNKNOWN")
+    known = {**mistake.variables["kafka"], "known_properties": ["min.insync.replica"]}
+    assert check(spoil(tmp_path / "inventory", replace(mistake, variables={"kafka": known})))[1] == []
+
+
 def test_a_vaulted_secret_is_no_mistake(tmp_path: Path) -> None:
     """The same secret as in SECRET_CLEAR, encrypted."""
     mistake = next(mistake for mistake in MISTAKES if mistake.code == "SECRET_CLEAR")
