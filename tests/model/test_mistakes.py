@@ -106,6 +106,18 @@ def test_twelve_at_once(tmp_path: Path) -> None:
     assert "KAFKA_ID_DUPLICATE" not in rest
 
 
+def test_what_a_run_registers_is_no_variable_of_the_inventory(tmp_path: Path) -> None:
+    """Preflight in a playbook of one's own, after tasks that registered and set variables that begin like ours."""
+    tasks = [{"ansible.builtin.debug": {}, "register": "kafka_answer"}, {"ansible.builtin.set_fact": {"zookeeper_answer": 1}}]
+    play = {"hosts": "all", "connection": "local", "gather_facts": False, "tasks": tasks}
+    imported = {"ansible.builtin.import_playbook": str(INVENTORIES.parent / "playbooks" / "preflight.yml")}
+    (tmp_path / "mine.yml").write_text(json.dumps([play, imported, imported]))
+    command = [sys.executable, "-m", "ansible", "playbook", "-i", str(INVENTORIES / "lab"), str(tmp_path / "mine.yml"), "--tags", "model,untagged"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=INVENTORIES.parent, env={**os.environ, "ANSIBLE_NOCOLOR": "1"})
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("What this layout (single) survives:") == 2
+
+
 def test_json(tmp_path: Path) -> None:
     """One line of JSON holds every field of every mistake; the exit code is the same."""
     mistake = next(mistake for mistake in MISTAKES if mistake.code == "ADDRESS_OUTSIDE")

@@ -38,8 +38,8 @@ ROLES = {
 IDENTITY = {"kafka_broker_id", "kafka_rack", "zookeeper_id"}
 # Names in a template that make its value depend on more than the variables it names.
 UNCACHED = {"lookup", "query", "q", "vars", "now", "varnames"}
-# The roles' own variables that the playbooks hand over; no inventory sets them.
-INTERNAL = re.compile(r"java_found|(kafka|zookeeper)_restart_|preflight_probe|archive_list")
+# The roles' own variables that the playbooks hand over or register; no inventory sets them.
+INTERNAL = re.compile(r"java_found|(kafka|zookeeper)_restart_|(kafka|zookeeper)_state$|preflight_(model|probe)$|archive_list")
 
 
 @cache
@@ -106,6 +106,12 @@ class _Variables:
         self._known: dict[str, dict[str, Any]] = {}
         self._hostvars: Any = None
 
+    def made_by_the_run(self, host: str) -> set[str]:
+        """Return what earlier tasks of this run registered or set; Ansible has no public name for it."""
+        manager = self._source._variable_manager
+        caches = (getattr(manager, name, {}) for name in ("_nonpersistent_fact_cache", "_vars_cache"))
+        return {name for cache in caches for name in cache.get(host, ())}
+
     def get_vars(self, host: Any, include_hostvars: bool = False) -> dict[str, Any]:
         if host.name not in self._known:
             self._known[host.name] = {**self._source.raw_get(host.name), "hostvars": self._hostvars, "groups": self._groups}
@@ -133,7 +139,7 @@ class Reader:
         groups = {function: list(self.all_groups.get(function, [])) for function in ROLES}
         for host in self.all_groups["all"]:
             raw = self.raw(host)
-            names[host] = frozenset(name for name in raw if not INTERNAL.match(name))
+            names[host] = frozenset(name for name in raw if not INTERNAL.match(name)) - self._variables.made_by_the_run(host)
             hosts[host] = self._values(host, raw, site_words())
             self._validate(host, "site", hosts[host])
         for group, members in groups.items():
