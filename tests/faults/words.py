@@ -20,10 +20,10 @@ class LastCounts:
     """The last count of each word that carries the tag, of those sent after this object was made."""
 
     def __init__(self, properties: Mapping[str, str], tag: str) -> None:
-        """Stand at the end of the output topic."""
+        """Stand at the end of the output topic; a position that is lost with a restart of the brokers goes back, never forward."""
         self.tag, self.records = tag, 0
         self.counts: dict[str, int] = {}
-        self.consumer = Consumer({"log_level": 0, **properties, "group.id": "faults", "enable.auto.commit": False})
+        self.consumer = Consumer({"log_level": 0, **properties, "group.id": "faults", "enable.auto.commit": False, "auto.offset.reset": "earliest"})
         ends = [TopicPartition(OUTPUT, number) for number in self.consumer.list_topics(OUTPUT, timeout=10).topics[OUTPUT].partitions]
         for end in ends:
             end.offset = self.consumer.get_watermark_offsets(end, timeout=10)[1]
