@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 BEGIN, END = datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)
+PublicKey = ec.EllipticCurvePublicKey | rsa.RSAPublicKey
 BOTH = (ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH)
 
 
@@ -32,6 +33,11 @@ def subject(common: str, unit: str = "") -> x509.Name:
     return x509.Name([x509.NameAttribute(kind, value) for kind, value in parts if value])
 
 
+def builder(of: x509.Name, issuer: x509.Name, key: PublicKey, begin: datetime, end: datetime) -> x509.CertificateBuilder:
+    start = x509.CertificateBuilder().subject_name(of).issuer_name(issuer).public_key(key)
+    return start.serial_number(x509.random_serial_number()).not_valid_before(begin).not_valid_after(end)
+
+
 @dataclass
 class Ca:
     """A CA; with `parent` an intermediate one."""
@@ -44,15 +50,13 @@ class Ca:
 
     def __post_init__(self) -> None:
         above = self.parent or self
-        start = (
-            x509.CertificateBuilder()
-            .subject_name(subject(self.common, self.unit))
-            .issuer_name(subject(above.common, above.unit))
-            .public_key(self.key.public_key())
-        )
-        start = start.serial_number(x509.random_serial_number()).not_valid_before(BEGIN).not_valid_after(self.end)
+        start = builder(self.name, above.name, self.key.public_key(), BEGIN, self.end)
         start = start.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         self.certificate = start.sign(above.key, hashes.SHA256())
+
+    @property
+    def name(self) -> x509.Name:
+        return subject(self.common, self.unit)
 
     def issue(
         self,
@@ -65,13 +69,7 @@ class Ca:
         uses: Sequence[x509.ObjectIdentifier] = BOTH,
     ) -> x509.Certificate:
         """Return a host's certificate."""
-        start = (
-            x509.CertificateBuilder()
-            .subject_name(subject(common, "brokers"))
-            .issuer_name(subject(self.common, self.unit))
-            .public_key(key.public_key())
-        )
-        start = start.serial_number(x509.random_serial_number()).not_valid_before(begin).not_valid_after(end)
+        start = builder(subject(common, "brokers"), self.name, key.public_key(), begin, end)
         if names:
             found = [x509.IPAddress(ipaddress.ip_address(name)) if name[0].isdigit() else x509.DNSName(name) for name in names]
             start = start.add_extension(x509.SubjectAlternativeName(found), critical=False)
@@ -83,8 +81,9 @@ class Ca:
         """Return what this CA makes of a request."""
         asked = x509.load_pem_x509_csr(data)
         assert asked.is_signature_valid
-        start = x509.CertificateBuilder().subject_name(asked.subject).issuer_name(subject(self.common, self.unit)).public_key(asked.public_key())
-        start = start.serial_number(x509.random_serial_number()).not_valid_before(BEGIN).not_valid_after(end)
+        public = asked.public_key()
+        assert isinstance(public, (ec.EllipticCurvePublicKey, rsa.RSAPublicKey))
+        start = builder(asked.subject, self.name, public, BEGIN, end)
         for extension in asked.extensions:
             start = start.add_extension(extension.value, extension.critical)
         return start.sign(self.key, hashes.SHA256())
