@@ -1,10 +1,11 @@
 """The class behind the action certificates: what is made, kept, renewed and refused on the control node."""
 
+import fcntl
 import os
 import stat
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
@@ -211,6 +212,22 @@ def test_interrupted_first_run(tmp_path: Path) -> None:
     (tmp_path / CA_PEM).unlink()
     assert run(tmp_path).problems == []
     assert (tmp_path / CA_KEY).read_bytes() == key
+
+
+def test_two_hosts_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host that has to wait for the lock takes the CA that the other has made meanwhile."""
+    lock = fcntl.flock
+
+    def another_host_first(handle: IO[str], operation: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", lock)
+        assert "authority infra" in run(tmp_path, host="dc1-kafka2").changes
+        lock(handle, operation)
+
+    monkeypatch.setattr(fcntl, "flock", another_host_first)
+    assert "authority infra" not in run(tmp_path).changes
+    issuer = leaf(tmp_path, CA_PEM)
+    for host in ("dc1-kafka1", "dc1-kafka2"):
+        leaf(tmp_path, f"certificates/{host}/broker.pem").verify_directly_issued_by(issuer)
 
 
 def test_a_file_is_never_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
