@@ -282,8 +282,11 @@ def test_damaged_certificate_is_made_anew(tmp_path: Path) -> None:
     [
         ({"certificates": [{**BROKER, "authority": "infar"}]},
          "CERTIFICATE_AUTHORITY dc1-kafka1/pki_certificates[broker] = infar: no CA of this name; declare it in pki_authorities"),
-        ({"truststores": [{"path": "/t/ca.pem", "authorities": ["infar"]}]},
+        ({"truststores": [{"path": "/t/ca.pem", "authorities": ["infra", "infar"]}]},
          "CERTIFICATE_AUTHORITY dc1-kafka1/pki_truststores[/t/ca.pem] = infar: no CA of this name; declare it in pki_authorities"),
+        ({"certificates": [BROKER, {**ZOOKEEPER, "authority": "new"}], "truststores": [{"path": "/t/ca.pem", "authorities": ["new"]}]},
+         "CERTIFICATE_UNTRUSTED dc1-kafka1/pki_certificates[broker] = infra: a host that is server and client of its like, and its truststores "
+         "lack this CA: they would refuse one another; trust the CA before it is used"),
         ({"certificates": [BROKER, {**ZOOKEEPER, "name": "broker"}]},
          "CERTIFICATE_DUPLICATE dc1-kafka1/pki_certificates = broker: two certificates have this name; give each its own"),
         ({"certificates": [BROKER, {**ZOOKEEPER, "path": BROKER["path"]}]},

@@ -89,8 +89,12 @@ class Pki:
     def declarations(self) -> None:
         """Note what the inputs themselves have wrong."""
         known = {item["name"] for item in self.settings["authorities"]}
+        trusted = {name for store in self.settings["truststores"] for name in store["authorities"]}
         used: dict[str, list[str]] = {"name": [], "path": []}
         for item in self.settings["certificates"]:
+            if trusted and item["authority"] in known - trusted and {*item["usage"]} == {"server", "client"}:
+                wrong = "a host that is server and client of its like, and its truststores lack this CA: they would refuse one another"
+                self.wrong(f"pki_certificates[{item['name']}]", "UNTRUSTED", item["authority"], wrong, "trust the CA before it is used")
             if item["authority"] not in known:
                 self.wrong(f"pki_certificates[{item['name']}]", "AUTHORITY", item["authority"], "no CA of this name", "declare it in pki_authorities")
             for option, said in used.items():
