@@ -66,10 +66,13 @@ def certificates_in(data: bytes, where: str | Path) -> list[x509.Certificate]:
         raise CertificateError("UNREADABLE", f"{where} holds no certificate in PEM", "export it as PEM (BEGIN CERTIFICATE)") from error
 
 
-def key_in(data: bytes, where: str | Path, passphrase: str | None = None) -> Any:
-    """Return the private key of a PEM text. Raises CertificateError; its words never hold the passphrase."""
+def key_in(data: bytes, where: str | Path, passphrase: str | None = None, ours: bool = False) -> Any:
+    """Return the private key of a PEM text. Raises CertificateError; its words never hold the passphrase.
+
+    With `ours` an RSA key that was made here is not proven again to be one, which takes 40 ms.
+    """
     try:
-        return serialization.load_pem_private_key(data, passphrase.encode() if passphrase else None)
+        return serialization.load_pem_private_key(data, passphrase.encode() if passphrase else None, unsafe_skip_rsa_key_validation=ours)
     except TypeError as error:
         wrong = "is encrypted, and no passphrase is given" if not passphrase else "is not encrypted, and a passphrase is given"
         raise CertificateError("KEY", f"the key {where} {wrong}", "set the passphrase that belongs to it") from error

@@ -192,7 +192,7 @@ class Pki:
         """Return the key of a CA of ours."""
         path = self.folder / "authorities" / f"{name}.key"
         try:
-            return key_in(read(path, "the CA key"), path, self.settings["passphrase"])
+            return key_in(read(path, "the CA key"), path, self.settings["passphrase"], ours=True)
         except CertificateError as error:
             if error.code == "MISSING":
                 raise
@@ -236,7 +236,7 @@ class Pki:
             key = new_key(self.settings["key"])
             made = sign(wanted, key, signer, self.now, self.settings["days"])
             data, self.diffs[-1]["after"] = pem(key) + bundle([made]), describe(made)
-        found = check(wanted, key_in(data, path), certificates_in(data, path), authority.certificates, self.now, 0)
+        found = check(wanted, key_in(data, path, ours=True), certificates_in(data, path), authority.certificates, self.now, 0)
         self.problems += found
         if why and not found:
             self.write(path, data)
@@ -254,7 +254,7 @@ class Pki:
             return "", "new"
         try:
             data = path.read_bytes()
-            key, leaf = key_in(data, path), certificates_in(data, path)[0]
+            key, leaf = key_in(data, path, ours=True), certificates_in(data, path)[0]
         except CertificateError as error:
             return "", error.wrong
         dns, addresses = alternative_names(leaf)
@@ -288,7 +288,7 @@ class Pki:
         secret = self.folder / "certificates" / wanted.host / f"{wanted.name}.key"
         asked = Path(self.settings["requests_directory"] or self.folder / "requests") / f"{file}.csr"
         signed = Path(self.settings["signed_directory"] or self.folder / "signed") / f"{file}.pem"
-        key = key_in(secret.read_bytes(), secret) if secret.exists() else None
+        key = key_in(secret.read_bytes(), secret, ours=True) if secret.exists() else None
         if key is None and self.act(f"key {wanted.name}", secret, "", f"{self.settings['key']}\n"):
             key = new_key(self.settings["key"])
             self.write(secret, pem(key))
@@ -327,7 +327,7 @@ class Pki:
                 self.act(f"store {name}", store, "", PLACEHOLDER)
             return store
         data = path.read_bytes()
-        key, (leaf, *others) = key_in(data, path), certificates_in(data, path)
+        key, (leaf, *others) = key_in(data, path, ours=True), certificates_in(data, path)
         try:
             found = pkcs12.load_pkcs12(store.read_bytes(), password.encode())
             held = [entry.certificate for entry in (found.cert, *found.additional_certs) if entry]
