@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import stat
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -205,6 +206,29 @@ def test_ca_is_never_replaced(tmp_path: Path) -> None:
     assert snapshot(tmp_path) == before
 
 
+def test_fingerprint(tmp_path: Path) -> None:
+    """With it a folder that is not there, or is another one, makes no new CA and no certificate."""
+    done = run(tmp_path / "pki")
+    shown = done.diffs[0]["after"].split("fingerprint: ")[1].strip()
+    inputs: dict[str, Any] = {
+        "authorities": [{"name": "infra", "subject": "CN=Infra CA,O=lab", "fingerprint": ":".join(re.findall("..", shown.upper()))}]
+    }
+    again = run(tmp_path / "pki", **inputs)
+    assert (again.changes, again.problems) == ([], [])
+    assert said(run(tmp_path / "unmounted", **inputs), tmp_path) == [
+        "CERTIFICATE_FINGERPRINT dc1-kafka1/pki_authorities[infra]: there is no unmounted/authorities/infra.pem, and the CA is declared with a "
+        "fingerprint, so it was made before; correct pki_directory, or bring the folder back from its backup"
+    ]
+    assert not (tmp_path / "unmounted").exists()
+    run(tmp_path / "other")
+    before = snapshot(tmp_path / "other")
+    other = run(tmp_path / "other", key="rsa-2048", **inputs)
+    assert [text.split(" is another CA")[0] for text in said(other, tmp_path)] == [
+        "CERTIFICATE_FINGERPRINT dc1-kafka1/pki_authorities[infra]: other/authorities/infra.pem"
+    ]
+    assert (other.changes, snapshot(tmp_path / "other")) == ([], before)
+
+
 def test_interrupted_first_run(tmp_path: Path) -> None:
     """A CA key without its certificate is used, not replaced."""
     run(tmp_path)
@@ -293,6 +317,9 @@ def test_damaged_certificate_is_made_anew(tmp_path: Path) -> None:
          "CERTIFICATE_DUPLICATE dc1-kafka1/pki_certificates = /etc/kafka/tls/keystore.pem: two certificates have this path; give each its own"),
         ({"certificates": [{**BROKER, "name": "../broker"}]},
          "CERTIFICATE_NAME dc1-kafka1/pki_certificates = ../broker: names a file, and cannot; use letters, digits, dots, dashes"),
+        ({"certificates": [{**BROKER, "names": ["dc1 kafka1", "*.client", "2001:db8::1"]}]},
+         "CERTIFICATE_NAME dc1-kafka1/pki_certificates[broker] = dc1 kafka1: no DNS name and no address; "
+         "write it as dc1-kafka1.example.org or 198.51.100.7"),
         ({"certificates": [{**BROKER, "subject": "dc1-kafka1"}]},
          "CERTIFICATE_SUBJECT dc1-kafka1/pki_certificates[broker]: dc1-kafka1 is no subject; write it as CN=kafka,OU=zkclients,O=lab"),
         ({"authorities": [{"name": "infra"}]},

@@ -63,6 +63,11 @@ def describe(certificate: x509.Certificate) -> str:
     )
 
 
+def fingerprint(certificate: x509.Certificate) -> str:
+    """Return the SHA-256 of a certificate in hexadecimal, as openssl without its colons."""
+    return certificate.fingerprint(hashes.SHA256()).hex()
+
+
 def extensions(wanted: Wanted, key: Any) -> Iterator[tuple[x509.ExtensionType, bool]]:
     """Yield what a request or a certificate says besides its subject, each with whether it is critical."""
     if wanted.names:

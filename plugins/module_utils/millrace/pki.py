@@ -32,7 +32,7 @@ from .certificates import (
     public,
     read,
 )
-from .issuing import Authority, bundle, describe, kind_of, new_key, parsed, pem, request, same_request, sign, sign_authority
+from .issuing import Authority, bundle, describe, fingerprint, kind_of, new_key, parsed, pem, request, same_request, sign, sign_authority
 from .problems import Problem
 
 PLACEHOLDER = "(made by a real run)\n"
@@ -101,6 +101,10 @@ class Pki:
                 if item[option] and item[option] in said:
                     self.wrong("pki_certificates", "DUPLICATE", item[option], f"two certificates have this {option}", "give each its own")
                 said.append(item[option])
+            for name in item["names"]:
+                if not re.fullmatch(r"(\*\.)?[A-Za-z0-9_.-]+", name) and not address(name):
+                    wrong = "no DNS name and no address"
+                    self.wrong(f"pki_certificates[{item['name']}]", "NAME", name, wrong, "write it as dc1-kafka1.example.org or 198.51.100.7")
         for store in self.settings["truststores"]:
             for name in set(store["authorities"]) - known:
                 self.wrong(f"pki_truststores[{store['path']}]", "AUTHORITY", name, "no CA of this name", "declare it in pki_authorities")
@@ -162,10 +166,16 @@ class Pki:
         """Read or make one CA, and judge its dates."""
         path = Path(item["certificate"] or self.folder / "authorities" / f"{item['name']}.pem")
         if not item["certificate"] and not path.exists():
+            if item["fingerprint"]:
+                wrong = f"there is no {path}, and the CA is declared with a fingerprint, so it was made before"
+                raise CertificateError("FINGERPRINT", wrong, "correct pki_directory, or bring the folder back from its backup")
             with self.alone():
                 if not path.exists():
                     self.new_authority(item, path)
         found = certificates_in(read(path, "the CA certificate"), path) if path.exists() or item["certificate"] else []
+        if item["fingerprint"] and found and fingerprint(found[0]) != item["fingerprint"].lower().replace(":", ""):
+            wrong = f"{path} is another CA, with the fingerprint {fingerprint(found[0])}"
+            raise CertificateError("FINGERPRINT", wrong, "correct pki_directory or the path; a new CA wants a name of its own")
         self.authorities[item["name"]] = Authority(item["name"], found)
         wanted = Wanted(self.host, item["name"], item["subject"], place="pki_authorities")
         advice = "declare a second CA, trust both, move the certificates over, then trust the new one alone"
@@ -186,7 +196,9 @@ class Pki:
         key = self.authority_key(item["name"]) if secret.exists() else new_key(self.settings["authority_key"])
         if not secret.exists():
             self.write(secret, pem(key, passphrase))
-        self.write(path, bundle([sign_authority(subject.rfc4514_string(), key, self.now, item["days"])]), 0o644)
+        made = sign_authority(subject.rfc4514_string(), key, self.now, item["days"])
+        self.write(path, bundle([made]), 0o644)
+        self.diffs[-1]["after"] = f"{describe(made)}fingerprint: {fingerprint(made)}\n"
 
     def authority_key(self, name: str) -> Any:
         """Return the key of a CA of ours."""
