@@ -1,6 +1,7 @@
 """The class behind the action certificates: what is made, kept, renewed and refused on the control node."""
 
 import fcntl
+import hashlib
 import os
 import re
 import stat
@@ -12,7 +13,7 @@ import pytest
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import load_pem_private_key, pkcs12
+from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key, pkcs12
 from unit.certificate_maker import Ca, key_pem, new_key, pem
 
 from millrace.inventory import argument_spec
@@ -210,9 +211,9 @@ def test_fingerprint(tmp_path: Path) -> None:
     """With it a folder that is not there, or is another one, makes no new CA and no certificate."""
     done = run(tmp_path / "pki")
     shown = done.diffs[0]["after"].split("fingerprint: ")[1].strip()
-    inputs: dict[str, Any] = {
-        "authorities": [{"name": "infra", "subject": "CN=Infra CA,O=lab", "fingerprint": ":".join(re.findall("..", shown.upper()))}]
-    }
+    assert shown == hashlib.sha256(leaf(tmp_path / "pki", CA_PEM).public_bytes(Encoding.DER)).hexdigest()
+    written = ":".join(re.findall("..", shown.upper()))  # as openssl prints it
+    inputs: dict[str, Any] = {"authorities": [{"name": "infra", "subject": "CN=Infra CA,O=lab", "fingerprint": written}]}
     again = run(tmp_path / "pki", **inputs)
     assert (again.changes, again.problems) == ([], [])
     assert said(run(tmp_path / "unmounted", **inputs), tmp_path) == [
