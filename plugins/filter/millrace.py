@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -90,6 +91,15 @@ def tool_link(name: str, folder: str) -> dict[str, str]:
     return {"path": f"/usr/local/bin/{name}", "target": f"{folder}/{name}"}
 
 
+def host_file(file: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a file as host_state wants it; what `source` names on the control node is secret, and in check mode may not be there yet."""
+    if "source" not in file:
+        return dict(file)
+    source = Path(file["source"])
+    secret = base64.b64encode(source.read_bytes() if source.exists() else b"(made by a real run)\n").decode()
+    return {**{key: value for key, value in file.items() if key != "source"}, "secret": True, "secret_base64": secret}
+
+
 class FilterModule:
     """The filters under their names."""
 
@@ -105,4 +115,5 @@ class FilterModule:
             "kafka_protocols": kafka_protocols,
             "kafka_directory": kafka_directory,
             "tool_link": tool_link,
+            "host_file": host_file,
         }

@@ -39,6 +39,11 @@ options:
     suboptions:
       path: {type: str, required: true}
       content: {type: str}
+      secret_base64:
+        description: >-
+          In place of C(content), of any bytes. C(content) can be read in the host's journal, where Ansible notes every call, and with
+          C(-vvv); this cannot. It is one line for that reason: what is masked is compared line by line.
+        type: str
       owner: {type: str, default: root}
       group: {type: str, default: root}
       mode: {type: str, default: "0644"}
@@ -117,6 +122,7 @@ SPEC = {
         {
             **OWNED,
             "content": {"type": "str"},
+            "secret_base64": {"type": "str", "no_log": True},
             "mode": {"type": "str", "default": "0644"},
             "secret": {"type": "bool", "default": False},
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},

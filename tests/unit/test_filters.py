@@ -184,3 +184,13 @@ def test_no_jobs() -> None:
     assert jobs["spark_job_files"]([], "r1", "/jars", "unit") == []
     assert jobs["spark_job_units"]([], "r1", "/jars", "unit") == []
     assert len(jobs["spark_job_directories"]([])) == 2
+
+
+def test_host_file(tmp_path: Path) -> None:
+    """A secret file of the control node is read, whatever its bytes, and what is not there yet has a word in its place."""
+    (tmp_path / "store.p12").write_bytes(b"\xff\x00\r\n")
+    file = {"path": "/t/store.p12", "group": "kafka", "mode": "0640"}
+    assert general["host_file"]({**file, "source": str(tmp_path / "store.p12")}) == {**file, "secret": True, "secret_base64": "/wANCg=="}
+    absent = general["host_file"]({**file, "source": str(tmp_path / "absent")})
+    assert absent == {**file, "secret": True, "secret_base64": "KG1hZGUgYnkgYSByZWFsIHJ1bikK"}
+    assert general["host_file"]({**file, "content": "text"}) == {**file, "content": "text"}

@@ -1,5 +1,6 @@
 """The class behind the module host_state, on a temporary directory with the owner of the tests; units are in test_host_units.py."""
 
+import base64
 import grp
 import os
 import pwd
@@ -9,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible.module_utils import basic
+from ansible.module_utils.testing import patch_module_args
+from render.action.host_state import module_spec
 
 from millrace import host_state
 from millrace.host_state import Host, StateError, block
@@ -252,3 +256,27 @@ def test_digest_of_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (tmp_path / "2").write_bytes(b"NO_CONFIG_DIGEST=x\0")
     monkeypatch.setattr(host_state, "open", lambda path, mode: (tmp_path / path.split("/")[2]).open(mode), raising=False)
     assert [Host(False).digest_of(pid) for pid in ("1", "2", "3")] == ["abc=d", "", ""]
+
+
+def test_secret_of_any_bytes(tmp_path: Path) -> None:
+    """Bytes that are no text are written as they are, compared as they are, and shown in no diff."""
+    store = bytes(range(256)) + b"\r\n\r\r\n"
+    options = wanted(files=[file(tmp_path / "store", None, secret_base64=base64.b64encode(store).decode())])
+    host = run(options)
+    assert (tmp_path / "store").read_bytes() == store
+    assert host.diffs[0]["after"] == "(secret, changed)\n"
+    assert run(options).changes == []
+
+
+@pytest.mark.parametrize("option", ["content", "secret_base64"])
+def test_journal_of_the_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str) -> None:
+    """What Ansible notes of a call in the host's journal holds a secret's text where it stands in content, and never secret_base64."""
+    noted: list[str] = []
+    monkeypatch.setattr(basic.AnsibleModule, "log", lambda self, message, log_args=None: noted.append(message))
+    secret = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq\n"
+    value = secret if option == "content" else base64.b64encode(secret.encode()).decode()
+    with patch_module_args({"files": [{"path": str(tmp_path / "key"), option: value, "secret": True}]}):
+        basic.AnsibleModule(argument_spec=module_spec(), supports_check_mode=True)
+    shown = value.replace("\n", "\\n") in noted[0]
+    assert shown is (option == "content")
+    assert str(tmp_path / "key") in noted[0]

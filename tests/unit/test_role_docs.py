@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-ROLES = ["archive", "base", "java", "kafka", "spark_job", "zookeeper"]
+ROLES = ["archive", "base", "java", "kafka", "pki", "spark_job", "zookeeper"]
 GENERATOR = ROOT / "tests" / "generate_role_docs.py"
 
 

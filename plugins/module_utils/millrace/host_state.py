@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import grp
 import os
 import pwd
@@ -113,9 +114,9 @@ class Host:
 
     @staticmethod
     def read(path: str) -> str | None:
-        """Return a file's text, None where there is none."""
+        """Return a file's text, byte for byte, None where there is none."""
         try:
-            with open(path, encoding="utf-8", errors="surrogateescape") as stream:
+            with open(path, encoding="utf-8", errors="surrogateescape", newline="") as stream:
                 return stream.read()
         except FileNotFoundError:
             return None
@@ -127,11 +128,12 @@ class Host:
             if before is not None and self.act(f"remove {path}", path, "present\n", "absent\n"):
                 os.unlink(path)
             return
-        content = wanted["content"] or ""
+        secret = wanted.get("secret_base64")
+        content = base64.b64decode(secret).decode("utf-8", "surrogateescape") if secret else wanted["content"] or ""
         if before == content:
             self.attributes(path, wanted)
             return
-        hidden = wanted["secret"]
+        hidden = wanted["secret"] or secret
         old, new = ("(secret)\n", "(secret, changed)\n") if hidden else (before or "", content)
         if self.act(f"file {path}", path, "" if before is None else old, new):
             self.replace(path, content, wanted)
@@ -140,7 +142,7 @@ class Host:
         """Put a new file in the place of an old one."""
         handle, new = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".new-")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as stream:
+            with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape", newline="") as stream:
                 stream.write(content)
             if attributes:
                 self.attributes(new, attributes, quiet=True)

@@ -1,0 +1,485 @@
+"""The class behind the action certificates: what is made, kept, renewed and refused on the control node."""
+
+import fcntl
+import hashlib
+import os
+import re
+import stat
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key, pkcs12
+from unit.certificate_maker import Ca, key_pem, new_key, pem
+
+from millrace.inventory import argument_spec
+from millrace.pki import Pki
+from millrace.problems import line
+
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+BROKER: dict[str, Any] = {
+    "name": "broker", "subject": "CN=dc1-kafka1,OU=brokers,O=lab", "authority": "infra", "path": "/etc/kafka/tls/keystore.pem", "group": "kafka",
+    "names": ["dc1-kafka1", "198.18.1.21", "198.18.2.21"],
+}  # fmt: skip
+ZOOKEEPER: dict[str, Any] = {
+    "name": "zookeeper", "subject": "CN=kafka,OU=zkclients,O=lab", "authority": "infra", "usage": ["client"], "path": "/etc/kafka/tls/zk.pem",
+}  # fmt: skip
+BROKER_PEM, CA_PEM, CA_KEY = "certificates/dc1-kafka1/broker.pem", "authorities/infra.pem", "authorities/infra.key"
+
+
+def settings(folder: Path, **changed: Any) -> dict[str, Any]:
+    """Return the role's inputs of one broker, defaults and all."""
+    inputs = {
+        "directory": str(folder), "passphrase": "correct horse", "certificates": [BROKER], "key": "ec-p256", "authority_key": "ec-p256",
+        "authorities": [{"name": "infra", "subject": "CN=Infra CA,O=lab"}, {"name": "new", "subject": "CN=New CA,O=lab"}], **changed,
+    }  # fmt: skip
+    spec = {name.removeprefix("pki_"): option for name, option in argument_spec("pki").items() if name != "pki_users"}
+    result = ArgumentSpecValidator(spec).validate(inputs)
+    assert not result.error_messages
+    found: dict[str, Any] = result.validated_parameters
+    return found
+
+
+def run(folder: Path, now: datetime = NOW, check_mode: bool = False, host: str = "dc1-kafka1", **changed: Any) -> Pki:
+    """Converge once."""
+    done = Pki(host, settings(folder, **changed), check_mode, now)
+    done.converge()
+    return done
+
+
+def said(done: Pki, folder: Path = Path("/absent")) -> list[str]:
+    """Return the lines that are printed, warnings marked."""
+    return [("warning " if problem.warning else "") + line(problem, {}).replace(f"{folder}/", "") for problem in done.problems]
+
+
+def snapshot(folder: Path) -> dict[str, tuple[str, bytes]]:
+    """Return mode and content of every file."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != ".lock"]
+    return {str(path.relative_to(folder)): (f"{stat.S_IMODE(path.stat().st_mode):04o}", path.read_bytes()) for path in files}
+
+
+def leaf(folder: Path, name: str = BROKER_PEM) -> x509.Certificate:
+    """Return the first certificate of a file."""
+    return x509.load_pem_x509_certificates((folder / name).read_bytes())[0]
+
+
+def key_bytes(path: Path) -> bytes:
+    """Return the part of a file that is a key."""
+    return path.read_bytes().split(b"-----BEGIN CERTIFICATE-----")[0]
+
+
+def provided(folder: Path, ca: Ca, **certificate: Any) -> dict[str, Any]:
+    """Return inputs of a host with a certificate that somebody else made."""
+    key = new_key()
+    folder.mkdir(exist_ok=True)
+    (folder / "broker.crt").write_bytes(pem(ca.issue(key, **certificate)))
+    (folder / "broker.key").write_bytes(key_pem(key, b"sesame"))
+    (folder / "ca.crt").write_bytes(pem(ca.certificate))
+    files = {"certificate": str(folder / "broker.crt"), "key": str(folder / "broker.key"), "key_passphrase": "sesame"}
+    return {
+        "certificates": [{**BROKER, **files}],
+        "authorities": [{"name": "infra", "certificate": str(folder / "ca.crt")}],
+        "source": "provided",
+        "passphrase": None,
+    }
+
+
+def test_first_run(tmp_path: Path) -> None:
+    done = run(tmp_path, certificates=[BROKER, ZOOKEEPER])
+    assert done.problems == []
+    assert done.changes == ["authority infra", "certificate broker: new", "certificate zookeeper: new"]
+    assert {name: mode for name, (mode, _) in snapshot(tmp_path).items()} == {
+        "authorities/infra.key": "0600",
+        "authorities/infra.pem": "0644",
+        "certificates/dc1-kafka1/broker.pem": "0600",
+        "certificates/dc1-kafka1/zookeeper.pem": "0600",
+    }
+    assert done.files == [
+        {"path": "/etc/kafka/tls/keystore.pem", "source": str(tmp_path / BROKER_PEM), "group": "kafka", "mode": "0640"},
+        {"path": "/etc/kafka/tls/zk.pem", "source": str(tmp_path / "certificates/dc1-kafka1/zookeeper.pem"), "group": "root", "mode": "0640"},
+    ]
+    assert done.directories == [{"path": "/etc/kafka/tls", "group": "kafka", "mode": "0750"}]
+    assert done.held["broker"] == {"subject": "CN=dc1-kafka1,OU=brokers,O=lab", "serial": f"{leaf(tmp_path).serial_number:x}", "until": "2027-07-03"}
+
+
+def test_second_run_changes_nothing(tmp_path: Path) -> None:
+    run(tmp_path, certificates=[BROKER, ZOOKEEPER])
+    before = snapshot(tmp_path)
+    again = run(tmp_path, certificates=[BROKER, ZOOKEEPER], passphrase=None)
+    assert (again.changes, again.problems, snapshot(tmp_path)) == ([], [], before)
+
+
+def test_check_mode_says_the_same_and_writes_nothing(tmp_path: Path) -> None:
+    done = run(tmp_path / "pki", check_mode=True)
+    assert done.changes == ["authority infra", "certificate broker: new"]
+    assert list(tmp_path.iterdir()) == []
+    assert [file["path"] for file in done.files] == ["/etc/kafka/tls/keystore.pem"]
+
+
+def test_ca_key_is_encrypted(tmp_path: Path) -> None:
+    run(tmp_path)
+    key = (tmp_path / CA_KEY).read_bytes()
+    assert key.startswith(b"-----BEGIN ENCRYPTED PRIVATE KEY-----\n")
+    with pytest.raises(ValueError):
+        load_pem_private_key(key, b"wrong")
+    load_pem_private_key(key, b"correct horse")
+
+
+def test_every_host_has_a_key_of_its_own(tmp_path: Path) -> None:
+    """All brokers are one ZooKeeper client by name, and no two share a key."""
+    for host in ("dc1-kafka1", "dc1-kafka2"):
+        run(tmp_path, host=host, certificates=[ZOOKEEPER])
+    one, two = (leaf(tmp_path, f"certificates/{host}/zookeeper.pem") for host in ("dc1-kafka1", "dc1-kafka2"))
+    assert one.subject.rfc4514_string() == two.subject.rfc4514_string() == "CN=kafka,OU=zkclients,O=lab"
+    assert one.public_key() != two.public_key()
+
+
+CHANGES: dict[str, tuple[dict[str, Any], str]] = {
+    "names": ({"certificates": [{**BROKER, "names": ["dc1-kafka1", "198.18.1.21"]}]}, "names changed"),
+    "subject": ({"certificates": [{**BROKER, "subject": "CN=x,OU=brokers,O=lab"}]}, "subject was CN=dc1-kafka1,OU=brokers,O=lab"),
+    "usage": ({"certificates": [{**BROKER, "usage": ["server"]}]}, "usage changed"),
+    "key": ({"key": "rsa-2048"}, "key is ec-p256"),
+    "authority": ({"certificates": [{**BROKER, "authority": "new"}]}, "CA changed"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_changes_is_issued_anew(tmp_path: Path, name: str) -> None:
+    """With a new key, after which nothing is left to do; the other certificate stays."""
+    changed, why = CHANGES[name]
+    run(tmp_path, certificates=[BROKER])
+    before, key = snapshot(tmp_path), key_bytes(tmp_path / BROKER_PEM)
+    done = run(tmp_path, **changed)
+    assert (done.problems, done.changes[-1]) == ([], f"certificate broker: {why}")
+    assert key_bytes(tmp_path / BROKER_PEM) != key
+    assert run(tmp_path, **changed).changes == []
+    assert {name: text for name, text in snapshot(tmp_path).items() if name in before and name != BROKER_PEM} == {
+        name: text for name, text in before.items() if name != BROKER_PEM
+    }
+
+
+@pytest.mark.parametrize(("days", "renewed"), [(366, []), (368, ["certificate broker: ends on 2027-07-03"])])
+def test_renewal(tmp_path: Path, days: int, renewed: list[str]) -> None:
+    """397 days of life, renewed when fewer than 30 are left."""
+    run(tmp_path)
+    assert run(tmp_path, now=NOW + timedelta(days=days)).changes == renewed
+
+
+def test_expired_certificate_is_renewed(tmp_path: Path) -> None:
+    run(tmp_path)
+    later = NOW + timedelta(days=500)
+    assert run(tmp_path, now=later).problems == []
+    assert leaf(tmp_path).not_valid_after_utc == later + timedelta(days=397)
+
+
+def test_certificate_does_not_outlive_its_ca(tmp_path: Path) -> None:
+    """It is not renewed on every run when both end together; the warning is about the CA."""
+    authorities = [{"name": "infra", "subject": "CN=Infra CA,O=lab", "days": 20}]
+    run(tmp_path, authorities=authorities)
+    again = run(tmp_path, authorities=authorities)
+    assert again.changes == []
+    assert said(again) == [
+        "warning CERTIFICATE_EXPIRES dc1-kafka1/pki_authorities[infra] = CN=Infra CA,O=lab: ends on 2026-06-21, in 20 days; "
+        "declare a second CA, trust both, move the certificates over, then trust the new one alone"
+    ]
+    later = run(tmp_path, authorities=authorities, now=NOW + timedelta(days=21))
+    assert [text.split()[0] for text in said(later)] == ["CERTIFICATE_EXPIRED", "CERTIFICATE_EXPIRED"]
+
+
+def test_expired_ca_that_is_only_trusted(tmp_path: Path) -> None:
+    """What is left of a CA that was replaced is no reason to stop."""
+    authorities = [{"name": "infra", "subject": "CN=Infra CA,O=lab", "days": 20}, {"name": "new", "subject": "CN=New CA,O=lab"}]
+    run(tmp_path, authorities=authorities)
+    stores = [{"path": "/etc/kafka/tls/ca.pem", "authorities": ["infra", "new"]}]
+    later = run(tmp_path, NOW + timedelta(days=21), authorities=authorities, certificates=[{**BROKER, "authority": "new"}], truststores=stores)
+    assert [text.split()[:2] for text in said(later)] == [["warning", "CERTIFICATE_EXPIRED"]]
+
+
+def test_ca_is_never_replaced(tmp_path: Path) -> None:
+    """Another subject, another kind of key, another life: what is there stays, and so does everything signed by it."""
+    run(tmp_path)
+    before = snapshot(tmp_path)
+    run(tmp_path, authorities=[{"name": "infra", "subject": "CN=Other,O=lab", "days": 1}], authority_key="rsa-2048")
+    assert snapshot(tmp_path) == before
+
+
+def test_fingerprint(tmp_path: Path) -> None:
+    """With it a folder that is not there, or is another one, makes no new CA and no certificate."""
+    done = run(tmp_path / "pki")
+    shown = done.diffs[0]["after"].split("fingerprint: ")[1].strip()
+    assert shown == hashlib.sha256(leaf(tmp_path / "pki", CA_PEM).public_bytes(Encoding.DER)).hexdigest()
+    written = ":".join(re.findall("..", shown.upper()))  # as openssl prints it
+    inputs: dict[str, Any] = {"authorities": [{"name": "infra", "subject": "CN=Infra CA,O=lab", "fingerprint": written}]}
+    again = run(tmp_path / "pki", **inputs)
+    assert (again.changes, again.problems) == ([], [])
+    assert said(run(tmp_path / "unmounted", **inputs), tmp_path) == [
+        "CERTIFICATE_FINGERPRINT dc1-kafka1/pki_authorities[infra]: there is no unmounted/authorities/infra.pem, and the CA is declared with a "
+        "fingerprint, so it was made before; correct pki_directory, or bring the folder back from its backup"
+    ]
+    assert not (tmp_path / "unmounted").exists()
+    run(tmp_path / "other")
+    before = snapshot(tmp_path / "other")
+    other = run(tmp_path / "other", key="rsa-2048", **inputs)
+    assert [text.split(" is another CA")[0] for text in said(other, tmp_path)] == [
+        "CERTIFICATE_FINGERPRINT dc1-kafka1/pki_authorities[infra]: other/authorities/infra.pem"
+    ]
+    assert (other.changes, snapshot(tmp_path / "other")) == ([], before)
+
+
+def test_interrupted_first_run(tmp_path: Path) -> None:
+    """A CA key without its certificate is used, not replaced."""
+    run(tmp_path)
+    key = (tmp_path / CA_KEY).read_bytes()
+    (tmp_path / CA_PEM).unlink()
+    assert run(tmp_path).problems == []
+    assert (tmp_path / CA_KEY).read_bytes() == key
+
+
+def test_two_hosts_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host that has to wait for the lock takes the CA that the other has made meanwhile."""
+    lock = fcntl.flock
+
+    def another_host_first(handle: IO[str], operation: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", lock)
+        assert "authority infra" in run(tmp_path, host="dc1-kafka2").changes
+        lock(handle, operation)
+
+    monkeypatch.setattr(fcntl, "flock", another_host_first)
+    assert "authority infra" not in run(tmp_path).changes
+    issuer = leaf(tmp_path, CA_PEM)
+    for host in ("dc1-kafka1", "dc1-kafka2"):
+        leaf(tmp_path, f"certificates/{host}/broker.pem").verify_directly_issued_by(issuer)
+
+
+def test_a_file_is_never_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(tmp_path)
+    before = snapshot(tmp_path)
+
+    def fail(handle: int) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="no space left"):
+        run(tmp_path, key="rsa-2048")
+    assert snapshot(tmp_path) == before
+
+
+def test_wrong_passphrase(tmp_path: Path) -> None:
+    """Nothing is replaced, and in check mode, which is what preflight uses, it is known beforehand."""
+    run(tmp_path)
+    before = snapshot(tmp_path)
+    for check_mode in (True, False):
+        done = run(tmp_path, check_mode=check_mode, passphrase="wrong horse", key="rsa-2048")
+        assert said(done, tmp_path) == [
+            "CERTIFICATE_PASSPHRASE dc1-kafka1/pki_certificates[broker]: authorities/infra.key cannot be opened with pki_passphrase; "
+            "take the passphrase that the CA was made with; a lost one means a new CA"
+        ]
+    assert snapshot(tmp_path) == before
+
+
+def test_no_passphrase(tmp_path: Path) -> None:
+    assert said(run(tmp_path, passphrase=None), tmp_path) == [
+        "CERTIFICATE_PASSPHRASE dc1-kafka1/pki_authorities[infra]: this CA is to be made, and pki_passphrase is not set; set it from a vaulted file"
+    ]
+
+
+def test_ca_key_of_another_ca(tmp_path: Path) -> None:
+    run(tmp_path, certificates=[BROKER, {**ZOOKEEPER, "authority": "new"}])
+    (tmp_path / "authorities/new.key").rename(tmp_path / CA_KEY)
+    assert said(run(tmp_path, key="rsa-2048", certificates=[BROKER])) == [
+        "CERTIFICATE_KEY dc1-kafka1/pki_certificates[broker]: the key of the CA infra is not that of its certificate; put the right pair back"
+    ]
+
+
+def test_damaged_certificate_is_made_anew(tmp_path: Path) -> None:
+    run(tmp_path)
+    (tmp_path / BROKER_PEM).write_bytes(b"")
+    done = run(tmp_path)
+    assert (done.problems, done.changes[0].split(":")[0]) == ([], "certificate broker")
+
+
+@pytest.mark.parametrize(
+    ("changed", "text"),
+    [
+        ({"certificates": [{**BROKER, "authority": "infar"}]},
+         "CERTIFICATE_AUTHORITY dc1-kafka1/pki_certificates[broker] = infar: no CA of this name; declare it in pki_authorities"),
+        ({"truststores": [{"path": "/t/ca.pem", "authorities": ["infra", "infar"]}]},
+         "CERTIFICATE_AUTHORITY dc1-kafka1/pki_truststores[/t/ca.pem] = infar: no CA of this name; declare it in pki_authorities"),
+        ({"certificates": [BROKER, {**ZOOKEEPER, "authority": "new"}], "truststores": [{"path": "/t/ca.pem", "authorities": ["new"]}]},
+         "CERTIFICATE_UNTRUSTED dc1-kafka1/pki_certificates[broker] = infra: a host that is server and client of its like, and its truststores "
+         "lack this CA: they would refuse one another; trust the CA before it is used"),
+        ({"certificates": [BROKER, {**ZOOKEEPER, "name": "broker"}]},
+         "CERTIFICATE_DUPLICATE dc1-kafka1/pki_certificates = broker: two certificates have this name; give each its own"),
+        ({"certificates": [BROKER, {**ZOOKEEPER, "path": BROKER["path"]}]},
+         "CERTIFICATE_DUPLICATE dc1-kafka1/pki_certificates = /etc/kafka/tls/keystore.pem: two certificates have this path; give each its own"),
+        ({"certificates": [{**BROKER, "name": "../broker"}]},
+         "CERTIFICATE_NAME dc1-kafka1/pki_certificates = ../broker: names a file, and cannot; use letters, digits, dots, dashes"),
+        ({"certificates": [{**BROKER, "names": ["dc1 kafka1", "*.client", "2001:db8::1"]}]},
+         "CERTIFICATE_NAME dc1-kafka1/pki_certificates[broker] = dc1 kafka1: no DNS name and no address; "
+         "write it as dc1-kafka1.example.org or 198.51.100.7"),
+        ({"certificates": [{**BROKER, "subject": "dc1-kafka1"}]},
+         "CERTIFICATE_SUBJECT dc1-kafka1/pki_certificates[broker]: dc1-kafka1 is no subject; write it as CN=kafka,OU=zkclients,O=lab"),
+        ({"authorities": [{"name": "infra"}]},
+         "CERTIFICATE_SUBJECT dc1-kafka1/pki_authorities[infra]: nothing is no subject; write it as CN=kafka,OU=zkclients,O=lab"),
+        ({"certificates": [{**BROKER, "names": []}]},
+         "CERTIFICATE_SAN dc1-kafka1/pki_certificates[broker] = CN=dc1-kafka1,OU=brokers,O=lab: a server's certificate and no name is declared; "
+         "declare names, or usage: [client]"),
+        ({"days": 30},
+         "CERTIFICATE_DAYS dc1-kafka1/pki_days = 30: not more than pki_renew_days (30), so every run would renew; give certificates a longer life"),
+        ({"certificates": [{**BROKER, "format": "pkcs12"}]},
+         "CERTIFICATE_PASSPHRASE dc1-kafka1/pki_certificates[broker]: format is pkcs12, and pki_store_password is not set; "
+         "set it from a vaulted file"),
+    ],
+)  # fmt: skip
+def test_wrong_inputs(tmp_path: Path, changed: dict[str, Any], text: str) -> None:
+    """Said in check mode too, before anything is made."""
+    assert said(run(tmp_path / "a", **changed)) == [text]
+    if "declare names" not in text:
+        assert said(run(tmp_path / "b", check_mode=True, **changed)) == [text]
+    assert not list(tmp_path.rglob("broker.*")) or "pkcs12" in text
+
+
+def test_pkcs12(tmp_path: Path) -> None:
+    """The store is left while it holds the same, and made anew with another certificate or another password."""
+    inputs: dict[str, Any] = {"certificates": [{**BROKER, "format": "pkcs12"}], "store_password": "sesame"}
+    done = run(tmp_path, **inputs)
+    store = tmp_path / "certificates/dc1-kafka1/broker.p12"
+    assert done.files[0]["source"] == str(store)
+    found = pkcs12.load_pkcs12(store.read_bytes(), b"sesame")
+    assert found.cert is not None
+    assert found.cert.certificate == leaf(tmp_path)
+    assert run(tmp_path, **inputs).changes == []
+    assert run(tmp_path, **{**inputs, "store_password": "open"}).changes == ["store broker"]
+    pkcs12.load_pkcs12(store.read_bytes(), b"open")
+    run(tmp_path, key="rsa-2048")
+    assert run(tmp_path, key="rsa-2048", **{**inputs, "store_password": "open"}).changes == ["store broker"]
+
+
+def test_pkcs12_of_a_renewed_certificate(tmp_path: Path) -> None:
+    """A new certificate for the same key is a new store too."""
+    ca = Ca("Infra CA")
+    inputs = provided(tmp_path / "given", ca)
+    inputs["certificates"] = [{**inputs["certificates"][0], "format": "pkcs12"}]
+    run(tmp_path / "pki", store_password="sesame", **inputs)
+    key = load_pem_private_key((tmp_path / "given/broker.key").read_bytes(), b"sesame")
+    assert isinstance(key, ec.EllipticCurvePrivateKey)
+    (tmp_path / "given/broker.crt").write_bytes(pem(ca.issue(key)))
+    assert run(tmp_path / "pki", store_password="sesame", **inputs).changes == ["certificate broker", "store broker"]
+
+
+def test_bundle_of_two(tmp_path: Path) -> None:
+    """Two CAs of ours and a foreign one, each once."""
+    foreign = Ca("Foreign CA").certificate
+    (tmp_path / "foreign.crt").write_bytes(pem(foreign, foreign))
+    store = {"path": "/etc/kafka/tls/ca.pem", "authorities": ["infra", "new"], "extra": [str(tmp_path / "foreign.crt")], "group": "kafka"}
+    done = run(tmp_path / "pki", truststores=[store])
+    (file,) = (file for file in done.files if file["path"] == "/etc/kafka/tls/ca.pem")
+    found = x509.load_pem_x509_certificates(file["content"].encode())
+    assert [certificate.subject.rfc4514_string() for certificate in found] == ["CN=Infra CA,O=lab", "CN=New CA,O=lab", "CN=Foreign CA,O=lab"]
+    assert (file["group"], file["mode"]) == ("kafka", "0640")
+
+
+def test_provided(tmp_path: Path) -> None:
+    """The host gets key and chain in one file, the key as PKCS #8 without its passphrase."""
+    between = Ca("Issuing CA", root := Ca("Infra CA"))
+    inputs = provided(tmp_path / "given", between)
+    given = (tmp_path / "given/broker.crt").read_bytes()
+    (tmp_path / "given/broker.crt").write_bytes(pem(root.certificate, between.certificate) + given)
+    (tmp_path / "given/ca.crt").write_bytes(pem(root.certificate))
+    done = run(tmp_path / "pki", **inputs)
+    assert (done.problems, done.changes) == ([], ["certificate broker"])
+    text = (tmp_path / "pki" / BROKER_PEM).read_bytes()
+    assert text.startswith(b"-----BEGIN PRIVATE KEY-----\n")
+    assert text.endswith(given + pem(between.certificate))
+    assert run(tmp_path / "pki", **inputs).changes == []
+
+
+def test_provided_and_wrong(tmp_path: Path) -> None:
+    """What is in use stays until the files are right."""
+    ca = Ca("Infra CA")
+    run(tmp_path / "pki", **provided(tmp_path / "given", ca))
+    before = snapshot(tmp_path / "pki")
+    done = run(tmp_path / "pki", **provided(tmp_path / "given", ca, end=datetime(2026, 5, 1, tzinfo=UTC)))
+    assert said(done) == [
+        "CERTIFICATE_EXPIRED dc1-kafka1/pki_certificates[broker] = CN=dc1-kafka1,OU=brokers,O=lab: ended on 2026-05-01; have a new one issued"
+    ]
+    assert snapshot(tmp_path / "pki") == before
+
+
+def test_provided_and_soon_to_end(tmp_path: Path) -> None:
+    """It is used, with a warning: we cannot renew it."""
+    done = run(tmp_path / "pki", **provided(tmp_path / "given", Ca("Infra CA"), end=datetime(2026, 6, 11, 12, tzinfo=UTC)))
+    assert done.changes == ["certificate broker"]
+    assert said(done) == [
+        "warning CERTIFICATE_EXPIRES dc1-kafka1/pki_certificates[broker] = CN=dc1-kafka1,OU=brokers,O=lab: ends on 2026-06-11, in 10 days; "
+        "have a new one issued"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changed", "text"),
+    [
+        ({"certificate": None}, "source is provided, and certificate is not declared; name the file as certificate: PATH"),
+        ({"key": None}, "source is provided, and key is not declared; name the file as key: PATH"),
+        ({"key": "/absent.key"}, "the key /absent.key: No such file or directory; put the file there, or correct the path"),
+        ({"key_passphrase": "wrong"}, "the key given/broker.key cannot be opened with the passphrase; correct the passphrase or the path"),
+    ],
+)
+def test_provided_and_missing(tmp_path: Path, changed: dict[str, Any], text: str) -> None:
+    inputs = provided(tmp_path / "given", Ca("Infra CA"))
+    inputs["certificates"] = [{**inputs["certificates"][0], **changed}]
+    code = "KEY" if "cannot be opened" in text else "MISSING"
+    assert said(run(tmp_path / "pki", **inputs), tmp_path) == [f"CERTIFICATE_{code} dc1-kafka1/pki_certificates[broker]: {text}"]
+
+
+def test_request(tmp_path: Path) -> None:
+    """A request is written once; until its certificate is there, it is said where it belongs."""
+    ca = Ca("Outside CA")
+    (tmp_path / "ca.crt").write_bytes(pem(ca.certificate))
+    inputs: dict[str, Any] = {
+        "authorities": [{"name": "infra", "certificate": str(tmp_path / "ca.crt")}],
+        "source": "csr",
+        "requests_directory": str(tmp_path / "out"),
+        "signed_directory": str(tmp_path / "in"),
+    }
+    missing = [
+        "CERTIFICATE_UNSIGNED dc1-kafka1/pki_certificates[broker]: the signed certificate in/dc1-kafka1.broker.pem is missing; "
+        "have out/dc1-kafka1.broker.csr signed, put the certificate and its intermediates there, and run again"
+    ]
+    first = run(tmp_path / "pki", **inputs)
+    assert (said(first, tmp_path), first.changes) == (missing, ["key broker", "request broker"])
+    asked = (tmp_path / "out/dc1-kafka1.broker.csr").read_bytes()
+    second = run(tmp_path / "pki", **inputs)
+    assert (said(second, tmp_path), second.changes) == (missing, [])
+
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/dc1-kafka1.broker.pem").write_bytes(pem(ca.sign_request(asked)))
+    third = run(tmp_path / "pki", **inputs)
+    assert (third.problems, third.changes) == ([], ["certificate broker"])
+    assert run(tmp_path / "pki", **inputs).changes == []
+
+    moved = {**inputs, "certificates": [{**BROKER, "names": [*BROKER["names"], "198.18.3.21"]}]}
+    fourth = run(tmp_path / "pki", **moved)
+    assert fourth.changes == ["request broker"]
+    assert [text.partition(":")[2].partition(";")[0] for text in said(fourth)] == [" lacks 198.18.3.21, so peers refuse the host there"]
+    assert (tmp_path / "out/dc1-kafka1.broker.csr").read_bytes() != asked
+
+
+def test_outside_ca_signs_nothing_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "ca.crt").write_bytes(pem(Ca("Outside CA").certificate))
+    done = run(tmp_path / "pki", authorities=[{"name": "infra", "certificate": str(tmp_path / "ca.crt")}])
+    assert said(done, tmp_path) == [
+        "CERTIFICATE_SOURCE dc1-kafka1/pki_certificates[broker]: source is own, and infra is an outside CA, whose key is not here; "
+        "set source: provided or csr, or take certificate away from the CA"
+    ]
+
+
+def test_nothing_secret_is_said(tmp_path: Path) -> None:
+    """Neither in changes nor in diffs, problems or what the host gets."""
+    done = run(tmp_path, certificates=[{**BROKER, "format": "pkcs12"}], store_password="sesame")
+    text = repr((done.changes, done.diffs, done.problems, done.files, done.held, done.directories))
+    assert not [word for word in ("PRIVATE", "correct horse", "sesame") if word in text]
