@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -25,12 +26,17 @@ def spark_job_environment(job: Job, release: str, jars: str, unit: str) -> str:
 
 
 def spark_job_files(jobs: Sequence[Job], release: str, jars: str, unit: str) -> list[dict[str, Any]]:
-    """Return the files of all jobs for the module host_state. Client properties may hold passwords: no diff of them."""
+    """Return the files of all jobs for the module host_state.
+
+    Client properties may hold passwords: no diff of them, and no text that Ansible would note in the host's journal.
+    """
     files = []
     for job in jobs:
         base = {"owner": "root", "group": "spark", "mode": "0640"}
         secret = any("password" in key or "jaas" in key for key in job["config"].get("kafka", {}))
-        files.append({**base, "path": f"/etc/spark-job/{job['name']}.json", "content": spark_job_config(job, jars), "secret": secret})
+        config = spark_job_config(job, jars)
+        content = {"secret_base64": base64.b64encode(config.encode()).decode()} if secret else {"content": config}
+        files.append({**base, "path": f"/etc/spark-job/{job['name']}.json", **content, "secret": secret})
         files.append({**base, "path": f"/etc/spark-job/{job['name']}.env", "content": spark_job_environment(job, release, jars, unit)})
     return files
 

@@ -1,5 +1,6 @@
 """The filters of wiring and templates, loaded as Ansible loads them: by path."""
 
+import base64
 import importlib.util
 import json
 from pathlib import Path
@@ -134,7 +135,11 @@ def test_environment() -> None:
 )
 def test_passwords_are_in_no_diff(kafka: dict[str, str], secret: bool) -> None:
     found = files(job(config={"kafka": kafka}))
-    assert found["/etc/spark-job/count_words.json"]["secret"] is secret
+    config = found["/etc/spark-job/count_words.json"]
+    assert config["secret"] is secret
+    assert ("content" in config, "secret_base64" in config) == (not secret, secret)
+    if secret:
+        assert json.loads(base64.b64decode(config["secret_base64"]))["kafka"] == kafka
     assert "secret" not in found["/etc/spark-job/count_words.env"]
 
 
