@@ -59,6 +59,26 @@ def test_example(name: str) -> None:
     assert [text for problem, text in zip(problems, lines, strict=True) if not problem.warning or problem.code not in texts] == []
 
 
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        # Two settings, each with a meaning of its own.
+        ({"kafka_config": {"log.flush.interval.ms": 5000, "log.flush.scheduler.interval.ms": 1000}}, []),
+        # Text that is no number is one mistake, and not the end of the check.
+        ({"kafka_config": {"reserved.broker.max.id": "many"}}, ["KAFKA_PROPERTY_VALUE group kafka/kafka_config[reserved.broker.max.id]"]),
+        ({"kafka_config": {"reserved.broker.max.id": "2000"}}, []),
+        # A key that is removed leaves Kafka's own default, which is 1.
+        ({"kafka_config_overrides": {"min.insync.replicas": None}}, ["MIN_ISR_ONE group kafka/kafka_config_overrides[min.insync.replicas]"]),
+        ({"kafka_config": {"default.replication.factor": None}}, ["REPLICATION_ONE group kafka/kafka_config[default.replication.factor]"]),
+    ],
+)
+def test_properties_as_kafka_reads_them(variables: dict[str, object], said: list[str], tmp_path: Path) -> None:
+    inventory = spoil(tmp_path / "inventory", Mistake("", "", "", variables={"kafka": variables}))
+    lines = check(inventory)[1]
+    assert [wanted for wanted in said if not any(text.startswith(wanted) for text in lines)] == [], lines
+    assert said or lines == []
+
+
 def test_what_the_inventory_cannot_know_is_a_warning(tmp_path: Path) -> None:
     """Clients may be told of a name that leads to the brokers; only a declared broker's address with another port is a mistake."""
     mistake = next(mistake for mistake in MISTAKES if mistake.code == "BOOTSTRAP_UNKNOWN")

@@ -119,8 +119,8 @@ def jobs(model: Model) -> Iterator[Problem]:
         seen: dict[str, str] = {}
         for job in entries:
             config = job.get("config")
-            checkpoint = config.get("checkpoint") if isinstance(config, Mapping) else None
-            if checkpoint and checkpoint in seen and seen[checkpoint] != job.get("name"):
+            checkpoint = str(config.get("checkpoint") or "") if isinstance(config, Mapping) else ""
+            if checkpoint and checkpoint in seen and seen[checkpoint] != str(job.get("name")):
                 yield Problem(
                     (host,),
                     f"spark_job_jobs[{job.get('name')}].config.checkpoint",
@@ -130,4 +130,4 @@ def jobs(model: Model) -> Iterator[Problem]:
                     "give each job a checkpoint of its own",
                 )
             elif checkpoint:
-                seen[str(checkpoint)] = str(job.get("name"))
+                seen[checkpoint] = str(job.get("name"))

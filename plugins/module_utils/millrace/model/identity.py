@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 
 from ..definitions import nearest
 from ..problems import Problem
-from .base import Model, holders
+from .base import Model, holders, whole
 
 
 def ids(model: Model) -> Iterator[Problem]:
     """Ids are declared on each host, whole numbers in range, and unique."""
-    reserved = next((model.mapping(host, "kafka_config").get("reserved.broker.max.id", 1000) for host in model.kafka), 1000)
+    reserved = next((whole(model.mapping(host, "kafka_config").get("reserved.broker.max.id")) for host in model.kafka), None) or 1000
     yield from _ids(model, model.zookeeper, "zookeeper_id", 1, 255, "ZOOKEEPER", "every ensemble member needs an id of its own")
     yield from _ids(model, model.kafka, "kafka_broker_id", 0, reserved, "KAFKA", "every broker needs an id of its own, and keeps it for life")
 
@@ -66,8 +66,7 @@ def datacenters(model: Model) -> Iterator[Problem]:
             yield Problem((host,), "datacenter", "DATACENTER_MISSING", None, "not declared", "set it for the inventory or for a group of hosts")
     brokers, servers = model.datacenters(model.kafka), model.datacenters(model.zookeeper)
     everything = model.datacenters(model.function_hosts)
-    small = {name for name, hosts in everything.items() if len(hosts) == 1 and name not in brokers}
-    for name in sorted(small | {name for name in everything if len(everything[name]) == 1}):
+    for name in sorted(name for name, hosts in everything.items() if len(hosts) == 1):
         other = nearest(name, set(everything) - {name})
         if other and len(everything[other]) > 1:
             yield Problem(

@@ -34,7 +34,6 @@ SYNONYMS = (
     ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
     ("log.roll.ms", "log.roll.hours"),
     ("log.roll.jitter.ms", "log.roll.jitter.hours"),
-    ("log.flush.interval.ms", "log.flush.scheduler.interval.ms"),
 )
 UNITS = {"ms": 1, "minutes": 60_000, "hours": 3_600_000}
 # Kafka refuses to start unless the first is at most the second.
@@ -122,7 +121,7 @@ def zookeeper(model: Model) -> Iterator[Problem]:
 
 def judged(model: Model, host: str, definitions: Definitions, section: str, variable: str, config: Mapping[str, Any], code: str) -> Iterator[Problem]:
     """Yield what the product's own definitions say against a dict of properties."""
-    known = set(model.sequence(host, "known_properties"))
+    known = {str(name) for name in model.sequence(host, "known_properties")}
     for finding in definitions.judge(section, {name: value for name, value in config.items() if name not in known}):
         kind = "PROPERTY_UNKNOWN" if finding.kind == "unknown" else "PROPERTY_VALUE"
         yield Problem((host,), f"{variable}[{finding.name}]", f"{code}_{kind}", finding.shown, finding.wrong, finding.advice)

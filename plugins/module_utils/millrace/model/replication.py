@@ -11,6 +11,7 @@ from .layout import most_replicas
 
 FACTORS = ("default.replication.factor", "offsets.topic.replication.factor", "transaction.state.log.replication.factor")
 MIN_ISRS = ("min.insync.replicas", "transaction.state.log.min.isr")
+KAFKA_DEFAULTS = dict(zip((*FACTORS, *MIN_ISRS), (1, 3, 3, 1, 2), strict=True))
 INPUTS = {**dict.fromkeys(FACTORS, "kafka_replication_factor"), **dict.fromkeys(MIN_ISRS, "kafka_min_insync_replicas")}
 
 
@@ -20,7 +21,8 @@ def settings(model: Model, host: str) -> dict[str, Any]:
     for variable in ("kafka_config", "kafka_config_overrides"):
         for name, value in model.mapping(host, variable).items():
             if name in INPUTS:
-                found[name] = (whole(value), f"{variable}[{name}]")
+                # A key that is removed leaves Kafka's own default.
+                found[name] = (whole(KAFKA_DEFAULTS[name] if value is None else value), f"{variable}[{name}]")
     return found
 
 
