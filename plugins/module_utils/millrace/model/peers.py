@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..firewall import ECHO
 from .base import Model
-
-# ZooKeeper tells whether an address of a peer is alive by TCP port 7 (InetAddress.isReachable of an unprivileged process).
-ECHO = 7
 
 
 def peers(model: Model, host: str) -> list[dict[str, Any]]:
