@@ -301,7 +301,8 @@ class Lab:
             *("podman", "run", "-d", "--name", f"{self.name}-{host.name}", "--hostname", host.name, *self.labels()),
             *("--label", f"millrace.host={host.name}", "--label", f"millrace.spec={self.spec(host)}"),
             # SYS_ADMIN: without it systemd skips ProtectSystem and its kin in silence, and the hardening is tested by nobody.
-            *("--systemd=always", "--cap-add", "SYS_ADMIN", "--ulimit", f"nofile={files}:{files}", "--ulimit", "nproc=30000:30000"),
+            # NET_ADMIN: the firewall of its own network namespace.
+            *("--systemd=always", "--cap-add", "SYS_ADMIN,NET_ADMIN", "--ulimit", f"nofile={files}:{files}", "--ulimit", "nproc=30000:30000"),
             *("--pids-limit", "8192", "--no-hosts"),
             *("--network", f"{self.name}-client:ip={host.client_address},interface_name=client"),
             *self.replication_network(host),

@@ -11,6 +11,7 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
+from millrace import firewall
 from millrace.archives import ArchiveError, expected
 
 
@@ -100,6 +101,14 @@ def host_file(file: Mapping[str, Any]) -> dict[str, Any]:
     return {**{key: value for key, value in file.items() if key != "source"}, "secret": True, "secret_base64": secret}
 
 
+def nftables(rules: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the rules of base_firewall_rules as lines of nft."""
+    try:
+        return firewall.lines(rules)
+    except ValueError as error:
+        raise AnsibleFilterError(f"base_firewall_rules: {error}") from error
+
+
 class FilterModule:
     """The filters under their names."""
 
@@ -116,4 +125,7 @@ class FilterModule:
             "kafka_directory": kafka_directory,
             "tool_link": tool_link,
             "host_file": host_file,
+            "firewall_sources": firewall.sources,
+            "firewall_rules": firewall.rules,
+            "nftables": nftables,
         }

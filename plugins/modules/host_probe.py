@@ -10,7 +10,7 @@ from ansible.module_utils.millrace.probe import probe
 
 DOCUMENTATION = """
 module: host_probe
-short_description: Read addresses, mounts, disk contents, clock, limits, units and ZooKeeper mode of a host, and try its peers; changes nothing
+short_description: Read addresses, mounts, disks, clock, limits, firewall, units and ZooKeeper mode of a host, and try its peers; changes nothing
 options:
   mounts: {type: list, elements: str, default: [], description: Paths that should be mount points.}
   kafka_log_dirs: {type: list, elements: str, default: [], description: Directories whose meta.properties is read.}

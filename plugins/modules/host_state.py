@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Converge the users, directories, files, links, kernel settings and units of one role in one call."""
+"""Converge the nft tables, users, directories, files, links, kernel settings and units of one role in one call."""
 
 from __future__ import annotations
 
@@ -10,10 +10,23 @@ DOCUMENTATION = """
 module: host_state
 short_description: Converge what a role keeps on a host, in one call
 description:
-  - The cost of a play is the number of module calls, so this one takes lists. Order of work is the order of the options.
+  - The cost of a play is the number of module calls, so this one takes lists. Order of work is the order of the options,
+    but for units that have to be absent; they are stopped and disabled while their files are still there.
   - Nothing is removed that is not named with C(state=absent); directories are never changed recursively.
   - Check mode and diff are complete, also on a host where the user or the parent directory does not exist yet.
 options:
+  nftables:
+    description:
+      - Tables of the family inet, each with the file that makes it. What the kernel holds is compared with what the file makes in an empty
+        network namespace, so a table that was flushed or changed by hand is loaded anew, in one transaction. Other tables are not touched.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      table: {type: str, required: true}
+      path: {type: str, required: true, description: "The file; an empty directory is not left behind."}
+      content: {type: str, description: "Rules for `nft -f` that replace the table."}
+      state: {type: str, choices: [present, absent], default: present}
   users:
     description: System users (no login), each with a group of the same name.
     type: list
@@ -73,14 +86,15 @@ options:
     description:
       - systemd units. A unit that runs is not touched by C(started); whether it runs with what is declared now is answered
         by C(restart_owed), which compares I(digest) with the CONFIG_DIGEST in the environment of the running process. So an
-        interrupted run forgets no restart. C(converged) starts, and restarts a unit that is owed one.
+        interrupted run forgets no restart. C(converged) starts, and restarts a unit that is owed one. C(absent) stops and
+        disables; the file is removed by I(files).
     type: list
     elements: dict
     default: []
     suboptions:
       name: {type: str, required: true}
       enabled: {type: bool, default: true}
-      state: {type: str, choices: [started, stopped, converged], default: started}
+      state: {type: str, choices: [started, stopped, converged, absent], default: started}
       digest: {type: str}
 author: [Millrace developers]
 """
@@ -115,7 +129,9 @@ def listing(options: dict[str, dict[str, object]]) -> dict[str, object]:
     return {"type": "list", "elements": "dict", "default": [], "options": options}
 
 
+STATE = {"type": "str", "choices": ["present", "absent"], "default": "present"}
 SPEC = {
+    "nftables": listing({"table": {"type": "str", "required": True}, "path": OWNED["path"], "content": {"type": "str"}, "state": STATE}),
     "users": listing({"name": {"type": "str", "required": True}, "home": {"type": "str", "required": True}}),
     "directories": listing({**OWNED, "mode": {"type": "str", "default": "0755"}}),
     "files": listing(
@@ -125,7 +141,7 @@ SPEC = {
             "secret_base64": {"type": "str", "no_log": True},
             "mode": {"type": "str", "default": "0644"},
             "secret": {"type": "bool", "default": False},
-            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+            "state": STATE,
         }
     ),
     "blocks": listing({key: {"type": "str", "required": True} for key in ("path", "marker", "content")}),
@@ -135,7 +151,7 @@ SPEC = {
         {
             "name": {"type": "str", "required": True},
             "enabled": {"type": "bool", "default": True},
-            "state": {"type": "str", "choices": ["started", "stopped", "converged"], "default": "started"},
+            "state": {"type": "str", "choices": ["started", "stopped", "converged", "absent"], "default": "started"},
             "digest": {"type": "str"},
         }
     ),

@@ -1,4 +1,4 @@
-"""Every container is restarted at once: each service comes back by itself, and every acknowledged record is still there."""
+"""Every container is restarted at once: each service and the firewall come back by themselves, every acknowledged record is still there."""
 
 import os
 import subprocess
@@ -13,6 +13,7 @@ from .ledger import Writer, load, read_all
 from .words import LastCounts, publish
 
 RECORDS = 1000
+FIREWALL = "nft list table inet millrace 2>/dev/null || true"
 UNITS = "'zookeeper.service' 'kafka.service' 'spark-job@*.service'"
 
 
@@ -35,6 +36,7 @@ def test_reboot(lab: Lab, topic: str, tmp_path: Path, word_counts: LastCounts, n
     before = {host: said.split() for host, said in lab.on_all(hosts, listing).items()}
     for group, unit in (("zookeeper", "zookeeper.service"), ("kafka", "kafka.service")):
         assert all(unit in before[host] for host in inventory.hosts(group)), before
+    rules = lab.on_all(hosts, FIREWALL)
     started = podman("inspect", "--format", "{{.State.StartedAt}}", *containers)
 
     inventory.disconnect()
@@ -55,6 +57,8 @@ def test_reboot(lab: Lab, topic: str, tmp_path: Path, word_counts: LastCounts, n
     lab.wait()
     whole = time.monotonic() - at
     until_none("every unit is still active", units_missing, 5)
+    assert lab.on_all(hosts, FIREWALL) == rules
+    assert {host for host, said in rules.items() if said} == {*inventory.hosts("zookeeper"), *inventory.hosts("kafka")}
     report = load(tmp_path).compare(read_all(inventory.kafka_properties, topic))
     assert report.ok, str(report)
     assert report.acknowledged == RECORDS

@@ -216,7 +216,13 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake("NETWORK_INVALID", "groups zookeeper and kafka/replication_network", "198.51.100.0/24", hosts={"198.18.2.0/24": "198.18.2.1/24"}),
     Mistake("NETWORK_OVERLAP", "client_network", "a subnet of its own", hosts={"198.18.1.0/24": "198.18.0.0/22"}),
-    Mistake("PORT_CLASH", BROKERS, "another port", variables=kafka(kafka_listeners=listeners(port=22)), also=frozenset({"BOOTSTRAP_UNKNOWN"})),
+    Mistake(
+        "PORT_CLASH",
+        BROKERS,
+        "another port",
+        variables=kafka(kafka_listeners=listeners(port=22)),
+        also=frozenset({"BOOTSTRAP_UNKNOWN", "FIREWALL_SSH"}),
+    ),
     Mistake("PORT_RANGE", BROKERS, "correct it", variables=kafka(kafka_listeners=listeners(port=90920)), also=frozenset({"BOOTSTRAP_UNKNOWN"})),
     Mistake(
         "LISTENER_DUPLICATE",
@@ -247,7 +253,43 @@ MISTAKES: tuple[Mistake, ...] = (
         "LISTENER_UNKNOWN", f"{BROKERS}/kafka_inter_broker_listener", "name one of them", variables=kafka(kafka_inter_broker_listener="REPLICATE")
     ),
     Mistake(
-        "LISTENER_NETWORK", f"{BROKERS}/kafka_inter_broker_listener", "replication_address", variables=kafka(kafka_inter_broker_listener="CLIENT")
+        "LISTENER_NETWORK",
+        f"{BROKERS}/kafka_inter_broker_listener",
+        "replication_address",
+        variables=kafka(kafka_inter_broker_listener="CLIENT"),
+        also=frozenset({"FIREWALL_PEER"}),
+    ),
+    # The firewall
+    Mistake(
+        "FIREWALL_SSH",
+        f"{BROKERS}/base_firewall_rules[22]",
+        "take the rule out",
+        variables=kafka(base_firewall_rules=[{"port": 22, "from": ["198.18.1.0/24"]}]),
+    ),
+    Mistake(
+        "FIREWALL_PORT",
+        f"{BROKERS}/base_firewall_rules[90920]",
+        "correct it",
+        variables=kafka(base_firewall_rules=[{"port": 90920, "from": ["198.18.1.0/24"]}]),
+    ),
+    Mistake(
+        "FIREWALL_SOURCE",
+        f"{BROKERS}/base_firewall_rules[9092]",
+        "firewall_extra_sources",
+        variables=kafka(firewall_extra_sources={"client": ["198.18.7.1/24"]}),
+    ),
+    Mistake(
+        "FIREWALL_PEER",
+        "dc1-kafka1/base_firewall_rules[9093]",
+        "group_vars/all.yml",
+        variables={"dc1-kafka1": {"base_firewall_rules": [{"port": 9093, "from": ["198.18.2.22", "198.18.1.0/24"]}]}},
+    ),
+    Mistake(
+        "FIREWALL_CLIENTS",
+        "groups zookeeper and kafka/firewall_sources",
+        "set client_network",
+        hosts={"    client_network: 198.18.1.0/24\n": ""},
+        also=frozenset({"NETWORK_MISSING", "FIREWALL_PEER"}),
     ),
     # The ensemble
     Mistake(
@@ -539,6 +581,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "group spark/kafka_client[bootstrap.servers]",
         "a listener",
         variables={"spark": {"kafka_client": {"bootstrap.servers": "198.18.1.21:9093"}}},
+        also=frozenset({"FIREWALL_PEER"}),
     ),
     Mistake(
         "ACKS_NOT_ALL",

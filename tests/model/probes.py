@@ -65,6 +65,9 @@ def healthy(number: int, host: str) -> dict[str, Any]:
         "meta_properties": {},
         "myid": "",
         "archives": [expected(str(found.get(host, f"{name}_checksum"))) for name in ARCHIVES if found.get(host, name)],
+        "nft": "",
+        "firewall": "",
+        "control_node": {found.get(host, "client_address"): "198.18.1.1", found.get(host, "replication_address"): "198.18.2.1"},
         "peers": {f"{peer['address']}:{peer['port']}": "refused" for peer in peers(found, host)},
     }
 
@@ -141,6 +144,13 @@ PROBES: tuple[Probe, ...] = (
     Probe("ZOOKEEPER_ID_CHANGED", f"{ZOOKEEPER}/zookeeper_id", "declare 3 again", answer(myid="3"), ZOOKEEPER),
     Probe("ECHO_DROPPED", ZOOKEEPER, "REJECT (not DROP)", peer("198.18.2.12:7", "timeout"), ZOOKEEPER),
     Probe("PEER_UNREACHABLE", KAFKA, "open the way", peer("198.18.2.22:9093", "timeout")),
+    Probe("FIREWALL_NFT", f"{KAFKA}/base_firewall", "install the package nftables", answer(nft="no such program")),
+    Probe(
+        "FIREWALL_CONTROL_NODE",
+        f"{KAFKA}/base_firewall_rules[9093]",
+        "firewall_extra_sources.admin",
+        answer(control_node={"198.18.1.21": "198.18.1.9", "198.18.2.21": "192.0.2.9"}),
+    ),
     Probe(
         "ARCHIVE",
         f"{KAFKA}/kafka_archive",

@@ -1,13 +1,15 @@
 """What healthy hosts answer is silent; each wrong answer is said once, with its code, its place and how to mend it."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
+from millrace import firewall
 from millrace.hosts import check_hosts
 from millrace.model import check_model
 from millrace.problems import line, merged
-from model.probes import KAFKA, PROBES, Probe, answer, lab, model, probed
+from model.probes import KAFKA, PROBES, ZOOKEEPER, Probe, answer, lab, model, peer, probed
 
 
 def test_healthy_hosts() -> None:
@@ -21,6 +23,24 @@ def test_hosts_that_are_not_of_this_run_are_not_judged() -> None:
     probe = next(probe for probe in PROBES if probe.code == "PEER_UNREACHABLE")
     answers = probed(probe)
     assert check_hosts(model(probe), {probe.host: answers[probe.host]}) == []
+
+
+def test_ports_that_an_earlier_run_closed_are_not_judged() -> None:
+    """A peer whose loaded rules are not the declared ones drops a new host, until this run replaces them; the declared ones drop nobody."""
+    answers = probed(Probe("", "", "", peer("198.18.2.12:2888", "timeout"), ZOOKEEPER))
+    declared = firewall.lines(lab().hosts["dc1-zk2"]["base_firewall_rules"])
+    older = ["tcp dport 2888 ip saddr { 198.18.2.13 } accept", "tcp dport { 2888 } drop"]
+    for rules, judged in (([], True), (declared, True), (older, False), (["tcp dport 2181 ip saddr { 198.18.2.13 } accept"], True)):
+        answers["dc1-zk2"]["firewall"] = "\n".join(rules)
+        assert [problem.code for problem in check_hosts(lab(), answers)] == ["PEER_UNREACHABLE"] * judged, rules
+
+
+def test_a_host_without_rules_needs_no_nft() -> None:
+    """Spark hosts open no port, and on others the firewall can be switched off."""
+    answers = {host: {**healthy, "nft": "no such program"} for host, healthy in probed(Probe("", "", "")).items()}
+    assert {problem.hosts[0] for problem in check_hosts(lab(), answers)} == set(lab().cluster_hosts)
+    off = replace(lab(), hosts={host: {**values, "base_firewall": False} for host, values in lab().hosts.items()})
+    assert check_hosts(off, answers) == []
 
 
 @pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.code)

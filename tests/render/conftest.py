@@ -64,12 +64,14 @@ def local(folder: Path) -> Path:
 def rendered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Hosts]]:
     """Return what the hosts of an inventory get, by the inventory's name.
 
-    `limited` and `limited_stretch2` are one host, `varied` see `vary`, `local` lets brokers know their own datacenter's servers alone.
+    `limited` and `limited_stretch2` are one host, `open` has no firewall, `varied` see `vary`, `local` lets brokers know their own
+    datacenter's servers alone.
     """
     base, started = tmp_path_factory.mktemp("render"), dict[str, Future[Hosts]]()
     runs: dict[str, tuple[Path, tuple[str, ...]]] = {name: (ROOT / "inventories" / name, ()) for name in (*INVENTORIES, *LAYOUTS)}
     runs["limited"] = (ROOT / "inventories" / "lab", ("--limit", "dc1-kafka2"))
     runs["limited_stretch2"] = (ROOT / "inventories" / "lab_stretch2", ("--limit", "dc2-kafka1"))
+    runs["open"] = (ROOT / "inventories" / "lab", ("-e", '{"base_firewall": false}'))
     runs["local"] = (local(base / "local-inventory"), ())
     runs["varied"] = (vary(base / "varied-inventory"), ())
     with ThreadPoolExecutor(2) as pool:

@@ -36,6 +36,11 @@ class Rendered:
         """Return the elements of a list option of host_state, over all roles."""
         return [element for arguments in self.roles.values() for element in arguments[option]]
 
+    @property
+    def services(self) -> list[dict[str, Any]]:
+        """Return the units of the host's function, without that of the role base."""
+        return [unit for role, arguments in self.roles.items() if role != "base" for unit in arguments["units"]]
+
     def file(self, path: str) -> dict[str, Any]:
         """Return one file with its attributes."""
         return next(file for file in self.items("files") if file["path"] == path)

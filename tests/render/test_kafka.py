@@ -121,7 +121,7 @@ def test_all_brokers_have_the_same_unit(hosts: Hosts) -> None:
     for name in brokers(hosts):
         text = hosts[name].text("/etc/systemd/system/kafka.service")
         digest = re.findall(r"^Environment=CONFIG_DIGEST=([0-9a-f]{64})$", text, re.MULTILINE)
-        assert hosts[name].items("units") == [{"name": "kafka.service", "digest": digest[0], "enabled": True, "state": "started"}]
+        assert hosts[name].services == [{"name": "kafka.service", "digest": digest[0], "enabled": True, "state": "started"}]
         digests.add(digest[0])
         units.add(text.replace(digest[0], ""))
     assert len(units) == 1
@@ -178,6 +178,6 @@ def test_resources_of_one_host(rendered: Callable[[str], Hosts]) -> None:
 def test_a_restart_is_owed_where_something_changed(rendered: Callable[[str], Hosts]) -> None:
     """The digest follows the configuration: changed on the varied brokers, the same on the third."""
     digests = {
-        name: [rendered(name)[host].items("units")[0]["digest"] for host in ("dc1-kafka1", "dc1-kafka2", "dc1-kafka3")] for name in ("lab", "varied")
+        name: [rendered(name)[host].services[0]["digest"] for host in ("dc1-kafka1", "dc1-kafka2", "dc1-kafka3")] for name in ("lab", "varied")
     }
     assert [before == after for before, after in zip(digests["lab"], digests["varied"], strict=True)] == [False, False, True]

@@ -81,7 +81,7 @@ def test_units_of_each_job(inventory_name: str, hosts: Hosts) -> None:
     """A job runs, restarted where its digest changed; a standby is stopped and does not start at boot."""
     for name, (job, runs) in JOBS[inventory_name].items():
         assert f"JOB={job}\n" in hosts[name].text(f"/etc/spark-job/{job}.env")
-        assert hosts[name].items("units") == [
+        assert hosts[name].services == [
             {
                 "name": f"spark-job@{job}.service",
                 "digest": digest(hosts[name], job),
@@ -136,7 +136,7 @@ def test_two_jobs_of_one_kind_on_one_node(rendered: Callable[[str], Hosts]) -> N
     }
     assert "JOB=publish_lines\n" in node.text("/etc/spark-job/lines-a.env")
     assert "JOB=publish_lines\n" in node.text("/etc/spark-job/lines-b.env")
-    assert [(unit["name"], unit["enabled"], unit["state"]) for unit in node.items("units")] == [
+    assert [(unit["name"], unit["enabled"], unit["state"]) for unit in node.services] == [
         ("spark-job@lines-a.service", True, "converged"),
         ("spark-job@lines-b.service", False, "stopped"),
     ]

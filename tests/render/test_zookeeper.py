@@ -88,7 +88,7 @@ def test_the_unit_runs_java_itself(inventory_name: str, hosts: Hosts) -> None:
     assert "MemoryDenyWriteExecute" not in unit
     digest = unit["Environment"][0].removeprefix("CONFIG_DIGEST=")
     assert len(digest) == 64
-    assert hosts[servers(hosts)[0]].items("units") == [{"name": "zookeeper.service", "digest": digest, "enabled": True, "state": "started"}]
+    assert hosts[servers(hosts)[0]].services == [{"name": "zookeeper.service", "digest": digest, "enabled": True, "state": "started"}]
 
 
 @pytest.mark.parametrize("inventory_name", INVENTORIES)
@@ -125,5 +125,5 @@ def test_one_server_differs(rendered: Callable[[str], Hosts]) -> None:
         "org.apache.zookeeper.server.quorum.QuorumPeerMain",
         CONFIG,
     ]
-    assert one.items("units")[0]["digest"] != plain["dc1-zk1"].items("units")[0]["digest"]
+    assert one.services[0]["digest"] != plain["dc1-zk1"].services[0]["digest"]
     assert varied["dc1-zk2"].roles["zookeeper"] == plain["dc1-zk2"].roles["zookeeper"]

@@ -49,6 +49,13 @@ def test_address_book_of_lists_of_different_length() -> None:
         general["address_book"](["a", "b"], ["10.0.1.1"], ["", ""])
 
 
+def test_nftables() -> None:
+    """Malformed rules are named by the variable that holds them."""
+    assert general["nftables"]([{"port": 9092, "from": ["10.0.1.1"]}]) == ["tcp dport 9092 ip saddr { 10.0.1.1 } accept", "tcp dport { 9092 } drop"]
+    with pytest.raises(AnsibleFilterError, match=r"base_firewall_rules: .*10\.0\.1\.300"):
+        general["nftables"]([{"port": 9092, "from": ["10.0.1.300"]}])
+
+
 def test_ensemble_lines() -> None:
     """One address or several; an observer is named so at each of its addresses."""
     lines = general["zookeeper_ensemble_lines"]({1: "10.0.2.1", 2: ["10.0.2.2", "10.0.1.2"]}, {1: [1, 2]}, {2: 0}, [2])

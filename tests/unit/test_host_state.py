@@ -24,7 +24,7 @@ IDS = f"{os.getuid()}:{os.getgid()}"
 
 def wanted(**lists: Any) -> Wanted:
     """Return the options of host_state, empty but for these."""
-    return {"users": [], "directories": [], "files": [], "blocks": [], "links": [], "sysctl": {}, "units": [], **lists}
+    return {"nftables": [], "users": [], "directories": [], "files": [], "blocks": [], "links": [], "sysctl": {}, "units": [], **lists}
 
 
 def file(path: Path, content: str | None, **more: Any) -> Wanted:

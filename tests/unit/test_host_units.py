@@ -76,7 +76,7 @@ def unit(name: str = "a.service", **more: Any) -> dict[str, Any]:
 def converge(*units: dict[str, Any], check_mode: bool = False) -> Host:
     """Converge units alone."""
     host = Host(check_mode)
-    host.converge({"users": [], "directories": [], "files": [], "blocks": [], "links": [], "sysctl": {}, "units": list(units)})
+    host.converge({"nftables": [], "users": [], "directories": [], "files": [], "blocks": [], "links": [], "sysctl": {}, "units": list(units)})
     return host
 
 
@@ -147,6 +147,21 @@ def test_stopped(before: dict[str, str], systemd: Systemd) -> None:
     assert host.units == {"a.service": {"active": False, "restart_owed": False}}
     assert systemd.changes == ["disable --quiet a.service", "stop a.service"]
     assert converge(unit(digest="new", state="stopped", enabled=False)).changes == []
+
+
+def test_absent(systemd: Systemd, tmp_path: Path) -> None:
+    """Stopped and disabled while its file is there, which `files` removes; a second run does not miss it."""
+    file = tmp_path / "a.service"
+    file.touch()
+    options = {"path": str(file), "content": None, "owner": "root", "group": "root", "mode": "0644", "secret": False, "state": "absent"}
+    systemd.set({"a.service": RUNNING})
+    host = Host(check_mode=False)
+    wanted = {"nftables": [], "users": [], "directories": [], "files": [options], "blocks": [], "links": [], "sysctl": {}}
+    host.converge({**wanted, "units": [unit(state="absent")]})
+    assert host.changes == ["disable a.service", "stop a.service", f"remove {file}"]
+    assert host.units == {"a.service": {"active": False, "restart_owed": False}}
+    systemd.set({"a.service": {**FRESH, "UnitFileState": ""}})
+    assert converge(unit(state="absent")).changes == []
 
 
 def test_check_mode_says_the_same_and_runs_nothing(systemd: Systemd) -> None:

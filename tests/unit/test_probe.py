@@ -4,8 +4,11 @@ import os
 import socket
 import subprocess
 import time
+from pathlib import Path
 
-from millrace.probe import clock, connect, java_version, limits, memory, mounts, reach
+import pytest
+
+from millrace.probe import clock, connect, java_version, limits, memory, mounts, nft, reach
 
 
 def said(*command: str) -> str:
@@ -46,6 +49,18 @@ def test_clock() -> None:
     found = clock()
     assert abs(found["time"] - time.time()) < 1
     assert isinstance(found["synchronized"], bool)
+
+
+def test_nft(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """'' where it answers; else the first line of why not."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert nft() == "no such program"
+    program = tmp_path / "nft"
+    program.write_text("#!/bin/sh\necho Operation not permitted >&2\necho more >&2\nexit 1\n")
+    program.chmod(0o755)
+    assert nft() == "Operation not permitted"
+    program.write_text("#!/bin/sh\necho table inet other\n")
+    assert nft() == ""
 
 
 def test_peers() -> None:

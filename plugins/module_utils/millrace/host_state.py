@@ -1,4 +1,4 @@
-"""Converge users, directories, files, links, kernel settings and units of a host; no Ansible import."""
+"""Converge nft tables, users, directories, files, links, kernel settings and units of a host; no Ansible import."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+ROOT = {"owner": "root", "group": "root"}
+# Prints the table that rules (on the standard input) make, in a network namespace that ends with the command: the kernel's own words for them.
+MADE_APART = ("unshare", "--net", "sh", "-c", 'nft -f - && nft list table inet "$0"')
 
 
 class StateError(Exception):
@@ -43,6 +47,11 @@ class Host:
 
     def converge(self, wanted: Mapping[str, Any]) -> None:
         """Bring the host to `wanted` (the options of the module host_state). Raises StateError or OSError."""
+        for table in wanted["nftables"]:
+            self.table(table)
+        units = [unit for unit in wanted["units"] if unit["state"] != "absent"]
+        if len(units) < len(wanted["units"]):
+            self.all_units([unit for unit in wanted["units"] if unit["state"] == "absent"])
         for user in wanted["users"]:
             self.user(user["name"], user["home"])
         for directory in wanted["directories"]:
@@ -55,8 +64,8 @@ class Host:
             self.link(link["path"], link["target"])
         for key, value in wanted["sysctl"].items():
             self.sysctl(key, str(value))
-        if wanted["units"]:
-            self.all_units(wanted["units"])
+        if units:
+            self.all_units(units)
 
     def act(self, change: str, where: str, before: str, after: str) -> bool:
         """Note a change; false in check mode, when it must not be made."""
@@ -64,12 +73,33 @@ class Host:
         self.diffs.append({"before_header": where, "after_header": where, "before": before, "after": after})
         return not self.check_mode
 
-    def run(self, *argv: str) -> str:
+    def run(self, *argv: str, stdin: str = "") -> str:
         """Run a command to its end; StateError with its own words when it fails."""
-        done = subprocess.run(argv, capture_output=True, text=True)
+        done = subprocess.run(argv, input=stdin, capture_output=True, text=True)
         if done.returncode:
             raise StateError(f"{' '.join(argv)}: {done.stderr.strip() or done.returncode}")
         return done.stdout
+
+    def table(self, wanted: Mapping[str, Any]) -> None:
+        """Keep a table of nft and its file. Rules that nft refuses change nothing."""
+        name, path, folder = wanted["table"], wanted["path"], os.path.dirname(wanted["path"])
+        present, there, before = wanted["state"] == "present", os.path.exists(path), self.listing(name)
+        after = self.run(*MADE_APART, name, stdin=wanted["content"]) if present else ""
+        if present:
+            self.directory({**ROOT, "path": folder, "mode": "0755"})
+        self.file({**ROOT, "path": path, "content": wanted["content"], "mode": "0644", "secret": False, "state": wanted["state"]})
+        if before != after and self.act(f"{'load' if present else 'remove'} table {name}", f"table inet {name}", before, after):
+            self.run("nft", *(("-f", path) if present else ("delete", "table", "inet", name)))
+        if there and not os.path.exists(path) and not os.listdir(folder):
+            os.rmdir(folder)
+
+    @staticmethod
+    def listing(table: str) -> str:
+        """Return a table as nft lists it, '' where there is none, or no nft."""
+        try:
+            return subprocess.run(["nft", "list", "table", "inet", table], capture_output=True, text=True).stdout
+        except FileNotFoundError:
+            return ""
 
     def user(self, name: str, home: str) -> None:
         """Make a system user without a login; one that exists is left as it is."""
@@ -202,12 +232,13 @@ class Host:
         """Converge one unit."""
         name, running = wanted["name"], found["ActiveState"] == "active"
         enabled = found["UnitFileState"] == "enabled"
-        if wanted["enabled"] != enabled:
-            verb = "enable" if wanted["enabled"] else "disable"
+        wants = wanted["enabled"] and wanted["state"] != "absent"
+        if wants != enabled:
+            verb = "enable" if wants else "disable"
             if self.act(f"{verb} {name}", name, f"{found['UnitFileState'] or 'absent'}\n", f"{verb}d\n"):
                 self.run("systemctl", verb, "--quiet", name)
         owed = running and bool(wanted["digest"]) and self.digest_of(found["MainPID"]) != wanted["digest"]
-        if wanted["state"] == "stopped":
+        if wanted["state"] in ("stopped", "absent"):
             if found["ActiveState"] != "inactive" and self.act(f"stop {name}", name, f"{found['ActiveState']}\n", "inactive\n"):
                 self.run("systemctl", "stop", name)
             running = owed = False

@@ -8,10 +8,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .archives import ArchiveError, expected, local
+from .firewall import ECHO, installed, lets_in, lines
 from .model.base import Model, whole
+from .model.firewall import rules_of
 from .model.machine import size
 from .model.networks import WILDCARDS, is_address
-from .model.peers import ECHO, peers
+from .model.peers import peers
 from .model.replication import settings
 from .problems import Problem
 
@@ -38,14 +40,15 @@ def check_hosts(model: Model, probes: Mapping[str, Probe]) -> list[Problem]:
     `probes` holds the answers of the hosts of this run (with --limit: of some); the others are not judged.
     """
     problems: list[Problem] = []
+    older = {host: older_ports(model, host, probe) for host, probe in probes.items()}
     for host, probe in probes.items():
-        for rule in (addresses, clock, java, limits, memory):
+        for rule in (addresses, clock, java, limits, memory, firewall):
             problems += rule(model, host, probe)
         if host in model.kafka:
             problems += broker_disks(model, host, probe)
         if host in model.zookeeper:
             problems += zookeeper_disks(model, host, probe)
-        problems += connections(model, host, probe, probes)
+        problems += connections(model, host, probe, older)
     return [*problems, *clusters(model, probes), *capacity(model, probes), *archives(model, probes)]
 
 
@@ -214,12 +217,41 @@ def zookeeper_disks(model: Model, host: str, probe: Probe) -> Iterator[Problem]:
         yield Problem((host,), "zookeeper_id", "ZOOKEEPER_ID_CHANGED", declared, wrong, advice)
 
 
-def connections(model: Model, host: str, probe: Probe, probes: Mapping[str, Probe]) -> Iterator[Problem]:
-    """Both networks lead to every peer; a refused connection is an answer, silence is none."""
+def firewall(model: Model, host: str, probe: Probe) -> Iterator[Problem]:
+    """Rules can be loaded, and let in the control node where it asks whether the cluster is whole."""
+    rules = rules_of(model, host)
+    if rules and probe["nft"]:
+        wrong = f"there are rules for this host, and nft cannot load them ({probe['nft']})"
+        yield Problem((host,), "base_firewall", "FIREWALL_NFT", True, wrong, "install the package nftables, or set base_firewall: false")
+    if model.all_groups.get("admin"):
+        return
+    asked = model.mapping(host, "kafka_admin_listeners")
+    ways = [(item["address"], item["port"]) for item in model.sequence(host, "kafka_listeners") if item["name"] in asked]
+    if host in model.zookeeper:
+        ways.append((model.get(host, "client_address"), model.get(host, "zookeeper_client_port")))
+    for address, port in ways:
+        source = probe["control_node"].get(address)
+        if source and not lets_in(rules, port, source):
+            wrong = "the control node asks from there whether the cluster is whole, and no rule lets it in"
+            advice = "add the address to firewall_extra_sources.admin"
+            yield Problem((host,), f"base_firewall_rules[{port}]", "FIREWALL_CONTROL_NODE", source, wrong, advice)
+
+
+def older_ports(model: Model, host: str, probe: Probe) -> set[str]:
+    """Return the ports whose silence says nothing: a run before this one installed other rules, which this one replaces."""
+    found = installed(probe["firewall"])
+    return set() if found == lines(rules_of(model, host)) else {line.split()[2] for line in found}
+
+
+def connections(model: Model, host: str, probe: Probe, older: Mapping[str, set[str]]) -> Iterator[Problem]:
+    """Both networks lead to every peer; a refused connection is an answer, silence is none.
+
+    `older` holds, for each host of this run, the ports that rules of an earlier run judge there.
+    """
     for peer in peers(model, host):
         address, port = peer["address"], peer["port"]
         answer = probe["peers"].get(f"{address}:{port}")
-        if peer["host"] not in probes or answer in (None, "open", "refused"):
+        if peer["host"] not in older or str(port) in older[peer["host"]] or answer in (None, "open", "refused"):
             continue
         if port == ECHO:
             yield Problem(

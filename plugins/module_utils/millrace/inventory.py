@@ -135,17 +135,19 @@ class Reader:
     def read(self) -> Model:
         """Return the whole model; what is wrong with single variables is in `problems`."""
         hosts: dict[str, dict[str, Any]] = {}
+        words: dict[str, dict[str, Any]] = {}
         names = {}
         groups = {function: list(self.all_groups.get(function, [])) for function in ROLES}
         for host in self.all_groups["all"]:
             raw = self.raw(host)
             names[host] = frozenset(name for name in raw if not INTERNAL.match(name)) - self._variables.made_by_the_run(host)
-            hosts[host] = self._values(host, raw, site_words())
+            words[host] = self._values(host, raw, site_words())
+            hosts[host] = dict(words[host])
             self._validate(host, "site", hosts[host])
         for group, members in groups.items():
             for host in members:
                 for role in ROLES[group]:
-                    found = self._values(host, self.raw(host), argument_spec(role))
+                    found = self._values(host, {**self.raw(host), **words[host]}, argument_spec(role))
                     self._validate(host, role, found)
                     hosts[host] |= found
         self._secrets(hosts)

@@ -125,6 +125,15 @@ def reach(peers: Iterable[Mapping[str, Any]], timeout: float = 2.0) -> dict[str,
         return {f"{address}:{port}": answer for (address, port), answer in zip(asked, answers, strict=True)}
 
 
+def nft() -> str:
+    """Return '' where nft can be used, else why not."""
+    try:
+        done = subprocess.run(["nft", "list", "tables"], capture_output=True, text=True)
+    except FileNotFoundError:
+        return "no such program"
+    return done.stderr.strip().partition("\n")[0] if done.returncode else ""
+
+
 def installed_archives() -> list[str]:
     """Return the SHA-512 of every archive that the module `install_archives` unpacked."""
     return sorted({first_line(path) for path in glob.glob("/opt/*/*/.sha512") + glob.glob("/opt/*/*/*/.sha512")})
@@ -172,6 +181,8 @@ def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
         "meta_properties": {path: properties(f"{path}/meta.properties") for path in wanted["kafka_log_dirs"]},
         "myid": first_line(f"{wanted['zookeeper_data_dir']}/myid") if wanted.get("zookeeper_data_dir") else "",
         "archives": installed_archives(),
+        "nft": nft(),
+        "firewall": read("/etc/nftables.d/millrace.nft"),
         "java": os.access(wanted["java_executable"], os.X_OK),
         "units": units(wanted["units"]),
         "zookeeper_mode": zookeeper_mode(four_letter_word(wanted["zookeeper_address"], port, "srvr")) if port else "",

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..problems import Problem
-from . import clients, ensemble, identity, machine, networks, properties, replication, words
+from . import clients, ensemble, firewall, identity, machine, networks, properties, replication, words
 from .base import Model, Rule
 
 __all__ = ["Model", "check_model", "model_of"]
@@ -26,6 +26,10 @@ RULES: tuple[Rule, ...] = (
     networks.subnets,
     networks.ports,
     networks.listeners,
+    firewall.ports,
+    firewall.sources,
+    firewall.everybody_needed,
+    firewall.clients,
     ensemble.size,
     ensemble.hierarchy,
     ensemble.servers,

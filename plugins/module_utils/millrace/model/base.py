@@ -46,6 +46,10 @@ class Model:
         value = self.get(host, name)
         return value if isinstance(value, Sequence) and not isinstance(value, str) else []
 
+    def listeners(self, host: str) -> list[Mapping[str, Any]]:
+        """Return the listeners of a broker; entries that are none are left out (reported with the role's inputs)."""
+        return [item for item in self.sequence(host, "kafka_listeners") if isinstance(item, Mapping)]
+
     def whole(self, host: str, name: str) -> int | None:
         """Return a variable that is a whole number, also one written as text; None where it is not."""
         return whole(self.get(host, name))

@@ -52,9 +52,8 @@ def bootstrap(model: Model) -> Iterator[Problem]:
     """Clients are told of listeners that exist."""
     advertised = set()
     for host in model.kafka:
-        for item in model.sequence(host, "kafka_listeners"):
-            if isinstance(item, Mapping):
-                advertised.add(f"{item.get('advertised_address') or item.get('address')}:{item.get('advertised_port') or item.get('port')}")
+        for item in model.listeners(host):
+            advertised.add(f"{item.get('advertised_address') or item.get('address')}:{item.get('advertised_port') or item.get('port')}")
     if not advertised or any("kafka_listeners" not in model.hosts[host] for host in model.kafka):
         return  # what is missing is reported as such
     for host in model.function_hosts:

@@ -99,9 +99,7 @@ def ports(model: Model) -> Iterator[Problem]:
             used.append((model.whole(host, "zookeeper_client_port"), "", "zookeeper_client_port"))
             used += [(port, "", what) for port, what in QUORUM_PORTS.items()]
         if host in model.kafka:
-            for listener in model.sequence(host, "kafka_listeners"):
-                if isinstance(listener, dict):
-                    used.append((listener.get("port"), listener.get("address"), f"listener {listener.get('name')}"))
+            used += [(item.get("port"), item.get("address"), f"listener {item.get('name')}") for item in model.listeners(host)]
         used.append((22, "", "the SSH server"))
         for number, (port, address, what) in enumerate(used):
             for other_port, other_address, other in used[number + 1 :]:
@@ -115,7 +113,7 @@ def ports(model: Model) -> Iterator[Problem]:
 def listeners(model: Model) -> Iterator[Problem]:
     """Listeners are named once, bind an address of the host, are told to clients as something reachable, and carry inter-broker traffic."""
     for host in model.kafka:
-        entries = [item for item in model.sequence(host, "kafka_listeners") if isinstance(item, dict)]
+        entries = model.listeners(host)
         own = {str(model.get(host, f"{network}_address")) for network in NETWORKS} | set(WILDCARDS)
         for name in sorted({str(item.get("name")) for item in entries if [i.get("name") for i in entries].count(item.get("name")) > 1}):
             yield Problem((host,), "kafka_listeners", "LISTENER_DUPLICATE", name, "two listeners of that name", "give each a name of its own")

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .base import Model
-
-# ZooKeeper tells whether an address of a peer is alive by TCP port 7 (InetAddress.isReachable of an unprivileged process).
-ECHO = 7
+from ..firewall import ECHO
+from .base import Model, whole
 
 
 def peers(model: Model, host: str) -> list[dict[str, Any]]:
@@ -23,11 +21,10 @@ def peers(model: Model, host: str) -> list[dict[str, Any]]:
                 found |= {(str(address), port): server for port in ports if server != host}
     if host in model.kafka:
         for broker in model.kafka:
-            for listener in model.sequence(broker, "kafka_listeners"):
-                if broker != host and listener.get("name") == model.get(broker, "kafka_inter_broker_listener"):
-                    found[
-                        str(listener.get("advertised_address") or listener["address"]), int(listener.get("advertised_port") or listener["port"])
-                    ] = broker
+            for listener in model.listeners(broker) if broker != host else ():
+                port = whole(listener.get("advertised_port") or listener.get("port"))
+                if port is not None and listener.get("name") == model.get(host, "kafka_inter_broker_listener"):
+                    found[str(listener.get("advertised_address") or listener.get("address")), port] = broker
         found |= _named(model, model.sequence(host, "kafka_zookeeper_connect"), model.zookeeper)
     if host in model.spark:
         found |= _named(model, str(model.mapping(host, "kafka_client").get("bootstrap.servers") or "").split(","), model.kafka)
@@ -38,4 +35,4 @@ def _named(model: Model, entries: Any, hosts: Any) -> Mapping[tuple[str, int], s
     """Return the entries `address:port` that belong to these hosts."""
     owners = {str(model.get(host, name)): host for host in hosts for name in ("client_address", "replication_address")}
     parts = [str(entry).strip().rpartition(":") for entry in entries]
-    return {(address, int(port)): owners[address] for address, _, port in parts if address in owners}
+    return {(address, int(port)): owners[address] for address, _, port in parts if address in owners and port.isdecimal()}

@@ -129,7 +129,7 @@ def judged(model: Model, host: str, definitions: Definitions, section: str, vari
 
 def same(model: Model, host: str, name: str, value: Any) -> bool:
     """Whether a property repeats what the role would write anyway."""
-    listeners = [item for item in model.sequence(host, "kafka_listeners") if isinstance(item, dict)]
+    listeners = model.listeners(host)
     bound = [f"{item.get('name')}://{item.get('address')}:{item.get('port')}" for item in listeners]
     derived: dict[str, Any] = {
         "broker.id.generation.enable": False,

@@ -1,0 +1,100 @@
+"""Who may connect to the ports that this project opens: from the inventory to rules, and from rules to lines of nft; no Ansible import."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import Any
+
+# ZooKeeper tells whether an address of a peer is alive by TCP port 7 (InetAddress.isReachable of an unprivileged process).
+ECHO = 7
+QUORUM_PORTS = (2888, 3888)
+ADDRESSES = ("client_address", "replication_address")
+
+Rules = Sequence[Mapping[str, Any]]
+
+
+def sources(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], extra: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Return addresses and subnets by who connects from there: `client`, `admin`, `kafka`, `zookeeper`.
+
+    What a host does not declare is left out: preflight reports it. `extra` adds to `client` and `admin`.
+    """
+    hosts = {host: hostvars[host] for host in groups["all"]}
+
+    def declared(group: str) -> list[str]:
+        return [str(hosts[host][name]) for host in groups.get(group, []) for name in ADDRESSES if hosts[host].get(name)]
+
+    networks = [str(values["client_network"]) for values in hosts.values() if values.get("client_network")]
+    return {
+        "client": [source for source in dict.fromkeys([*networks, *extra.get("client", [])]) if source],
+        "admin": [source for source in [*declared("admin"), *extra.get("admin", [])] if source],
+        "kafka": declared("kafka"),
+        "zookeeper": declared("zookeeper"),
+    }
+
+
+def rules(known: Mapping[str, Sequence[str]], listeners: Rules, inter_broker: str, zookeeper_port: int) -> list[dict[str, Any]]:
+    """Return the rules of one host, `{port, from, action}`, from its listeners and its ZooKeeper client port (0: no server).
+
+    A broker's only listener serves clients and brokers. Admin hosts reach every listener, for they ask each whether the cluster is whole.
+    """
+    client, admin, kafka, zookeeper = (list(known[name]) for name in ("client", "admin", "kafka", "zookeeper"))
+    found: list[dict[str, Any]] = []
+    for listener in listeners:
+        among = kafka if listener["name"] == inter_broker else []
+        outside = client if not among or len(listeners) == 1 else []
+        found.append({"port": listener["port"], "from": [*outside, *among, *admin]})
+    if zookeeper_port:
+        found.append({"port": zookeeper_port, "from": [*client, *kafka, *admin]})
+        found += [{"port": port, "from": zookeeper} for port in QUORUM_PORTS]
+        found.append({"port": ECHO, "from": zookeeper, "action": "reject"})
+    return found
+
+
+def lines(wanted: Rules) -> list[str]:
+    """Return the lines of nft that judge a new connection: who is let in (or answered with a reset), and nobody else.
+
+    Raises ValueError for what is no address and no subnet.
+    """
+    found = []
+    for rule in wanted:
+        verdict = "reject with tcp reset" if rule.get("action") == "reject" else "accept"
+        for family, version in (("ip", 4), ("ip6", 6)):
+            if named := _distinct(network for network in map(ip_network, rule["from"]) if network.version == version):
+                found.append(f"tcp dport {rule['port']} {family} saddr {{ {', '.join(named)} }} {verdict}")
+    ports = sorted({int(rule["port"]) for rule in wanted})
+    return [*found, f"tcp dport {{ {', '.join(map(str, ports))} }} drop"] if ports else []
+
+
+def _distinct(networks: Iterable[IPv4Network | IPv6Network]) -> list[str]:
+    """Return the networks in order, those inside another left out: nft refuses a set with overlaps. Single addresses without a mask."""
+    kept: list[Any] = []
+    for network in sorted(set(networks), key=lambda one: (int(one.network_address), one.prefixlen)):
+        if not kept or not network.subnet_of(kept[-1]):
+            kept.append(network)
+    return [str(network.network_address if network.num_addresses == 1 else network) for network in kept]
+
+
+def lets_in(wanted: Rules, port: int, source: str) -> bool:
+    """Tell whether a connection gets an answer: the port is in no rule, or the source in one of its rules. Malformed sources let nobody in."""
+    named = [rule for rule in wanted if str(rule.get("port")) == str(port)]
+    if not named or any(source in rule.get("from", []) for rule in named):
+        return True
+    address = _network(source)
+    return address is not None and any(
+        network is not None and network.version == address.version and address.subnet_of(network)  # type: ignore[arg-type]
+        for rule in named
+        for network in map(_network, rule.get("from", []))
+    )
+
+
+def _network(text: Any) -> IPv4Network | IPv6Network | None:
+    try:
+        return ip_network(str(text))
+    except ValueError:
+        return None
+
+
+def installed(text: str) -> list[str]:
+    """Return the lines of a ruleset file that `lines` made."""
+    return [line.strip() for line in text.splitlines() if line.strip().startswith("tcp dport")]

@@ -1,0 +1,118 @@
+"""Who may connect: from groups and addresses to rules, from rules to lines of nft."""
+
+from typing import Any
+
+import pytest
+
+from millrace.firewall import installed, lets_in, lines, rules, sources
+
+HOSTS = {
+    "k1": {"client_address": "10.0.1.1", "replication_address": "10.0.2.1", "client_network": "10.0.1.0/24"},
+    "k2": {"client_address": "10.0.3.1", "client_network": "10.0.3.0/24"},
+    "z1": {"client_address": "10.0.1.9", "replication_address": "10.0.2.9", "client_network": "10.0.1.0/24"},
+    "ops": {"client_address": "10.0.9.1"},
+}
+GROUPS = {"all": ["k1", "k2", "z1", "ops"], "kafka": ["k1", "k2"], "zookeeper": ["z1"], "admin": ["ops"]}
+KNOWN = {"client": ["10.0.1.0/24"], "admin": ["10.0.9.1"], "kafka": ["10.0.1.1", "10.0.2.1"], "zookeeper": ["10.0.1.9"]}
+CLIENT, REPLICATION = {"name": "CLIENT", "address": "10.0.1.1", "port": 9092}, {"name": "REPLICATION", "address": "10.0.2.1", "port": 9093}
+
+
+def test_sources() -> None:
+    """Both addresses of every member, each subnet of clients once, what is added at the end; what is not declared is left out."""
+    assert sources(GROUPS, HOSTS, {"client": ["192.0.2.0/24", ""], "admin": ["192.0.2.7"]}) == {
+        "client": ["10.0.1.0/24", "10.0.3.0/24", "192.0.2.0/24"],
+        "admin": ["10.0.9.1", "192.0.2.7"],
+        "kafka": ["10.0.1.1", "10.0.2.1", "10.0.3.1"],
+        "zookeeper": ["10.0.1.9", "10.0.2.9"],
+    }
+
+
+def test_sources_of_groups_that_are_not_there() -> None:
+    assert sources({"all": ["ops"]}, HOSTS, {}) == {"client": [], "admin": [], "kafka": [], "zookeeper": []}
+
+
+def test_rules_of_a_broker() -> None:
+    """Clients on their listener, brokers on theirs, admin hosts on both."""
+    assert rules(KNOWN, [CLIENT, REPLICATION], "REPLICATION", 0) == [
+        {"port": 9092, "from": ["10.0.1.0/24", "10.0.9.1"]},
+        {"port": 9093, "from": ["10.0.1.1", "10.0.2.1", "10.0.9.1"]},
+    ]
+
+
+def test_rules_of_a_broker_with_one_listener() -> None:
+    """It serves clients and brokers."""
+    assert rules(KNOWN, [CLIENT], "CLIENT", 0) == [{"port": 9092, "from": ["10.0.1.0/24", "10.0.1.1", "10.0.2.1", "10.0.9.1"]}]
+
+
+def test_rules_of_a_zookeeper_server() -> None:
+    """Clients and brokers on the client port, the ensemble alone on the others; its probe is answered."""
+    assert rules(KNOWN, [], "", 2181) == [
+        {"port": 2181, "from": ["10.0.1.0/24", "10.0.1.1", "10.0.2.1", "10.0.9.1"]},
+        {"port": 2888, "from": ["10.0.1.9"]},
+        {"port": 3888, "from": ["10.0.1.9"]},
+        {"port": 7, "from": ["10.0.1.9"], "action": "reject"},
+    ]
+
+
+def test_rules_of_a_host_of_both_functions_and_of_none() -> None:
+    assert [rule["port"] for rule in rules(KNOWN, [CLIENT, REPLICATION], "REPLICATION", 2181)] == [9092, 9093, 2181, 2888, 3888, 7]
+    assert rules(KNOWN, [], "", 0) == []
+
+
+def test_lines() -> None:
+    """One line for each rule and family; sources in order, those inside another left out; last, everybody else gets no answer."""
+    wanted = [
+        {"port": 9092, "from": ["10.0.1.7", "10.0.1.0/24", "10.0.0.9", "10.0.0.10", "10.0.0.9/32", "10.0.1.0/25", "fd00::7", "fd00::/64", "fd01::1"]},
+        {"port": 7, "from": ["10.0.0.9"], "action": "reject"},
+        {"port": 9093, "from": []},
+        {"port": 9092, "from": ["192.0.2.1"], "action": "accept"},
+    ]
+    assert lines(wanted) == [
+        "tcp dport 9092 ip saddr { 10.0.0.9, 10.0.0.10, 10.0.1.0/24 } accept",
+        "tcp dport 9092 ip6 saddr { fd00::/64, fd01::1 } accept",
+        "tcp dport 7 ip saddr { 10.0.0.9 } reject with tcp reset",
+        "tcp dport 9092 ip saddr { 192.0.2.1 } accept",
+        "tcp dport { 7, 9092, 9093 } drop",
+    ]
+
+
+def test_lines_of_no_rules() -> None:
+    assert lines([]) == []
+
+
+@pytest.mark.parametrize("source", ["10.0.0.300", "10.0.0.1/24", "kafka1", ""])
+def test_lines_of_malformed_sources(source: str) -> None:
+    with pytest.raises(ValueError):
+        lines([{"port": 9092, "from": [source]}])
+
+
+@pytest.mark.parametrize(
+    ("port", "source", "answered"),
+    [
+        (9092, "10.0.1.7", True),
+        (9092, "10.0.2.7", False),
+        (9092, "fd00::7", True),
+        (9092, "fd01::7", False),
+        (9092, "192.0.2.1", True),
+        (7, "10.0.0.9", True),
+        (7, "10.0.0.8", False),
+        (22, "10.0.2.7", True),
+        (9092, "no address", False),
+    ],
+)
+def test_who_gets_an_answer(port: int, source: str, answered: bool) -> None:
+    """A port that no rule names is as before; a reset is an answer; several rules of a port add up."""
+    wanted: list[dict[str, Any]] = [
+        {"port": 9092, "from": ["10.0.1.0/24", "fd00::/64", "malformed"]},
+        {"port": "9092", "from": ["192.0.2.1"]},
+        {"port": 7, "from": ["10.0.0.9"], "action": "reject"},
+    ]
+    assert lets_in(wanted, port, source) is answered
+
+
+def test_installed() -> None:
+    """What stands in the file is read back."""
+    assert installed("# tcp\ntable inet millrace {\n    tcp flags syn accept\n    tcp dport 7 ip saddr { 10.0.0.9 } accept\n  }\n") == [
+        "tcp dport 7 ip saddr { 10.0.0.9 } accept"
+    ]
+    assert installed("") == []
