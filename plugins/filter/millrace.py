@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -66,6 +67,113 @@ def zookeeper_multi_address(servers: Mapping[Any, Any]) -> bool:
     return any(not isinstance(addresses, str) and len(addresses) > 1 for addresses in servers.values())
 
 
+def zookeeper_tls(keystore: str, truststore: str, password: str, secure_port: int, quorum: bool) -> dict[str, Any]:
+    """Return the keys of zoo.cfg for TLS towards clients (`secure_port`, 0: none) and between servers.
+
+    A client proves who it is by its certificate, so its address is not compared with its names. A server's is, both ways:
+    fips-mode would switch that off without a word.
+    """
+    stores = {"keyStore.location": keystore, "trustStore.location": truststore, "keyStore.password": password or None}
+    keys: dict[str, Any] = {"fips-mode": False} if secure_port or quorum else {}
+    if secure_port:
+        keys |= {"secureClientPort": secure_port, "serverCnxnFactory": "org.apache.zookeeper.server.NettyServerCnxnFactory"}
+        keys |= {f"ssl.{name}": value for name, value in stores.items()}
+        keys |= {"ssl.clientAuth": "need", "ssl.hostnameVerification": True, "ssl.clientHostnameVerification": False}
+        keys |= {"ssl.allowReverseDnsLookup": False, "client.certReload": True}
+    if quorum:
+        keys |= {"sslQuorum": True, "sslQuorumReloadCertFiles": True}
+        keys |= {f"ssl.quorum.{name}": value for name, value in stores.items()}
+        keys |= {"ssl.quorum.clientAuth": "need", "ssl.quorum.hostnameVerification": True, "ssl.quorum.allowReverseDnsLookup": False}
+    return keys
+
+
+def zookeeper_client_tls(keystore: str, truststore: str, password: str = "") -> dict[str, Any]:
+    """Return what ZooKeeper's own client wants for TLS (zkCli.sh -client-configuration)."""
+    return {
+        "zookeeper.client.secure": True,
+        "zookeeper.clientCnxnSocket": "org.apache.zookeeper.ClientCnxnSocketNetty",
+        "zookeeper.ssl.keyStore.location": keystore,
+        "zookeeper.ssl.keyStore.password": password or None,
+        "zookeeper.ssl.trustStore.location": truststore,
+    }
+
+
+def kafka_zookeeper_tls(keystore: str, truststore: str) -> dict[str, Any]:
+    """Return the broker's properties for TLS to ZooKeeper, by which it is the owner of its znodes; none without a keystore."""
+    if not keystore:
+        return {}
+    return {
+        "zookeeper.ssl.client.enable": True,
+        "zookeeper.clientCnxnSocket": "org.apache.zookeeper.ClientCnxnSocketNetty",
+        "zookeeper.ssl.keystore.location": keystore,
+        "zookeeper.ssl.keystore.type": "PEM",
+        "zookeeper.ssl.truststore.location": truststore,
+        "zookeeper.ssl.truststore.type": "PEM",
+        "zookeeper.ssl.endpoint.identification.algorithm": "HTTPS",
+        "zookeeper.set.acl": True,
+    }
+
+
+def kafka_listener_security(listeners: Sequence[Mapping[str, Any]], keystore: str, truststore: str) -> dict[str, Any]:
+    """Return the properties listener.name.* that protect each listener; a listener's own keystore and truststore go before the given ones.
+
+    Who connects to a listener of protocol SSL needs a certificate unless client_auth says otherwise; to one of SASL_SSL, a login.
+    """
+    found: dict[str, Any] = {}
+    for listener in listeners:
+        protocol, prefix = listener["protocol"], f"listener.name.{listener['name'].lower()}"
+        if protocol in ("SSL", "SASL_SSL"):
+            auth = listener.get("client_auth") or ("required" if protocol == "SSL" else "none")
+            found[f"{prefix}.ssl.keystore.type"] = "PEM"
+            found[f"{prefix}.ssl.keystore.location"] = listener.get("keystore") or keystore
+            found[f"{prefix}.ssl.client.auth"] = auth
+            if auth != "none":
+                found[f"{prefix}.ssl.truststore.type"] = "PEM"
+                found[f"{prefix}.ssl.truststore.location"] = listener.get("truststore") or truststore
+            if listener.get("principal_mapping_rules"):
+                found[f"{prefix}.ssl.principal.mapping.rules"] = listener["principal_mapping_rules"]
+        if protocol in ("SASL_PLAINTEXT", "SASL_SSL"):
+            mechanisms = listener.get("sasl_mechanisms") or ["SCRAM-SHA-512"]
+            found[f"{prefix}.sasl.enabled.mechanisms"] = mechanisms
+            for mechanism in mechanisms:
+                if mechanism.startswith("SCRAM-"):
+                    found[f"{prefix}.{mechanism.lower()}.sasl.jaas.config"] = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+    return found
+
+
+def kafka_tool_properties(listeners: Sequence[Mapping[str, Any]], name: str, keystore: str, truststore: str) -> dict[str, Any]:
+    """Return what a client on the broker's host needs to connect to the listener `name` as the broker itself."""
+    listener = next(entry for entry in listeners if entry["name"] == name)
+    found: dict[str, Any] = {"bootstrap.servers": f"{listener['address']}:{listener['port']}"}
+    if listener["protocol"] == "PLAINTEXT":
+        return found
+    return found | {
+        "security.protocol": listener["protocol"],
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": listener.get("keystore") or keystore,
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": listener.get("truststore") or truststore,
+    }
+
+
+def scram_login(password: str, user: str) -> dict[str, str]:
+    """Return the properties of a Java client that logs in with SCRAM-SHA-512; any character may be in the password."""
+    quoted = [text.replace("\\", "\\\\").replace('"', '\\"') for text in (user, password)]
+    module = "org.apache.kafka.common.security.scram.ScramLoginModule"
+    return {"sasl.jaas.config": f'{module} required username="{quoted[0]}" password="{quoted[1]}";'}
+
+
+def librdkafka(client: Mapping[str, Any], truststore: str = "") -> dict[str, str]:
+    """Return the properties of a Java client under librdkafka's names, for kcat; `truststore` is where the CAs are on this machine."""
+    names = {"bootstrap.servers": "bootstrap.servers", "security.protocol": "security.protocol", "sasl.mechanism": "sasl.mechanism"}
+    found = {name: str(client[java]) for java, name in names.items() if java in client}
+    login = dict(re.findall(r'(username|password)="((?:[^"\\]|\\.)*)"', client.get("sasl.jaas.config", "")))
+    found |= {f"sasl.{name}": re.sub(r"\\(.)", r"\1", value) for name, value in login.items()}
+    if client.get("ssl.truststore.location"):
+        found["ssl.ca.location"] = truststore or client["ssl.truststore.location"]
+    return found
+
+
 def kafka_endpoints(listeners: Sequence[Mapping[str, Any]], advertised: bool = False) -> list[str]:
     """Return NAME://address:port of each listener, as bound or as told to clients."""
     endpoints = []
@@ -79,12 +187,12 @@ def kafka_endpoints(listeners: Sequence[Mapping[str, Any]], advertised: bool = F
 
 def kafka_protocols(listeners: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return NAME:PROTOCOL of each listener (listener.security.protocol.map)."""
-    return [f"{listener['name']}:{listener.get('protocol') or 'PLAINTEXT'}" for listener in listeners]
+    return [f"{listener['name']}:{listener['protocol']}" for listener in listeners]
 
 
-def kafka_directory(path: str) -> dict[str, str]:
-    """Return a log directory as the module host_state wants it."""
-    return {"path": path, "owner": "kafka", "group": "kafka", "mode": "0750"}
+def service_directory(path: str, user: str) -> dict[str, str]:
+    """Return a service's own directory as the module host_state wants it."""
+    return {"path": path, "owner": user, "group": user, "mode": "0750"}
 
 
 def tool_link(name: str, folder: str) -> dict[str, str]:
@@ -122,7 +230,14 @@ class FilterModule:
             "zookeeper_multi_address": zookeeper_multi_address,
             "kafka_endpoints": kafka_endpoints,
             "kafka_protocols": kafka_protocols,
-            "kafka_directory": kafka_directory,
+            "service_directory": service_directory,
+            "zookeeper_tls": zookeeper_tls,
+            "zookeeper_client_tls": zookeeper_client_tls,
+            "kafka_zookeeper_tls": kafka_zookeeper_tls,
+            "kafka_listener_security": kafka_listener_security,
+            "kafka_tool_properties": kafka_tool_properties,
+            "scram_login": scram_login,
+            "librdkafka": librdkafka,
             "tool_link": tool_link,
             "host_file": host_file,
             "firewall_sources": firewall.sources,

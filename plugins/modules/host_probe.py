@@ -18,6 +18,7 @@ options:
   java_executable: {type: str, default: /usr/bin/java, description: Path of the java that is looked for.}
   zookeeper_address: {type: str, description: Where this host's ZooKeeper server answers.}
   zookeeper_port: {type: int}
+  zookeeper_tls: {type: dict, description: "certificate (a PEM file with its key) and ca, on the host, where that port speaks TLS."}
   units: {type: list, elements: str, default: [], description: systemd units whose state is read.}
   peers: {type: list, elements: dict, default: [], description: "address and port of what this host has to reach."}
 author: [Millrace developers]
@@ -47,6 +48,7 @@ def main() -> None:
             "java_executable": {"type": "str", "default": "/usr/bin/java"},
             "zookeeper_address": {"type": "str"},
             "zookeeper_port": {"type": "int"},
+            "zookeeper_tls": {"type": "dict"},
             "units": texts,
             "peers": {"type": "list", "elements": "dict", "default": []},
         },

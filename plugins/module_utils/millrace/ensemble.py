@@ -5,42 +5,78 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from .probe import four_letter_word, zookeeper_mode
 
+Tls = Mapping[str, str]
 
-def state(servers: Mapping[str, str], port: int) -> dict[str, str]:
+
+class EnsembleError(Exception):
+    """The ensemble refused, or did not answer; the text says what to look at."""
+
+
+def state(servers: Mapping[str, str], port: int, tls: Tls | None = None) -> dict[str, str]:
     """Return the mode of each server (`{name: address}`): leader, follower, observer, not serving or down."""
-    return {name: zookeeper_mode(four_letter_word(address, port, "srvr")) for name, address in servers.items()}
+    return {name: zookeeper_mode(four_letter_word(address, port, "srvr", tls)) for name, address in servers.items()}
 
 
-def synced_followers(address: str, port: int) -> int:
+def synced_followers(address: str, port: int, tls: Tls | None = None) -> int:
     """Return how many followers the leader at `address` counts as in sync (mntr: zk_synced_followers)."""
-    found = re.search(r"^zk_synced_followers\t(\d+)", four_letter_word(address, port, "mntr"), re.MULTILINE)
+    found = re.search(r"^zk_synced_followers\t(\d+)", four_letter_word(address, port, "mntr", tls), re.MULTILINE)
     return int(found.group(1)) if found else 0
 
 
-def problems(servers: Mapping[str, str], port: int) -> tuple[dict[str, str], list[str]]:
+def problems(servers: Mapping[str, str], port: int, tls: Tls | None = None) -> tuple[dict[str, str], list[str]]:
     """Return the modes and what keeps the ensemble from being whole: one leader, all others synced followers or observers."""
-    modes = state(servers, port)
+    modes = state(servers, port, tls)
     found = [f"{name} ({servers[name]}:{port}): {mode}" for name, mode in modes.items() if mode in ("down", "not serving")]
     leaders = [name for name, mode in modes.items() if mode in ("leader", "standalone")]
     if len(leaders) != 1:
         found.append(f"{len(leaders)} leaders")
     elif modes[leaders[0]] == "leader":
         followers = sum(mode == "follower" for mode in modes.values())
-        synced = synced_followers(servers[leaders[0]], port)
+        synced = synced_followers(servers[leaders[0]], port, tls)
         if synced < followers:
             found.append(f"{synced} of {followers} followers in sync")
     return modes, found
 
 
-def wait(servers: Mapping[str, str], port: int, timeout: float) -> tuple[dict[str, str], list[str]]:
-    """Ask until nothing is wrong, `timeout` seconds at most (0: once); return the last answer."""
+def wait(servers: Mapping[str, str], port: int, timeout: float, tls: Tls | None = None) -> tuple[dict[str, str], list[str]]:
+    """Ask until nothing is wrong, `timeout` seconds at most (0: once); return the last answer. `tls` as for `tls_context`."""
     deadline, tick = time.monotonic() + timeout, threading.Event()
     while True:
-        modes, found = problems(servers, port)
+        modes, found = problems(servers, port, tls)
         if not found or time.monotonic() >= deadline:
             return modes, found
         tick.wait(0.2)
+
+
+def keep_root_acl(addresses: Sequence[str], port: int, tls: Tls, check_mode: bool = False) -> list[str]:
+    """Let only the subject of `tls` write to the root znode, and everybody read it; return the changes, [] where it is so.
+
+    Below `/` every znode has its own ACL; with the default one, anybody with a trusted certificate could add trees beside Kafka's.
+    Raises EnsembleError, ImportError.
+    """
+    from kazoo.client import KazooClient
+    from kazoo.exceptions import KazooException
+    from kazoo.handlers.threading import KazooTimeoutError
+    from kazoo.security import ACL, CREATOR_ALL_ACL, READ_ACL_UNSAFE
+
+    hosts = ",".join(f"[{address}]:{port}" if ":" in address else f"{address}:{port}" for address in addresses)
+    files = {"certfile": tls["certificate"], "keyfile": tls["certificate"], "ca": tls["ca"]}
+    client = KazooClient(hosts, timeout=10, use_ssl=True, verify_certs=True, check_hostname=True, **files)
+    try:
+        client.start(timeout=15)
+        found: list[ACL] = client.get_acls("/")[0]
+        if {(acl.perms, acl.id.scheme) for acl in found} == {(31, "x509"), (1, "world")}:
+            return []
+        if not check_mode:
+            client.set_acls("/", CREATOR_ALL_ACL + READ_ACL_UNSAFE)
+        return ["ACL of the root znode: its owner may write, everybody may read"]
+    except (KazooException, KazooTimeoutError) as error:
+        words = str(error) or type(error).__name__
+        raise EnsembleError(f"ACL of the root znode: {words}; is {tls['certificate']} what its owner was made with?") from error
+    finally:
+        client.stop()
+        client.close()

@@ -33,8 +33,8 @@ def sources(groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Any], ex
     }
 
 
-def rules(known: Mapping[str, Sequence[str]], listeners: Rules, inter_broker: str, zookeeper_port: int) -> list[dict[str, Any]]:
-    """Return the rules of one host, `{port, from, action}`, from its listeners and its ZooKeeper client port (0: no server).
+def rules(known: Mapping[str, Sequence[str]], listeners: Rules, inter_broker: str, zookeeper_ports: Sequence[int]) -> list[dict[str, Any]]:
+    """Return the rules of one host, `{port, from, action}`, from its listeners and its ZooKeeper client ports (none: no server; 0 is no port).
 
     A broker's only listener serves clients and brokers. Admin hosts reach every listener, for they ask each whether the cluster is whole.
     """
@@ -44,8 +44,8 @@ def rules(known: Mapping[str, Sequence[str]], listeners: Rules, inter_broker: st
         among = kafka if listener["name"] == inter_broker else []
         outside = client if not among or len(listeners) == 1 else []
         found.append({"port": listener["port"], "from": [*outside, *among, *admin]})
-    if zookeeper_port:
-        found.append({"port": zookeeper_port, "from": [*client, *kafka, *admin]})
+    if zookeeper_ports:
+        found += [{"port": port, "from": [*client, *kafka, *admin]} for port in zookeeper_ports if port]
         found += [{"port": port, "from": zookeeper} for port in QUORUM_PORTS]
         found.append({"port": ECHO, "from": zookeeper, "action": "reject"})
     return found

@@ -228,7 +228,7 @@ def firewall(model: Model, host: str, probe: Probe) -> Iterator[Problem]:
     asked = model.mapping(host, "kafka_admin_listeners")
     ways = [(item["address"], item["port"]) for item in model.sequence(host, "kafka_listeners") if item["name"] in asked]
     if host in model.zookeeper:
-        ways.append((model.get(host, "client_address"), model.get(host, "zookeeper_client_port")))
+        ways += [(model.get(host, "client_address"), port) for port in model.zookeeper_ports(host).values()]
     for address, port in ways:
         source = probe["control_node"].get(address)
         if source and not lets_in(rules, port, source):

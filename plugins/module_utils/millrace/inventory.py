@@ -30,16 +30,16 @@ PLUGINS = Path(__file__).resolve().parents[2]
 ROLES_PATH = PLUGINS.parent / "roles"
 # The roles that a function group gets, as playbooks/layers/*.yml apply them.
 ROLES = {
-    "zookeeper": ("base", "java", "zookeeper"),
-    "kafka": ("base", "java", "kafka"),
-    "spark": ("base", "java", "spark_job"),
+    "zookeeper": ("base", "java", "pki", "zookeeper"),
+    "kafka": ("base", "java", "pki", "kafka"),
+    "spark": ("base", "java", "pki", "spark_job"),
 }
 # Identity has checks of its own in model/, with the other hosts in view.
 IDENTITY = {"kafka_broker_id", "kafka_rack", "zookeeper_id"}
 # Names in a template that make its value depend on more than the variables it names.
 UNCACHED = {"lookup", "query", "q", "vars", "now", "varnames"}
 # The roles' own variables that the playbooks hand over or register; no inventory sets them.
-INTERNAL = re.compile(r"java_found|(kafka|zookeeper)_restart_|(kafka|zookeeper)_state$|preflight_(model|probe)$|archive_list")
+INTERNAL = re.compile(r"java_found|(kafka|zookeeper)_restart_|(kafka|zookeeper|spark_job)_pki$|pki_made$|(kafka|zookeeper)_state$|preflight_(model|probe)$|archive_list")
 
 
 @cache

@@ -360,4 +360,7 @@ class Pki:
             certificates += certificates_in(read(path, "the CA certificate"), path)
         complete = all(self.authorities[name].certificates for name in store["authorities"])
         content = bundle(certificates).decode() if complete else PLACEHOLDER
+        own = self.folder / "certificates" / self.host / os.path.basename(store["path"])
+        if complete and not self.check_mode and (not own.exists() or own.read_text() != content):
+            self.write(own, content.encode(), 0o644)  # for clients on the control node
         self.files.append({"path": store["path"], "content": content, "group": store["group"], "mode": "0640"})

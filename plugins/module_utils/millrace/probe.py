@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import glob
 import os
 import re
 import socket
+import ssl
 import subprocess
 import time
 from collections.abc import Iterable, Mapping
@@ -148,11 +150,21 @@ def units(names: Iterable[str]) -> dict[str, str]:
     return dict(zip(asked, text, strict=True))
 
 
-def four_letter_word(address: str, port: int, word: str, timeout: float = 2.0) -> str:
-    """Return a ZooKeeper server's answer to `srvr`, `mntr` or `ruok`; '' when it does not answer."""
+def tls_context(tls: Mapping[str, str]) -> ssl.SSLContext:
+    """Return the context of a client that shows `certificate` (a PEM file with its key) and trusts `ca`; names are compared. Raises OSError."""
+    context = ssl.create_default_context(cafile=tls["ca"])
+    context.load_cert_chain(tls["certificate"])
+    return context
+
+
+def four_letter_word(address: str, port: int, word: str, tls: Mapping[str, str] | None = None, timeout: float = 2.0) -> str:
+    """Return a ZooKeeper server's answer to `srvr`, `mntr` or `ruok`; '' when it does not answer. `tls` as for `tls_context`."""
     answer = b""
     try:
-        with socket.create_connection((address, port), timeout=timeout) as connection:
+        with contextlib.ExitStack() as stack:
+            connection = stack.enter_context(socket.create_connection((address, port), timeout=timeout))
+            if tls:
+                connection = stack.enter_context(tls_context(tls).wrap_socket(connection, server_hostname=address))
             connection.sendall(word.encode())
             while chunk := connection.recv(65536):
                 answer += chunk
@@ -185,5 +197,5 @@ def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
         "firewall": read("/etc/nftables.d/millrace.nft"),
         "java": os.access(wanted["java_executable"], os.X_OK),
         "units": units(wanted["units"]),
-        "zookeeper_mode": zookeeper_mode(four_letter_word(wanted["zookeeper_address"], port, "srvr")) if port else "",
+        "zookeeper_mode": zookeeper_mode(four_letter_word(wanted["zookeeper_address"], port, "srvr", wanted.get("zookeeper_tls"))) if port else "",
     }

@@ -50,6 +50,11 @@ class Model:
         """Return the listeners of a broker; entries that are none are left out (reported with the role's inputs)."""
         return [item for item in self.sequence(host, "kafka_listeners") if isinstance(item, Mapping)]
 
+    def zookeeper_ports(self, host: str) -> dict[str, int]:
+        """Return {input: port} of the ports at which a ZooKeeper server listens for clients."""
+        found = {name: self.whole(host, name) for name in ("zookeeper_secure_client_port", "zookeeper_client_port")}
+        return {name: port for name, port in found.items() if port}
+
     def whole(self, host: str, name: str) -> int | None:
         """Return a variable that is a whole number, also one written as text; None where it is not."""
         return whole(self.get(host, name))

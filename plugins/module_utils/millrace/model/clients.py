@@ -17,7 +17,7 @@ def zookeeper_connect(model: Model) -> Iterator[Problem]:
     for server in model.zookeeper:
         for name in ("client_address", "replication_address"):
             if model.get(server, name) is not None:
-                addresses[f"{model.get(server, name)}:{model.get(server, 'zookeeper_client_port')}"] = server
+                addresses |= {f"{model.get(server, name)}:{port}": server for port in model.zookeeper_ports(server).values()}
     for host in model.kafka:
         entries = [str(entry) for entry in model.sequence(host, "kafka_zookeeper_connect")]
         for entry in entries:

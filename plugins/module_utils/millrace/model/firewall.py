@@ -35,7 +35,7 @@ def ports(model: Model) -> Iterator[Problem]:
 
 def _listening(model: Model, host: str) -> list[Any]:
     """Return the ports that are judged as listeners' ports."""
-    return [listener.get("port") for listener in model.listeners(host)] + [model.whole(host, "zookeeper_client_port")]
+    return [listener.get("port") for listener in model.listeners(host)] + [*model.zookeeper_ports(host).values()]
 
 
 def sources(model: Model) -> Iterator[Problem]:

@@ -96,7 +96,7 @@ def ports(model: Model) -> Iterator[Problem]:
     for host in model.cluster_hosts:
         used: list[tuple[Any, Any, str]] = []
         if host in model.zookeeper:
-            used.append((model.whole(host, "zookeeper_client_port"), "", "zookeeper_client_port"))
+            used += [(port, "", name) for name, port in model.zookeeper_ports(host).items()]
             used += [(port, "", what) for port, what in QUORUM_PORTS.items()]
         if host in model.kafka:
             used += [(item.get("port"), item.get("address"), f"listener {item.get('name')}") for item in model.listeners(host)]

@@ -27,7 +27,7 @@ KAFKA_OWNED = {
     "default.replication.factor": "kafka_replication_factor",
     "min.insync.replicas": "kafka_min_insync_replicas",
 }
-ZOOKEEPER_OWNED = {"dataDir": "zookeeper_data_dir", "dataLogDir": "zookeeper_data_log_dir", "clientPort": "zookeeper_client_port"}
+ZOOKEEPER_OWNED = {"dataDir": "zookeeper_data_dir", "dataLogDir": "zookeeper_data_log_dir", "clientPort": "zookeeper_client_port", "secureClientPort": "zookeeper_secure_client_port"}
 ZOOKEEPER_PATTERNS = {"server.": "zookeeper_servers", "group.": "zookeeper_groups", "weight.": "zookeeper_weights"}
 # The first that is set wins in Kafka.
 SYNONYMS = (
@@ -135,7 +135,7 @@ def same(model: Model, host: str, name: str, value: Any) -> bool:
         "broker.id.generation.enable": False,
         "log.dirs": model.sequence(host, "kafka_log_dirs"),
         "listeners": bound,
-        "listener.security.protocol.map": [f"{item.get('name')}:{item.get('protocol') or 'PLAINTEXT'}" for item in listeners],
+        "listener.security.protocol.map": [f"{item.get('name')}:{item.get('protocol')}" for item in listeners],
     }
     wanted = derived.get(name, model.get(host, {**KAFKA_OWNED, **ZOOKEEPER_OWNED}.get(name, "")))
     for prefix, variable in ZOOKEEPER_PATTERNS.items():

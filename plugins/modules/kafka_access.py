@@ -1,0 +1,78 @@
+#!/usr/bin/python
+"""Converge the users and ACLs of a Kafka cluster."""
+
+from __future__ import annotations
+
+from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+from ansible.module_utils.millrace.access import Access, AccessError
+
+DOCUMENTATION = """
+module: kafka_access
+short_description: Converge SCRAM users and ACLs of a cluster, each in one batch
+description:
+  - Runs where confluent-kafka is installed and the listeners can be reached (the control node, or a host of the group admin).
+  - Nobody can read a password back, so a user whose mechanism and iterations are as declared is logged in once, to see whether it holds.
+  - What is not named is left alone; C(state=absent) removes.
+options:
+  admin: {type: dict, required: true, description: "Client properties of a super user, under librdkafka's names."}
+  login: {type: dict, required: true, description: "Those of the listener where users log in, without a login."}
+  users: {type: list, elements: dict, default: [], description: "name, password, mechanism, iterations, state."}
+  acls:
+    type: list
+    elements: dict
+    default: []
+    description: "principal, operations, resource (topic, group, transactional_id, cluster), name, pattern, permission, host, state."
+author: [Millrace developers]
+"""
+
+EXAMPLES = """
+- name: A user who writes
+  kafka_access:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    login: {bootstrap.servers: "198.18.1.21:9092", security.protocol: SASL_SSL, ssl.ca.location: /srv/pki/ca.pem}
+    users: [{name: orders, password: "{{ vault.passwords.orders }}"}]
+    acls: [{principal: "User:orders", operations: [WRITE], resource: topic, name: orders}]
+  delegate_to: localhost
+"""
+
+RETURN = """
+changes: {description: 'One line per change, without passwords.', type: list, elements: str, returned: always}
+"""
+
+
+def main() -> None:
+    """Run as an Ansible module."""
+    module = AnsibleModule(
+        argument_spec={
+            "admin": {"type": "dict", "required": True},
+            "login": {"type": "dict", "required": True},
+            "users": {
+                "type": "list",
+                "elements": "dict",
+                "default": [],
+                "options": {
+                    "name": {"type": "str", "required": True},
+                    "password": {"type": "str", "no_log": True},
+                    "mechanism": {"type": "str", "choices": ["SCRAM-SHA-512", "SCRAM-SHA-256"], "default": "SCRAM-SHA-512"},
+                    "iterations": {"type": "int", "default": 8192},
+                    "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+                },
+            },
+            "acls": {"type": "list", "elements": "dict", "default": []},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        access = Access(module.params["admin"], module.params["login"], module.check_mode)
+    except ImportError:
+        module.fail_json(msg=missing_required_lib("confluent-kafka"))
+    try:
+        access.converge(module.params["users"], module.params["acls"])
+    except AccessError as error:
+        module.fail_json(msg=f"users and ACLs: {error}; look at: journalctl -u kafka on the brokers", changes=access.changes)
+    lines = "".join(f"{line}\n" for line in access.changes)
+    module.exit_json(changed=bool(access.changes), changes=access.changes, diff={"before": "", "after": lines})
+
+
+if __name__ == "__main__":
+    main()
