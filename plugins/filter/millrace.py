@@ -195,6 +195,21 @@ def service_directory(path: str, user: str) -> dict[str, str]:
     return {"path": path, "owner": user, "group": user, "mode": "0750"}
 
 
+NOBODY = "all:!all"
+
+
+def lacking_java(hosts: Sequence[str], hostvars: Mapping[str, Any]) -> str:
+    """Return the pattern of those hosts on which the probe of this run found no Java."""
+    probes = {host: (hostvars[host].get("preflight_probe") or {}).get("probe") for host in hosts}
+    return ",".join(host for host, probe in probes.items() if probe and not probe["java"]) or NOBODY
+
+
+def owed_restart(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, unit: str) -> str:
+    """Return the pattern of those hosts whose unit runs with an older configuration, as host_state of this run answered."""
+    states = {host: (hostvars[host].get(register) or {}).get("units") or {} for host in hosts}
+    return ",".join(host for host, units in states.items() if units.get(unit, {}).get("restart_owed")) or NOBODY
+
+
 def tool_link(name: str, folder: str) -> dict[str, str]:
     """Return a command-line tool's link on the PATH."""
     return {"path": f"/usr/local/bin/{name}", "target": f"{folder}/{name}"}
@@ -239,6 +254,8 @@ class FilterModule:
             "scram_login": scram_login,
             "librdkafka": librdkafka,
             "tool_link": tool_link,
+            "lacking_java": lacking_java,
+            "owed_restart": owed_restart,
             "host_file": host_file,
             "firewall_sources": firewall.sources,
             "firewall_rules": firewall.rules,

@@ -302,7 +302,7 @@ def archives(model: Model, probes: Mapping[str, Any]) -> Iterator[Problem]:
             if not source or not checksum:
                 continue
             try:
-                if (source, checksum) not in verified and (digest := expected(checksum)) not in probe["archives"]:
+                if (source, checksum) not in verified and (digest := expected(checksum)) not in probe["archives"].values():
                     verified[source, checksum] = ""
                     local(source, digest)
             except ArchiveError as error:

@@ -39,7 +39,10 @@ IDENTITY = {"kafka_broker_id", "kafka_rack", "zookeeper_id"}
 # Names in a template that make its value depend on more than the variables it names.
 UNCACHED = {"lookup", "query", "q", "vars", "now", "varnames"}
 # The roles' own variables that the playbooks hand over or register; no inventory sets them.
-INTERNAL = re.compile(r"java_found|(kafka|zookeeper)_restart_|(kafka|zookeeper|spark_job)_pki$|pki_made$|(kafka|zookeeper)_state$|preflight_(model|probe)$|archive_list")
+INTERNAL = re.compile(
+    r"java_found|(kafka|zookeeper)_restart_|(kafka|zookeeper|spark_job)_pki$|pki_(made|state)$|(kafka|zookeeper)_state$"
+    r"|preflight_(model|probe)$|archive_(list|installed)"
+)
 
 
 @cache

@@ -136,9 +136,9 @@ def nft() -> str:
     return done.stderr.strip().partition("\n")[0] if done.returncode else ""
 
 
-def installed_archives() -> list[str]:
-    """Return the SHA-512 of every archive that the module `install_archives` unpacked."""
-    return sorted({first_line(path) for path in glob.glob("/opt/*/*/.sha512") + glob.glob("/opt/*/*/*/.sha512")})
+def installed_archives() -> dict[str, str]:
+    """Return {directory: SHA-512} of every archive that the module `install_archives` unpacked."""
+    return {os.path.dirname(path): first_line(path) for path in sorted(glob.glob("/opt/*/*/.sha512") + glob.glob("/opt/*/*/*/.sha512"))}
 
 
 def units(names: Iterable[str]) -> dict[str, str]:

@@ -27,7 +27,12 @@ KAFKA_OWNED = {
     "default.replication.factor": "kafka_replication_factor",
     "min.insync.replicas": "kafka_min_insync_replicas",
 }
-ZOOKEEPER_OWNED = {"dataDir": "zookeeper_data_dir", "dataLogDir": "zookeeper_data_log_dir", "clientPort": "zookeeper_client_port", "secureClientPort": "zookeeper_secure_client_port"}
+ZOOKEEPER_OWNED = {
+    "dataDir": "zookeeper_data_dir",
+    "dataLogDir": "zookeeper_data_log_dir",
+    "clientPort": "zookeeper_client_port",
+    "secureClientPort": "zookeeper_secure_client_port",
+}
 ZOOKEEPER_PATTERNS = {"server.": "zookeeper_servers", "group.": "zookeeper_groups", "weight.": "zookeeper_weights"}
 # The first that is set wins in Kafka.
 SYNONYMS = (
