@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
 from millrace.inventory import argument_spec
 from millrace.pki import Pki
 from millrace.problems import Problem, count, line, merged
+from millrace.rotation import Before
 
 # Inputs of the role that concern the host alone.
 OF_THE_HOST = ("users",)
@@ -34,25 +35,29 @@ class ActionModule(ActionBase):
         """
         super().run(tmp, task_vars)
         task_vars = task_vars or {}
+        more = {name: value for name, value in self._task.args.items() if name != "hosts"}
         asked = self._task.args.get("hosts")
-        inputs = self._inputs(task_vars["hostvars"], asked) if asked is not None else {task_vars["inventory_hostname"]: self._task.args}
+        inputs = self._inputs(task_vars["hostvars"], asked, more) if asked is not None else {task_vars["inventory_hostname"]: self._task.args}
         spec = {name.removeprefix("pki_"): option for name, option in argument_spec("pki").items()}
         spec = {name: option for name, option in spec.items() if name not in OF_THE_HOST}
         answers: dict[str, dict[str, Any]] = {}
         problems: list[Problem] = []
         diffs: list[dict[str, str]] = []
+        before: Before | None = None
         for host, options in inputs.items():
             valid = ArgumentSpecValidator(spec).validate(options)
             if valid.error_messages:
                 return {"failed": True, "msg": f"certificates of {host}: {'; '.join(valid.error_messages)}"}
-            pki = Pki(host, valid.validated_parameters, self._task.check_mode)
+            settings = valid.validated_parameters
+            before = before or Before(Path(settings["directory"]))
+            pki = Pki(host, settings, self._task.check_mode, before=before)
             try:
                 pki.converge()
             except OSError as error:
                 return {"failed": True, "msg": f"{error}; this folder of the control node is what pki_directory names"}
             problems += pki.problems
             diffs += pki.diffs
-            answers[host] = {"changes": pki.changes, "held": pki.held, "directories": pki.directories, "files": pki.files}
+            answers[host] = {"changes": pki.changes, "held": pki.held, "trusted": pki.trusted, "directories": pki.directories, "files": pki.files}
         changes = [change for answer in answers.values() for change in answer["changes"]]
         errors = merged(problem for problem in problems if not problem.warning)
         if errors:
@@ -63,11 +68,11 @@ class ActionModule(ActionBase):
         return {"changed": bool(changes), "diff": diffs, "warnings": warnings, **answer, "changes": changes}
 
     @staticmethod
-    def _inputs(hostvars: Mapping[str, Any], hosts: list[str]) -> dict[str, dict[str, Any]]:
-        """Return what the inventory says of each host, the role's inputs without their prefix."""
+    def _inputs(hostvars: Mapping[str, Any], hosts: list[str], more: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """Return what the inventory says of each host, the role's inputs without their prefix; the task's own options go before."""
         names = [name for name in argument_spec("pki") if name.removeprefix("pki_") not in OF_THE_HOST]
         found: dict[str, dict[str, Any]] = {}
         for host in hosts:
             values = hostvars[host]
-            found[host] = {name.removeprefix("pki_"): values[name] for name in names if name in values}
+            found[host] = {name.removeprefix("pki_"): values[name] for name in names if name in values} | more
         return found

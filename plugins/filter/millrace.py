@@ -12,7 +12,7 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
-from millrace import firewall
+from millrace import firewall, reload
 from millrace.archives import ArchiveError, expected
 
 
@@ -257,6 +257,8 @@ class FilterModule:
             "lacking_java": lacking_java,
             "owed_restart": owed_restart,
             "host_file": host_file,
+            "kafka_endpoints_with_tls": reload.broker_endpoints,
+            "zookeeper_endpoints_with_tls": reload.zookeeper_endpoints,
             "firewall_sources": firewall.sources,
             "firewall_rules": firewall.rules,
             "nftables": nftables,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+from ansible.module_utils.millrace import served
 from ansible.module_utils.millrace.ensemble import EnsembleError, keep_root_acl, wait
 
 DOCUMENTATION = """
@@ -15,6 +16,11 @@ options:
   servers: {type: dict, required: true, description: "Name to address of every server, as clients reach it."}
   port: {type: int, default: 2281}
   tls: {type: dict, default: {}, description: "certificate (a PEM file with its key) and ca, where that port speaks TLS."}
+  served:
+    description: Client ports as the filter zookeeper_endpoints_with_tls gives them; each has to serve the certificate that is on its disk.
+    type: list
+    elements: dict
+    default: []
   root_acl: {type: dict, default: {}, description: "certificate and ca of the owner of the root znode, as in C(tls)."}
   timeout: {type: int, default: 0, description: Seconds; 0 asks once.}
 author: [Millrace developers]
@@ -40,6 +46,7 @@ def main() -> None:
             "servers": {"type": "dict", "required": True},
             "port": {"type": "int", "default": 2281},
             "tls": {"type": "dict", "default": {}},
+            "served": {"type": "list", "elements": "dict", "default": []},
             "root_acl": {"type": "dict", "default": {}},
             "timeout": {"type": "int", "default": 0},
         },
@@ -54,6 +61,9 @@ def main() -> None:
             "Look at: journalctl -u zookeeper on the servers named",
             modes=modes,
         )
+    left = served.wait(module.params["served"], module.params["tls"], seconds) if module.params["served"] else []
+    if left:
+        module.fail_json(msg=f"certificates not in use after {seconds} s: {'; '.join(left)}. No server was stopped.", modes=modes)
     changes: list[str] = []
     if module.params["root_acl"]:
         try:

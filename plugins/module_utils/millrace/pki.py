@@ -34,6 +34,7 @@ from .certificates import (
 )
 from .issuing import Authority, bundle, describe, fingerprint, kind_of, new_key, parsed, pem, request, same_request, sign, sign_authority
 from .problems import Problem
+from .rotation import Before, listed
 
 PLACEHOLDER = "(made by a real run)\n"
 SAVE = "take the passphrase that the CA was made with; a lost one means a new CA"
@@ -43,14 +44,16 @@ class Pki:
     """What one call makes on the control node for one host.
 
     `settings` are the inputs of the role pki without their prefix. `changes` holds one line per change, `diffs` Ansible's before/after
-    pairs without any secret, `problems` what is wrong, `held` {subject, serial, until} of each certificate by its name, `files` what the
-    host gets: {path, group, mode} and `content`, or `source` where the content is secret. With `check_mode` nothing is written and no
+    pairs without any secret, `problems` what is wrong, `held` {subject, issuer, serial, until, path} of each certificate by its name, `trusted` the
+    subjects of the CAs in each truststore by its path, `files` what the host gets: {path, group, mode} and `content`, or `source` where the
+    content is secret. With `check_mode` nothing is written and no
     key is made, so that preflight can ask for `problems` alone.
     """
 
-    def __init__(self, host: str, settings: Mapping[str, Any], check_mode: bool, now: datetime | None = None) -> None:
-        """`now` is given by tests."""
+    def __init__(self, host: str, settings: Mapping[str, Any], check_mode: bool, now: datetime | None = None, before: Before | None = None) -> None:
+        """`now` is given by tests; `before`, what the folder held before the run, by who converges several hosts."""
         self.host, self.settings, self.check_mode = host, settings, check_mode
+        self.before = before or Before(Path(settings["directory"]))
         self.now = now or datetime.now(UTC)
         self.folder = Path(settings["directory"])
         self.authorities: dict[str, Authority] = {}
@@ -59,6 +62,7 @@ class Pki:
         self.problems: list[Problem] = []
         self.files: list[dict[str, Any]] = []
         self.held: dict[str, dict[str, str]] = {}
+        self.trusted: dict[str, list[str]] = {}
 
     def converge(self) -> None:
         """Make what is missing, check everything, and say what the host gets. Raises OSError."""
@@ -231,7 +235,8 @@ class Pki:
         if path.exists():
             leaf = certificates_in(path.read_bytes(), path)[0]
             until, serial = day(leaf.not_valid_after_utc), f"{leaf.serial_number:x}"
-            self.held[item["name"]] = {"subject": leaf.subject.rfc4514_string(), "serial": serial, "until": until}
+            names = {"subject": leaf.subject.rfc4514_string(), "issuer": leaf.issuer.rfc4514_string()}
+            self.held[item["name"]] = {**names, "serial": serial, "until": until, "path": item["path"] or ""}
         if item["path"]:
             pkcs12_path = self.pkcs12(item["name"], path) if item["format"] == "pkcs12" else path
             self.files.append({"path": item["path"], "source": str(pkcs12_path), "group": item["group"], "mode": "0640"})
@@ -239,6 +244,7 @@ class Pki:
     def own(self, wanted: Wanted, authority: Authority, path: Path) -> None:
         """Keep a certificate of a CA of ours: a new key and certificate when it is no longer what is declared, or soon ends."""
         before, why = self.why_new(wanted, authority, path)
+        self.trusted_by_all(authority, path)
         data = path.read_bytes() if path.exists() else b""
         if why:
             signer = self.signer(authority) if authority.certificates else None
@@ -252,6 +258,14 @@ class Pki:
         self.problems += found
         if why and not found:
             self.write(path, data)
+
+    def trusted_by_all(self, authority: Authority, path: Path) -> None:
+        """Refuse a certificate from another CA than before while somebody trusts only the old one. Raises CertificateError."""
+        old, new = self.before.issuer(path), authority.certificates[0].subject.rfc4514_string() if authority.certificates else ""
+        lacking = self.before.trusting(old, but_not=new) if old and new and old != new else []
+        if lacking:
+            wrong = f"it is to be from {new}, and {listed(lacking)}, who trust {old}, do not trust that yet: they would refuse this host"
+            raise CertificateError("STEP", wrong, "first let every truststore hold both CAs, and run (docs/certificates.md)")
 
     def signer(self, authority: Authority) -> Authority:
         """Return a CA of ours with its key."""
@@ -281,6 +295,7 @@ class Pki:
             "names changed": dns | addresses != names,
             "usage changed": uses != {x509.ExtendedKeyUsage([EXTENDED[use] for use in wanted.usage])},
             "CA changed": issuer is None or not issued_by(leaf, issuer),
+            "renewal was asked for": bool(self.settings.get("renew")),
             f"ends on {day(leaf.not_valid_after_utc)}": left < self.settings["renew_days"]
             and (issuer is None or leaf.not_valid_after_utc < issuer.not_valid_after_utc),
         }
@@ -323,6 +338,7 @@ class Pki:
             return
         data = pem(key) + bundle([leaf, *chain(leaf, others, authority.certificates)])
         before = path.read_bytes() if path.exists() else b""
+        self.trusted_by_all(authority, path)
         if before != data:
             old = describe(certificates_in(before, path)[0]) if before else ""
             if self.act(f"certificate {wanted.name}", path, old, describe(leaf)):
@@ -360,6 +376,12 @@ class Pki:
             certificates += certificates_in(read(path, "the CA certificate"), path)
         complete = all(self.authorities[name].certificates for name in store["authorities"])
         content = bundle(certificates).decode() if complete else PLACEHOLDER
+        self.trusted[store["path"]] = sorted(certificate.subject.rfc4514_string() for certificate in certificates)
+        dropped = self.before.trusted(self.host, os.path.basename(store["path"])) - {*self.trusted[store["path"]]}
+        for name in sorted(dropped if complete else ()):
+            if left := self.before.issued_by(name):
+                wrong = f"{name} is dropped, and {listed(left)} still have certificates from it: this host would refuse them"
+                raise CertificateError("STEP", wrong, "first give everybody a certificate of the new CA, and run (docs/certificates.md)")
         own = self.folder / "certificates" / self.host / os.path.basename(store["path"])
         if complete and not self.check_mode and (not own.exists() or own.read_text() != content):
             self.write(own, content.encode(), 0o644)  # for clients on the control node
