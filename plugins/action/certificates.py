@@ -14,7 +14,7 @@ from ansible.utils.display import Display
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
 from millrace.inventory import argument_spec
 from millrace.pki import Pki
-from millrace.problems import Problem, count, line, merged
+from millrace.problems import count, line, merged
 from millrace.rotation import Before
 
 # Inputs of the role that concern the host alone.
@@ -35,37 +35,50 @@ class ActionModule(ActionBase):
         """
         super().run(tmp, task_vars)
         task_vars = task_vars or {}
-        more = {name: value for name, value in self._task.args.items() if name != "hosts"}
+        more = {name: value for name, value in self._task.args.items() if name not in ("hosts", "fail")}
+        fail = bool(self._task.args.get("fail", True))
         asked = self._task.args.get("hosts")
         inputs = self._inputs(task_vars["hostvars"], asked, more) if asked is not None else {task_vars["inventory_hostname"]: self._task.args}
         spec = {name.removeprefix("pki_"): option for name, option in argument_spec("pki").items()}
         spec = {name: option for name, option in spec.items() if name not in OF_THE_HOST}
-        answers: dict[str, dict[str, Any]] = {}
-        problems: list[Problem] = []
-        diffs: list[dict[str, str]] = []
-        before: Before | None = None
+        settings = {}
         for host, options in inputs.items():
             valid = ArgumentSpecValidator(spec).validate(options)
             if valid.error_messages:
                 return {"failed": True, "msg": f"certificates of {host}: {'; '.join(valid.error_messages)}"}
-            settings = valid.validated_parameters
-            before = before or Before(Path(settings["directory"]))
-            pki = Pki(host, settings, self._task.check_mode, before=before)
-            try:
-                pki.converge()
-            except OSError as error:
-                return {"failed": True, "msg": f"{error}; this folder of the control node is what pki_directory names"}
-            problems += pki.problems
-            diffs += pki.diffs
-            answers[host] = {"changes": pki.changes, "held": pki.held, "trusted": pki.trusted, "directories": pki.directories, "files": pki.files}
-        changes = [change for answer in answers.values() for change in answer["changes"]]
-        errors = merged(problem for problem in problems if not problem.warning)
-        if errors:
+            settings[host] = valid.validated_parameters
+        try:
+            found = self._converge(settings, check_mode=True)  # all that is wrong anywhere is known before the first file is written
+            errors = merged(problem for pki in found for problem in pki.problems if not problem.warning)
+            if not errors and not self._task.check_mode and any(pki.changes for pki in found):
+                found = self._converge(settings, check_mode=False)
+                errors = merged(problem for pki in found for problem in pki.problems if not problem.warning)
+        except OSError as error:
+            return {"failed": True, "msg": f"{error}; this folder of the control node is what pki_directory names"}
+        changes = [change for pki in found for change in pki.changes]
+        diffs = [diff for pki in found for diff in pki.diffs]
+        if errors and fail:
             Display().display("\n".join(line(problem, {}) for problem in errors))  # once: what a task fails with, Ansible prints twice
             return {"failed": True, "msg": f"{count(errors, 'mistake')}, listed above", "changes": changes, "diff": diffs}
-        warnings = [line(problem, {}) for problem in merged(problems)]
+        warnings = [line(problem, {}) for problem in merged(problem for pki in found for problem in pki.problems)]
+        answers = {
+            pki.host: {"changes": pki.changes, "held": pki.held, "trusted": pki.trusted, "directories": pki.directories, "files": pki.files}
+            for pki in found
+        }
         answer = {"hosts": answers} if asked is not None else next(iter(answers.values()))
-        return {"changed": bool(changes), "diff": diffs, "warnings": warnings, **answer, "changes": changes}
+        more_to_say = {"warnings": warnings} if fail else {"problems": warnings}
+        return {"changed": bool(changes), "diff": diffs, **more_to_say, **answer, "changes": changes}
+
+    @staticmethod
+    def _converge(settings: Mapping[str, Mapping[str, Any]], check_mode: bool) -> list[Pki]:
+        """Take all hosts in turn. Raises OSError."""
+        before = None
+        found = []
+        for host, options in settings.items():
+            before = before or Before(Path(options["directory"]))
+            found.append(Pki(host, options, check_mode, before=before))
+            found[-1].converge()
+        return found
 
     @staticmethod
     def _inputs(hostvars: Mapping[str, Any], hosts: list[str], more: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

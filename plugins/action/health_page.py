@@ -10,7 +10,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
-from millrace.health import page
+from millrace.health import Certificates, page
 from millrace.inventory import Reader
 from millrace.model import Model
 
@@ -33,6 +33,11 @@ class ActionModule(ActionBase):
             {host: declared(model, host) for host in values},
             {host: answer["probe"]["probe"] for host, answer in answers.items() if "probe" in answer["probe"]},
             next((answer["cluster"] for answer in answers.values() if "brokers" in answer["cluster"]), {}),
+            Certificates(
+                next((answer["certificates"] for answer in answers.values() if "hosts" in answer.get("certificates", {})), {}),
+                next((answer["served"]["served"] for answer in answers.values() if "served" in answer.get("served", {})), []),
+                int(self._task.args.get("certificate_days", 14)),
+            ),
         )
         Display().display(text)
         if problems:

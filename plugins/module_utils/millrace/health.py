@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 # A log dir fuller than this is a problem: Kafka stops a log dir at the first write that fails.
@@ -18,7 +20,18 @@ def table(headline: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str
     return ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in texts]
 
 
-def page(declared: Mapping[str, Any], probes: Mapping[str, Any], cluster: Mapping[str, Any]) -> tuple[str, list[str]]:
+@dataclass(frozen=True)
+class Certificates:
+    """What is known of certificates: the answers of the action certificates and the module tls_served, and the fewest days to be left."""
+
+    answer: Mapping[str, Any] = field(default_factory=dict)
+    served: Sequence[Mapping[str, Any]] = ()
+    days: int = 14
+
+
+def page(
+    declared: Mapping[str, Any], probes: Mapping[str, Any], cluster: Mapping[str, Any], certificates: Certificates | None = None
+) -> tuple[str, list[str]]:
     """Return the page's text and what is wrong, in one line each.
 
     `declared` is {host: {function, broker_id, rack, listeners}}, `probes` {host: answer of host_probe} (a host
@@ -34,6 +47,7 @@ def page(declared: Mapping[str, Any], probes: Mapping[str, Any], cluster: Mappin
         kafka(by_function["kafka"], cluster),
         disks(declared, probes),
         jobs(declared, probes),
+        certificates_section(certificates or Certificates(), datetime.now(UTC)),
     ):
         lines += [*section[0], ""]
         problems += section[1]
@@ -106,3 +120,16 @@ def jobs(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
     rows = [(host, unit, state) for host in hosts for unit, state in probes.get(host, {}).get("units", {}).items()]
     problems = [f"{unit} on {host} is {state}" for host, unit, state in rows if state != "active"]
     return (["Units", *table(("host", "unit", "state"), rows)], problems) if rows else ([], [])
+
+
+def certificates_section(found: Certificates, now: datetime) -> Section:
+    """Days left of each certificate, and ports that serve another than the one on their disk."""
+    rows, problems = [], [*found.answer.get("problems", [])]
+    for host, answer in found.answer.get("hosts", {}).items():
+        for name, held in answer["held"].items():
+            left = (datetime.fromisoformat(held["until"]).replace(tzinfo=UTC) - now).days
+            rows.append((host, name, held["subject"], held["until"], left))
+            if left < found.days:
+                problems.append(f"the certificate {name} of {host} ends on {held['until']}: {left} days are left, fewer than {found.days}")
+    problems += [f"{port['host']} {port['address']}:{port['port']}: {port['differs']}" for port in found.served if port["differs"]]
+    return (["Certificates", *table(("host", "name", "subject", "until", "days"), rows)], problems) if rows else ([], problems)

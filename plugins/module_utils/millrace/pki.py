@@ -383,6 +383,8 @@ class Pki:
                 wrong = f"{name} is dropped, and {listed(left)} still have certificates from it: this host would refuse them"
                 raise CertificateError("STEP", wrong, "first give everybody a certificate of the new CA, and run (docs/certificates.md)")
         own = self.folder / "certificates" / self.host / os.path.basename(store["path"])
-        if complete and not self.check_mode and (not own.exists() or own.read_text() != content):
+        held = own.read_text() if own.exists() else ""
+        names = [f"{name}\n" for name in self.trusted[store["path"]]]
+        if complete and held != content and self.act(f"bundle {own.name}", own, "another\n" if held else "", "".join(names)):
             self.write(own, content.encode(), 0o644)  # for clients on the control node
         self.files.append({"path": store["path"], "content": content, "group": store["group"], "mode": "0640"})

@@ -23,24 +23,23 @@ def distrusts(endpoint: Endpoint, served: Served) -> bool:
     return bool(endpoint["trusted"]) and served.authorities != sorted(endpoint["trusted"])
 
 
-def broker_endpoints(
-    hosts: Sequence[str], hostvars: Mapping[str, Any], made: Mapping[str, Any], keystore: str, truststore: str
-) -> list[dict[str, Any]]:
+def broker_endpoints(hosts: Sequence[str], hostvars: Mapping[str, Any], made: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the listeners with TLS of all brokers.
 
     Each is {host, broker, listener, inter_broker, address, port, keystore, truststore, serial, issuer, until, trusted}. `made` is what the
-    action certificates answered for each host; `keystore` and `truststore` are those of listeners that name none.
+    action certificates answered for each host.
     """
     found = []
     for host in hosts:
-        values, answer = hostvars[host], made[host]
+        values, answer = hostvars[host], made.get(host) or {"held": {}, "trusted": {}}
         by_path = {held["path"]: held for held in answer["held"].values() if held["path"]}
         for listener in values["kafka_listeners"]:
-            path = listener.get("keystore") or keystore
+            path = listener.get("keystore") or values.get("kafka_keystore") or "/etc/kafka/tls/keystore.pem"
             if listener["protocol"] not in ("SSL", "SASL_SSL") or path not in by_path:
                 continue
             auth = listener.get("client_auth") or ("required" if listener["protocol"] == "SSL" else "none")
-            trusts = (listener.get("truststore") or truststore) if auth != "none" else ""
+            trusts = listener.get("truststore") or values.get("kafka_truststore") or "/etc/kafka/tls/ca.pem"
+            trusts = trusts if auth != "none" else ""
             found.append(
                 {
                     "host": host, "broker": int(values["kafka_broker_id"]), "listener": listener["name"],
@@ -54,16 +53,18 @@ def broker_endpoints(
     return found
 
 
-def zookeeper_endpoints(
-    hosts: Sequence[str], hostvars: Mapping[str, Any], made: Mapping[str, Any], port: int, keystore: str, truststore: str
-) -> list[dict[str, Any]]:
-    """Return the client port of every ZooKeeper server: {host, address, port, serial, until, trusted}; none without TLS."""
+def zookeeper_endpoints(hosts: Sequence[str], hostvars: Mapping[str, Any], made: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the client port of every ZooKeeper server with TLS: {host, address, port, serial, until, trusted}."""
     found = []
-    for host in hosts if port else ():
-        for held in made[host]["held"].values():
+    for host in hosts:
+        values, answer = hostvars[host], made.get(host) or {"held": {}, "trusted": {}}
+        port = values.get("zookeeper_secure_client_port", 2281)
+        keystore = values.get("zookeeper_keystore") or "/etc/zookeeper/tls/keystore.pem"
+        truststore = values.get("zookeeper_truststore") or "/etc/zookeeper/tls/ca.pem"
+        for held in answer["held"].values() if port else ():
             if held["path"] == keystore:
-                where = {"host": host, "address": hostvars[host]["client_address"], "port": port}
-                found.append({**where, "serial": held["serial"], "until": held["until"], "trusted": made[host]["trusted"].get(truststore, [])})
+                where = {"host": host, "address": values["client_address"], "port": port}
+                found.append({**where, "serial": held["serial"], "until": held["until"], "trusted": answer["trusted"].get(truststore, [])})
     return found
 
 
