@@ -156,11 +156,19 @@ def kafka_tool_properties(listeners: Sequence[Mapping[str, Any]], name: str, key
     }
 
 
-def scram_login(password: str, user: str) -> dict[str, str]:
-    """Return the properties of a Java client that logs in with SCRAM-SHA-512; any character may be in the password."""
+def scram_login(password: str, user: str, mechanism: str = "SCRAM-SHA-512") -> dict[str, str]:
+    """Return the properties of a Java client that logs in with SCRAM; any character may be in the password."""
     quoted = [text.replace("\\", "\\\\").replace('"', '\\"') for text in (user, password)]
     module = "org.apache.kafka.common.security.scram.ScramLoginModule"
-    return {"sasl.jaas.config": f'{module} required username="{quoted[0]}" password="{quoted[1]}";'}
+    return {"sasl.mechanism": mechanism, "sasl.jaas.config": f'{module} required username="{quoted[0]}" password="{quoted[1]}";'}
+
+
+def kafka_login(users: Sequence[Mapping[str, Any]], name: str) -> dict[str, str]:
+    """Return the login of a user of kafka_users, as a Java client's properties."""
+    found = [user for user in users if user["name"] == name and user.get("state") != "absent"]
+    if not found:
+        raise AnsibleFilterError(f"kafka_users has no {name}; it has {', '.join(user['name'] for user in users) or 'nobody'}")
+    return scram_login(found[0]["password"], name, found[0].get("mechanism") or "SCRAM-SHA-512")
 
 
 def librdkafka(client: Mapping[str, Any], truststore: str = "") -> dict[str, str]:
@@ -251,6 +259,7 @@ class FilterModule:
             "kafka_zookeeper_tls": kafka_zookeeper_tls,
             "kafka_listener_security": kafka_listener_security,
             "kafka_tool_properties": kafka_tool_properties,
+            "kafka_login": kafka_login,
             "scram_login": scram_login,
             "librdkafka": librdkafka,
             "tool_link": tool_link,

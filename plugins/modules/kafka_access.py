@@ -16,7 +16,7 @@ description:
 options:
   admin: {type: dict, required: true, description: "Client properties of a super user, under librdkafka's names."}
   login: {type: dict, required: true, description: "Those of the listener where users log in, without a login."}
-  users: {type: list, elements: dict, default: [], description: "name, password, mechanism, iterations, state."}
+  users: {type: list, elements: dict, default: [], description: "name, password, mechanism (SCRAM-SHA-512; with absent: all), iterations, state."}
   acls:
     type: list
     elements: dict
@@ -53,7 +53,7 @@ def main() -> None:
                 "options": {
                     "name": {"type": "str", "required": True},
                     "password": {"type": "str", "no_log": True},
-                    "mechanism": {"type": "str", "choices": ["SCRAM-SHA-512", "SCRAM-SHA-256"], "default": "SCRAM-SHA-512"},
+                    "mechanism": {"type": "str", "choices": ["SCRAM-SHA-512", "SCRAM-SHA-256"]},
                     "iterations": {"type": "int", "default": 8192},
                     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
                 },

@@ -90,7 +90,7 @@ class Access:
             name, mechanism, iterations = user["name"], user.get("mechanism") or "SCRAM-SHA-512", user.get("iterations") or 8192
             of_this = ScramMechanism[mechanism.replace("-", "_")]
             if user.get("state") == "absent":
-                for kept in found[name]:
+                for kept in [one for one in found[name] if user.get("mechanism") in (None, one)]:
                     self.changes.append(f"user {name}: remove {kept}")
                     changes.append(UserScramCredentialDeletion(name, ScramMechanism[kept.replace("-", "_")]))
                 continue
