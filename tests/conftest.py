@@ -10,15 +10,16 @@ _NOTES: pytest.StashKey[list[str]] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Say which hosts to test."""
+    """Say which hosts to test, and who asks them."""
     default = ROOT / "inventories" / "lab"
     parser.addoption("--inventory", type=Path, default=default, metavar="DIR", help="the hosts to test (inventories/lab)")
+    parser.addoption("--client-file", type=Path, metavar="FILE", help="librdkafka properties of a user who may everything (a lab's own kcat.conf)")
 
 
 @pytest.fixture(scope="session")
 def inventory(pytestconfig: pytest.Config) -> Iterator[Inventory]:
     """The inventory that --inventory names."""
-    loaded = load(pytestconfig.getoption("--inventory").resolve())
+    loaded = load(pytestconfig.getoption("--inventory").resolve(), pytestconfig.getoption("--client-file"))
     yield loaded
     loaded.close()
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from millrace.probe import four_letter_word
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -21,6 +23,8 @@ class Inventory:
     variables: Mapping[str, Mapping[str, Any]]
     lab_directory: Path | None
     """Keys and client files of the containers; None where the inventory is no lab."""
+    client_file: Path | None = None
+    """Properties (librdkafka) of a user who may everything; a lab has its own, kcat.conf."""
     _sockets: tempfile.TemporaryDirectory[str] = field(default_factory=lambda: tempfile.TemporaryDirectory(prefix="ssh-"))
 
     def hosts(self, group: str) -> Sequence[str]:
@@ -55,11 +59,56 @@ class Inventory:
 
     @property
     def kafka_properties(self) -> dict[str, str]:
-        """What a client needs to connect: a lab's own client file, else bootstrap.servers alone."""
-        if self.lab_directory is None:
-            return {"bootstrap.servers": self.bootstrap}
-        lines = (self.lab_directory / "kcat.conf").read_text().splitlines()
-        return dict(line.split("=", 1) for line in lines if "=" in line)
+        """What a client needs to connect to the listener CLIENT: those of the client file, else bootstrap.servers alone."""
+        file = self.client_file or (self.lab_directory / "kcat.conf" if self.lab_directory else None)
+        lines = file.read_text().splitlines() if file else []
+        return {"bootstrap.servers": self.bootstrap} | dict(line.split("=", 1) for line in lines if "=" in line)
+
+    @property
+    def admin_properties(self) -> dict[str, str]:
+        """What the admin needs to connect to the listener REPLICATION, by a certificate."""
+        servers = ",".join(f"{self.replication_address(host)}:{self.port('REPLICATION')}" for host in self.hosts("kafka"))
+        admin = self.admin_tls
+        files = {"ssl.ca.location": admin["ca"], "ssl.certificate.location": admin["certificate"], "ssl.key.location": admin["certificate"]}
+        return {"bootstrap.servers": servers} | ({"security.protocol": "SSL", **files} if self.secure else {})
+
+    @property
+    def secure(self) -> bool:
+        """Whether everything is encrypted, as it is unless the inventory says plaintext."""
+        return self._word("security_profile") != "plaintext"
+
+    @property
+    def zookeeper_port(self) -> int:
+        """The only port on which ZooKeeper serves clients."""
+        return 2281 if self.secure else 2181
+
+    @property
+    def pki(self) -> Path:
+        """The folder of the control node with the CAs and all certificates."""
+        return self.lab_directory / "pki" if self.lab_directory else Path(self._word("pki_directory"))
+
+    def tls(self, host: str, name: str) -> dict[str, str]:
+        """Return the files on the control node of one certificate of a host, as `millrace.probe` takes them: certificate (with its key) and ca."""
+        folder = self.pki / "certificates" / host
+        return {"certificate": str(folder / f"{name}.pem"), "ca": str(folder / "ca.pem")}
+
+    @property
+    def admin_tls(self) -> dict[str, str]:
+        """The certificate of the admin, {} where nothing is encrypted."""
+        return self.tls([*self.hosts("zookeeper"), *self.hosts("kafka")][0], "admin") if self.secure else {}
+
+    @property
+    def owner_tls(self) -> dict[str, str]:
+        """A certificate of the subject that owns the znodes: that of the brokers."""
+        servers = self.hosts("zookeeper")
+        return self.tls(servers[0], "kafka") if servers else self.tls(self.hosts("kafka")[0], "zookeeper")
+
+    def ask_zookeeper(self, host: str, word: str, network: str = "client") -> str:
+        """Return a server's answer to a four-letter word; '' when it does not answer."""
+        return four_letter_word(str(self.variables[host][f"{network}_address"]), self.zookeeper_port, word, self.admin_tls)
+
+    def _word(self, name: str) -> str:
+        return str(next((values[name] for values in self.variables.values() if name in values), ""))
 
     def container(self, host: str) -> str:
         """Return the name of a host's podman container."""
@@ -105,7 +154,7 @@ class Inventory:
         return ["ssh", *config, *(f"-o{name}={value}" for name, value in options.items())]
 
 
-def load(directory: Path) -> Inventory:
+def load(directory: Path, client_file: Path | None = None) -> Inventory:
     """Read an inventory directory with ansible-inventory."""
     command = [sys.executable, "-m", "ansible", "inventory", "-i", str(directory), "--list"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
@@ -121,4 +170,4 @@ def load(directory: Path) -> Inventory:
     groups = {group: members(group) for group in ("all", *data)}
     labs = {str(values["lab_directory"]) for values in variables.values() if "lab_directory" in values}
     lab = ROOT / ".lab" / labs.pop().rpartition("/.lab/")[2] if labs else None
-    return Inventory(directory, groups, variables, lab)
+    return Inventory(directory, groups, variables, lab, client_file)

@@ -1,7 +1,6 @@
 """The running lab: waiting with a deadline, topics, crashes, and the question whether all is whole again."""
 
 import re
-import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -103,13 +102,7 @@ class Lab:
         return found + ([] if list(modes.values()).count("leader") == 1 else [f"not one leader: {modes}"])
 
     def _srvr(self, host: str) -> dict[str, str]:
-        try:
-            with socket.create_connection((self.inventory.client_address(host), 2181), timeout=2) as connection:
-                connection.sendall(b"srvr")
-                answer = b"".join(iter(lambda: connection.recv(4096), b"")).decode()
-        except OSError:
-            return {}
-        return dict(re.findall(r"^([\w ]+): (.*)$", answer, re.MULTILINE))
+        return dict(re.findall(r"^([\w ]+): (.*)$", self.inventory.ask_zookeeper(host, "srvr"), re.MULTILINE))
 
     # What is done to it
 

@@ -1,11 +1,15 @@
-"""A client that writes to ZooKeeper all the time, and the times at which each write was acknowledged."""
+"""Sessions with ZooKeeper; a client that writes all the time, and the times at which each write was acknowledged."""
 
 import contextlib
 import subprocess
 import threading
 import time
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Self
+
+from kazoo.client import KazooClient
+from kazoo.security import OPEN_ACL_UNSAFE
 
 from .inventory import Inventory
 
@@ -13,23 +17,44 @@ _PAUSE_SECONDS = 0.1
 _ANSWER_SECONDS = 2.0
 
 
+@contextlib.contextmanager
+def session(inventory: Inventory, tls: Mapping[str, str] | None = None, timeout: float = 15) -> Iterator[KazooClient]:
+    """Connect to the ensemble with a certificate, that of the znodes' owner by default."""
+    hosts = ",".join(f"{inventory.client_address(host)}:{inventory.zookeeper_port}" for host in inventory.hosts("zookeeper"))
+    files: dict[str, object] = {}
+    if inventory.secure:
+        tls = tls or inventory.owner_tls
+        files = {"use_ssl": True, "check_hostname": True, "certfile": tls["certificate"], "keyfile": tls["certificate"], "ca": tls["ca"]}
+    client = KazooClient(hosts, **files)
+    try:
+        client.start(timeout)
+        yield client
+    finally:
+        client.stop()
+        client.close()
+
+
 class ZooKeeperWriter:
-    """One session of ZooKeeper's own command-line client, on the host of one server, that creates one znode after the other."""
+    """One session of ZooKeeper's own command-line client, on the host of one server, that creates one znode after the other.
+
+    The client shows the server's own certificate, which may not write to the root: the parent is made by its owner, and open to everybody.
+    """
 
     def __init__(self, inventory: Inventory, host: str, parent: str) -> None:
         """Connect to all servers on the client network; `parent` is the znode below which it writes."""
-        servers = ",".join(f"{inventory.client_address(server)}:2181" for server in inventory.hosts("zookeeper"))
-        self.parent = parent
+        servers = ",".join(f"{inventory.client_address(server)}:{inventory.zookeeper_port}" for server in inventory.hosts("zookeeper"))
+        client = f"zkCli.sh -server {servers}{' -client-configuration /etc/zookeeper/client.properties' if inventory.secure else ''}"
+        self.inventory, self.parent = inventory, parent
         self.acks: list[float] = []
         self._said: list[str] = []
         self._answered, self._stopped = threading.Event(), threading.Event()
-        self._process = subprocess.Popen(
-            inventory.command(host, f"zkCli.sh -server {servers} 2>&1"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+        self._process = subprocess.Popen(inventory.command(host, f"{client} 2>&1"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self._threads = [threading.Thread(target=self._read, daemon=True), threading.Thread(target=self._write, daemon=True)]
 
     def __enter__(self) -> Self:
         """Make the parent and wait for the first write."""
+        with session(self.inventory) as owner:
+            owner.create(self.parent, acl=OPEN_ACL_UNSAFE)
         for thread in self._threads:
             thread.start()
         deadline = time.monotonic() + 30
@@ -43,10 +68,11 @@ class ZooKeeperWriter:
         self._stopped.set()
         self._threads[1].join()
         with contextlib.suppress(BrokenPipeError):
-            self._send(f"deleteall {self.parent}")
             self._send("quit")
         self._process.wait(30)
         self._threads[0].join()
+        with session(self.inventory) as owner:
+            owner.delete(self.parent, recursive=True)
 
     def gap(self, since: float) -> float:
         """Return the longest time without an acknowledgement after `since` (time.monotonic), now included."""
@@ -69,7 +95,6 @@ class ZooKeeperWriter:
 
     def _write(self) -> None:
         """One command after the other; one that is not answered is waited for, and then the next is sent."""
-        self._send(f"create {self.parent}")
         number = 0
         while not self._stopped.wait(_PAUSE_SECONDS):
             number += 1

@@ -20,7 +20,7 @@ def declared(config: pytest.Config) -> Inventory:
     """Return the inventory of this run, read once."""
     directory = config.getoption("--inventory").resolve()
     if directory not in _loaded:
-        _loaded[directory] = load(directory)
+        _loaded[directory] = load(directory, config.getoption("--client-file"))
     return _loaded[directory]
 
 

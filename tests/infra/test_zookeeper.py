@@ -1,20 +1,14 @@
 """The ensemble, asked server by server."""
 
 import re
-import socket
+import uuid
 
 import pytest
 from faults.inventory import Inventory
+from faults.zookeeper import session
 from testinfra.host import Host
 
 from infra.conftest import limit, service_problem
-
-
-def ask(address: str, word: str) -> str:
-    """Return a server's answer to a four-letter word."""
-    with socket.create_connection((address, 2181), timeout=5) as connection:
-        connection.sendall(word.encode())
-        return b"".join(iter(lambda: connection.recv(65536), b"")).decode()
 
 
 def test_service_runs_and_starts_at_boot(zookeeper_host: Host) -> None:
@@ -22,9 +16,7 @@ def test_service_runs_and_starts_at_boot(zookeeper_host: Host) -> None:
 
 
 def test_one_leader_and_the_others_follow_or_observe(inventory: Inventory) -> None:
-    modes = {
-        server: re.findall(r"^Mode: (\w+)$", ask(inventory.client_address(server), "srvr"), re.MULTILINE) for server in inventory.hosts("zookeeper")
-    }
+    modes = {server: re.findall(r"^Mode: (\w+)$", inventory.ask_zookeeper(server, "srvr"), re.MULTILINE) for server in inventory.hosts("zookeeper")}
     observers = [
         server for server in modes if inventory.variables[server]["zookeeper_id"] in inventory.variables[server].get("zookeeper_observers", [])
     ]
@@ -32,23 +24,33 @@ def test_one_leader_and_the_others_follow_or_observe(inventory: Inventory) -> No
     assert sorted(modes.values()) == [["follower"]] * (len(modes) - 1) + [["leader"]]
 
 
-@pytest.mark.parametrize("network", ["client_address", "replication_address"])
+@pytest.mark.parametrize("network", ["client", "replication"])
 def test_clients_are_served_on_both_networks(inventory: Inventory, network: str) -> None:
-    assert [ask(str(inventory.variables[server][network]), "ruok") for server in inventory.hosts("zookeeper")] == ["imok"] * len(
-        inventory.hosts("zookeeper")
-    )
+    servers = inventory.hosts("zookeeper")
+    assert [inventory.ask_zookeeper(server, "ruok", network) for server in servers] == ["imok"] * len(servers)
 
 
 def test_words_beyond_the_allowed_are_refused(inventory: Inventory) -> None:
-    assert "not in the whitelist" in ask(inventory.client_address(inventory.hosts("zookeeper")[0]), "conf")
+    assert "not in the whitelist" in inventory.ask_zookeeper(inventory.hosts("zookeeper")[0], "conf")
 
 
-def test_a_write_is_read_on_every_server(inventory: Inventory, request: pytest.FixtureRequest) -> None:
-    servers = inventory.hosts("zookeeper")
-    inventory.run(servers[0], "zkCli.sh -server localhost:2181 create /infra-test written 2>&1")
-    request.addfinalizer(lambda: inventory.run(servers[0], "zkCli.sh -server localhost:2181 delete /infra-test 2>&1"))
-    for server in servers:
-        assert "written" in inventory.run(server, "zkCli.sh -server localhost:2181 get -s /infra-test 2>&1").splitlines()
+def test_a_write_is_read_on_every_server_and_only_the_owner_writes_to_the_root(inventory: Inventory) -> None:
+    servers, znode = inventory.hosts("zookeeper"), f"/infra-{uuid.uuid4().hex[:8]}"
+    with session(inventory) as owner:
+        owner.create(znode, b"written")
+        try:
+            for server in servers:
+                assert "written" in command_line(inventory, server, f"get -s {znode}").splitlines()
+        finally:
+            owner.delete(znode)
+    assert f"Insufficient permission : {znode}" in command_line(inventory, servers[0], f"create {znode}")
+
+
+def command_line(inventory: Inventory, server: str, command: str) -> str:
+    """Return what ZooKeeper's own client says on a server's host, with the server's certificate."""
+    tls = "-client-configuration /etc/zookeeper/client.properties" if inventory.secure else ""
+    place = f"{inventory.client_address(server)}:{inventory.zookeeper_port}"
+    return inventory.run(server, f"zkCli.sh -server {place} {tls} {command} 2>&1", check=False)
 
 
 def test_write_ahead_log_is_on_a_file_system_of_its_own(zookeeper_host: Host) -> None:

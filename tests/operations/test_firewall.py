@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from infra.test_zookeeper import ask
 
 from millrace import probe
 from operations.conftest import Operator
 
 # Runs on a host: tries what its argument names, all at once.
 TRY = f"{Path(probe.__file__).read_text()}\nimport json, sys\nprint(json.dumps(reach(json.loads(sys.argv[1]))))\n"
-PORTS = {"ZooKeeper": (7, 22, 2181, 2888, 3888), "broker": (7, 22, 9092, 9093)}
+PORTS = {"ZooKeeper": (7, 22, 2281, 2888, 3888), "broker": (7, 22, 9092, 9093)}
 NO_ROUTE = ["ENETUNREACH"] * 5
 # From whom to whom, on which network: what the ports say, in the order of PORTS. The server asked is the ensemble's leader, which has 2888 open.
 # "refused" is an answer, too: of the kernel where nothing listens, of the rules on port 7.
@@ -45,7 +44,7 @@ def try_all(operator: Operator, table: Iterable[tuple[str, str, str]]) -> dict[t
     """Return what each way of the table says, from one host of each kind to another."""
     inventory = operator.inventory
     ensemble = inventory.hosts("zookeeper")
-    leader = next(server for server in ensemble if "Mode: leader" in ask(inventory.client_address(server), "srvr"))
+    leader = next(server for server in ensemble if "Mode: leader" in inventory.ask_zookeeper(server, "srvr"))
     source = {
         "Spark": inventory.hosts("spark")[0],
         "broker": inventory.hosts("kafka")[0],
@@ -165,4 +164,4 @@ def test_a_source_more(operator: Operator) -> None:
     checked = operator.play("site", "--check", "--diff", "-e", extra)
     assert checked.code == 0, checked.output[-3000:]
     added = [line.split()[3] for line in checked.output.splitlines() if re.match(r"\s*\+.*tcp dport .*198\.19\.0\.0/16", line)]
-    assert set(added) == {"9092", "2181"}
+    assert set(added) == {"9092", "2281"}

@@ -25,7 +25,7 @@ def stretched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     cluster = Stretched(ROOT / "inventories" / name, tmp_path_factory.mktemp("inventory") / name, f"survival_{name}", NETWORKS[name])
     cluster.play("lab/destroy.yml")  # left behind by a run that was killed
     try:
-        for playbook in ("lab/create.yml", "playbooks/zookeeper.yml", "playbooks/kafka.yml"):
+        for playbook in ("lab/create.yml", "playbooks/site.yml"):
             cluster.play(playbook)
         yield cluster
     finally:

@@ -139,6 +139,18 @@ def test_a_broker_is_registered_as_something_else() -> None:
     ]
 
 
+def test_a_listener_that_nobody_asked_is_not_compared() -> None:
+    """The admin connects to REPLICATION alone; what one broker says of it is asked of all."""
+    answer = cluster()
+    for broker in answer["brokers"].values():
+        del broker["CLIENT"]
+    text, found = page(declared(), probes(), answer)
+    assert found == []
+    assert "dc1-a  REPLICATION://10.0.2.21:9093  6" in text
+    del answer["brokers"]["2"]["REPLICATION"]
+    assert page(declared(), probes(), answer)[1] == ["broker 2 (kafka2) advertises REPLICATION as None, declared is 10.0.2.22:9093"]
+
+
 def test_partitions_are_reported_in_the_words_of_the_cluster() -> None:
     answer = cluster() | {"problems": ["3 offline partitions (a-0, a-1, a-2)"], "offline": 3, "under_replicated": 4}
     text, found = page(declared(), probes(), answer)

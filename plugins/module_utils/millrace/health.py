@@ -71,10 +71,11 @@ def zookeeper(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
 
 
 def kafka(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
-    """Brokers registered with the declared rack and every declared listener; controller, partitions, leaders."""
+    """Brokers registered with the declared rack and, on the listeners that the admin asked, the declared endpoint; controller, partitions, leaders."""
     if not hosts:
         return [], []
     found, leaders, problems, rows = cluster.get("brokers", {}), cluster.get("leaders", {}), list(cluster.get("problems", ["Kafka: no answer"])), []
+    asked = {name for broker in found.values() for name in broker}
     for host, facts in hosts.items():
         broker = found.get(str(facts["broker_id"]))
         if broker is None:
@@ -83,7 +84,7 @@ def kafka(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
         if broker["rack"] != facts["rack"]:
             problems.append(f"broker {facts['broker_id']} ({host}) is registered with rack {broker['rack']}, declared is {facts['rack']}")
         for name, endpoint in facts["listeners"].items():
-            if broker.get(name) != endpoint:
+            if name in asked and broker.get(name) != endpoint:
                 problems.append(f"broker {facts['broker_id']} ({host}) advertises {name} as {broker.get(name)}, declared is {endpoint}")
         endpoints = " ".join(f"{name}://{broker[name]}" for name in facts["listeners"] if name in broker)
         rows.append((facts["broker_id"], host, broker["rack"], endpoints, leaders.get(str(facts["broker_id"]), 0)))
