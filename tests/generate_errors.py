@@ -46,10 +46,11 @@ def page() -> str:
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for mistake in MISTAKES:
-            reader = load(spoil(Path(folder) / mistake.code, mistake))
+            place = Path(folder) / mistake.code
+            reader = load(spoil(place / "inventory", mistake), mistake.extra)
             found = reader.read()
             problems = merged([*reader.said_of(check_model(found)), *job_problems(found)])
-            rows += [(p, line(p, {**found.groups, **found.all_groups}).replace(folder, "")) for p in problems if p.code == mistake.code][:1]
+            rows += [(p, line(p, {**found.groups, **found.all_groups}).replace(str(place), "")) for p in problems if p.code == mistake.code][:1]
     hosts = []
     for probe in PROBES:
         problems = merged(check_hosts(model(probe), probed(probe)))

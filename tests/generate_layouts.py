@@ -17,7 +17,7 @@ def page() -> str:
     """Return the page with its tables as they have to be."""
 
     def table(found: re.Match[str]) -> str:
-        rows = survival(layout_of(load(ROOT / "inventories" / found.group(2)).read()))
+        rows = survival(layout_of(load(ROOT / "inventories" / found.group(2), {"vault": {}}).read()))
         return f"{found.group(1)}\n{markdown_table(rows)}\n\n{found.group(3)}"
 
     return TABLE.sub(table, PAGE.read_text(encoding="utf-8"))

@@ -5,6 +5,7 @@ docs/errors.md is made from this table (tests/generate_errors.py).
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,6 +15,11 @@ from typing import Any
 import yaml
 
 INVENTORIES = Path(__file__).resolve().parents[2] / "inventories"
+# What a site keeps in a file that ansible-vault encrypts.
+VAULT = {
+    "pki_passphrase": "Ohg4ieXeipha",
+    "passwords": {"lab": "eeNg3ahthi4y", "publish_lines": "ib5Ohquail1e", "count_words": "Wae1aequ6ei0"},
+}
 
 
 @dataclass(frozen=True)
@@ -31,17 +37,20 @@ class Mistake:
     also: frozenset[str] = frozenset()
     """Codes of what follows from the same change."""
     inventory: str = "lab"
+    extra: Mapping[str, Any] = field(default_factory=lambda: {"vault": VAULT})
+    """Variables from the command line."""
 
 
 def spoil(folder: Path, mistake: Mistake) -> Path:
     """Return a copy of the mistake's inventory, in a folder that does not exist yet, with the mistake in it."""
     source = INVENTORIES / mistake.inventory
     shutil.copytree(source, folder)
-    for file in list((folder / "group_vars").glob("*.yml")):
+    for file in sorted((folder / "group_vars").glob("*.yml")):
         (folder / "group_vars" / file.stem).mkdir()
         file.rename(folder / "group_vars" / file.stem / "a.yml")
     path = folder / "hosts.yml"
-    text = path.read_text(encoding="utf-8").replace("{{ inventory_dir }}/../..", str(INVENTORIES.parent))
+    text = re.sub(r"\{\{ inventory_dir }}(/\.\.)+/\.lab", str(folder.parent / ".lab"), path.read_text(encoding="utf-8"))
+    text = re.sub(r"\{\{ inventory_dir }}(/\.\.)+", str(INVENTORIES.parent), text)
     for old, new in mistake.hosts.items():
         assert old in text, f"{mistake.code}: hosts.yml of {mistake.inventory} has no {old!r}"
         text = text.replace(old, new)
@@ -70,8 +79,10 @@ def zookeeper(**values: Any) -> dict[str, dict[str, Any]]:
 
 def listeners(**changes: Any) -> list[dict[str, Any]]:
     """Return the lab's listeners, with changes to the first."""
-    first = {"name": "CLIENT", "address": "{{ client_address }}", "port": 9092}
-    return [{**first, **changes}, {"name": "REPLICATION", "address": "{{ replication_address }}", "port": 9093}]
+    first = {"name": "CLIENT", "address": "{{ client_address }}", "port": 9092, "protocol": "SASL_SSL"}
+    rules = ["RULE:^CN=[^,]+,OU=brokers,O=lab$/kafka-broker/", "RULE:^CN=([^,]+),OU=admins,O=lab$/$1/"]
+    second = {"name": "REPLICATION", "address": "{{ replication_address }}", "port": 9093, "protocol": "SSL", "principal_mapping_rules": rules}
+    return [{**first, **changes}, second]
 
 
 ZK3 = "        dc1-zk3: {zookeeper_id: 3, client_address: 198.18.1.13, replication_address: 198.18.2.13}\n"
@@ -83,7 +94,7 @@ JOB: dict[str, Any] = {
     "config": {
         "input_topic": "streams-plaintext-input",
         "output_topic": "streams-wordcount-output",
-        "kafka": "{{ kafka_client }}",
+        "kafka": "{{ kafka_client | combine(vault.passwords.count_words | scram_login('count_words')) }}",
         "checkpoint": "/var/lib/spark-job/count_words/checkpoint",
     },
 }
@@ -228,7 +239,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "LISTENER_DUPLICATE",
         f"{BROKERS}/kafka_listeners",
         "a name of its own",
-        variables=kafka(kafka_listeners=[*listeners(), {"name": "CLIENT", "address": "{{ client_address }}", "port": 9094}]),
+        variables=kafka(kafka_listeners=[*listeners(), {**listeners()[0], "port": 9094}]),
     ),
     Mistake(
         "LISTENER_ADVERTISED",
@@ -247,7 +258,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "LISTENER_PLAINTEXT",
         f"{BROKERS}/kafka_listeners[CLIENT]",
         "SSL or SASL_SSL",
-        variables=kafka(site_environment="production", kafka_listeners=[*listeners()[:1], {**listeners()[1], "protocol": "SSL"}]),
+        variables=kafka(site_environment="production", kafka_listeners=listeners(protocol="PLAINTEXT")),
     ),
     Mistake(
         "LISTENER_UNKNOWN", f"{BROKERS}/kafka_inter_broker_listener", "name one of them", variables=kafka(kafka_inter_broker_listener="REPLICATE")
@@ -281,7 +292,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "FIREWALL_PEER",
         "dc1-kafka1/base_firewall_rules[9093]",
-        "group_vars/all.yml",
+        "group_vars/all/firewall.yml",
         variables={"dc1-kafka1": {"base_firewall_rules": [{"port": 9093, "from": ["198.18.2.22", "198.18.1.0/24"]}]}},
     ),
     Mistake(
@@ -518,7 +529,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "AUTHORIZER_SUPER_USERS",
         f"{BROKERS}/kafka_config[authorizer.class.name]",
         "set super.users",
-        variables=config("authorizer.class.name", "kafka.security.authorizer.AclAuthorizer"),
+        variables=kafka(kafka_super_users=[], kafka_config={"authorizer.class.name": "kafka.security.authorizer.AclAuthorizer"}),
     ),
     Mistake(
         "ZOOKEEPER_MULTIADDRESS",
@@ -567,13 +578,13 @@ MISTAKES: tuple[Mistake, ...] = (
         "ZOOKEEPER_CONNECT_UNKNOWN",
         f"{BROKERS}/kafka_zookeeper_connect",
         "of the group zookeeper",
-        variables=kafka(kafka_zookeeper_connect=["198.18.1.11:2181", "198.18.1.12:2181", "198.18.1.13:2181", "198.18.1.14:2181"]),
+        variables=kafka(kafka_zookeeper_connect=["198.18.1.11:2281", "198.18.1.12:2281", "198.18.1.13:2281", "198.18.1.14:2281"]),
     ),
     Mistake(
         "ZOOKEEPER_CONNECT_PARTIAL",
         f"{BROKERS}/kafka_zookeeper_connect",
         "every server",
-        variables=kafka(kafka_zookeeper_connect=["198.18.1.11:2181"]),
+        variables=kafka(kafka_zookeeper_connect=["198.18.1.11:2281"]),
     ),
     Mistake("CHROOT_INVALID", f"{BROKERS}/kafka_zookeeper_chroot", "/kafka", variables=kafka(kafka_zookeeper_chroot="kafka")),
     Mistake(

@@ -13,7 +13,7 @@ from millrace.hosts import ARCHIVES
 from millrace.inventory import load
 from millrace.model import Model
 from millrace.model.peers import peers
-from model.mistakes import INVENTORIES
+from model.mistakes import INVENTORIES, VAULT
 
 GIB = 2**30
 KAFKA, ZOOKEEPER = "dc1-kafka1", "dc1-zk1"
@@ -37,7 +37,7 @@ class Probe:
 @cache
 def lab() -> Model:
     """Return the model of the lab."""
-    return load(INVENTORIES / "lab").read()
+    return load(INVENTORIES / "lab", {"vault": VAULT}).read()
 
 
 def model(probe: Probe) -> Model:
@@ -64,7 +64,7 @@ def healthy(number: int, host: str) -> dict[str, Any]:
         },
         "meta_properties": {},
         "myid": "",
-        "archives": [expected(str(found.get(host, f"{name}_checksum"))) for name in ARCHIVES if found.get(host, name)],
+        "archives": {f"/opt/{name}": expected(str(found.get(host, f"{name}_checksum"))) for name in ARCHIVES if found.get(host, name)},
         "nft": "",
         "firewall": "",
         "control_node": {found.get(host, "client_address"): "198.18.1.1", found.get(host, "replication_address"): "198.18.2.1"},
@@ -155,7 +155,7 @@ PROBES: tuple[Probe, ...] = (
         "ARCHIVE",
         f"{KAFKA}/kafka_archive",
         "make archives",
-        answer(archives=[]),
+        answer(archives={}),
         declared={"kafka_archive": "/nowhere/kafka_2.13-3.9.2.tgz", "kafka_archive_checksum": f"sha512:{64 * 'ab'}"},
     ),
 )

@@ -5,8 +5,10 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from generate_errors import PAGE, codes_in_source, page
@@ -17,12 +19,13 @@ from millrace.problems import Problem, line, merged
 from model.mistakes import INVENTORIES, MISTAKES, SAID_OF_TWELVE, TWELVE, Mistake, spoil
 from model.probes import PROBES
 
+LAB = Mistake("", "", "")
 EXAMPLES = sorted(path.parent.relative_to(INVENTORIES).as_posix() for path in INVENTORIES.rglob("hosts.yml"))
 
 
-def check(inventory: Path) -> tuple[list[Problem], list[str]]:
+def check(inventory: Path, extra: Mapping[str, Any] = LAB.extra) -> tuple[list[Problem], list[str]]:
     """Return the problems of an inventory, and their lines."""
-    reader = load(inventory)
+    reader = load(inventory, extra)
     model = reader.read()
     problems = merged([*reader.said_of(check_model(model)), *job_problems(model)])
     return problems, [line(problem, {**model.groups, **model.all_groups}) for problem in problems]
@@ -31,7 +34,7 @@ def check(inventory: Path) -> tuple[list[Problem], list[str]]:
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.code)
 def test_mistake(mistake: Mistake, tmp_path: Path) -> None:
     """The code is said once, of the right place, with its advice; nothing is said besides what follows from it."""
-    problems, lines = check(spoil(tmp_path / "inventory", mistake))
+    problems, lines = check(spoil(tmp_path / "inventory", mistake), mistake.extra)
     assert {problem.code for problem in problems} == {mistake.code} | mistake.also, "\n".join(lines)
     said = [text for problem, text in zip(problems, lines, strict=True) if problem.code == mistake.code]
     wanted = [text for text in said if re.match(rf"{mistake.code} {re.escape(mistake.where)}( = .*)?: .", text)]
@@ -52,9 +55,9 @@ def test_the_page_of_errors_is_made_from_this() -> None:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_example(name: str) -> None:
+def test_example(name: str, tmp_path: Path) -> None:
     """No mistake, and no warning whose code the inventory does not explain."""
-    problems, lines = check(INVENTORIES / name)
+    problems, lines = check(spoil(tmp_path / "inventory", replace(LAB, inventory=name)))
     texts = "".join(path.read_text(encoding="utf-8") for path in (INVENTORIES / name).rglob("*.yml"))
     assert [text for problem, text in zip(problems, lines, strict=True) if not problem.warning or problem.code not in texts] == []
 
@@ -73,7 +76,7 @@ def test_example(name: str) -> None:
     ],
 )
 def test_properties_as_kafka_reads_them(variables: dict[str, object], said: list[str], tmp_path: Path) -> None:
-    inventory = spoil(tmp_path / "inventory", Mistake("", "", "", variables={"kafka": variables}))
+    inventory = spoil(tmp_path / "inventory", replace(LAB, variables={"kafka": variables}))
     lines = check(inventory)[1]
     assert [wanted for wanted in said if not any(text.startswith(wanted) for text in lines)] == [], lines
     assert said or lines == []
@@ -132,7 +135,8 @@ def test_what_a_run_registers_is_no_variable_of_the_inventory(tmp_path: Path) ->
     play = {"hosts": "all", "connection": "local", "gather_facts": False, "tasks": tasks}
     imported = {"ansible.builtin.import_playbook": str(INVENTORIES.parent / "playbooks" / "preflight.yml")}
     (tmp_path / "mine.yml").write_text(json.dumps([play, imported, imported]))
-    command = [sys.executable, "-m", "ansible", "playbook", "-i", str(INVENTORIES / "lab"), str(tmp_path / "mine.yml"), "--tags", "model,untagged"]
+    lab = spoil(tmp_path / "inventory", LAB)
+    command = [sys.executable, "-m", "ansible", "playbook", "-i", str(lab), str(tmp_path / "mine.yml"), "--tags", "model,untagged"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=INVENTORIES.parent, env={**os.environ, "ANSIBLE_NOCOLOR": "1"})
     assert done.returncode == 0, done.stdout
     assert done.stdout.count("What this layout (single) survives:") == 2
@@ -151,13 +155,14 @@ def test_json(tmp_path: Path) -> None:
     assert (found["warnings"], found["phase"], found["survival"]) == ([], "model", [])
 
 
-def test_survival_is_printed() -> None:
+def test_survival_is_printed(tmp_path: Path) -> None:
     """A model without mistakes is answered with what it survives, as text and as JSON."""
-    text = preflight(INVENTORIES / "lab_stretch2")
+    inventory = spoil(tmp_path / "inventory", replace(LAB, inventory="lab_stretch2"))
+    text = preflight(inventory)
     assert text.returncode == 0, text.stdout
     assert "What this layout (stretch2) survives:" in text.stdout
     assert re.search(r"^ +datacenter dc1 +no +no +yes +operator: failover to dc2", text.stdout, re.MULTILINE)
-    done = preflight(INVENTORIES / "lab_stretch2", "-e", "preflight_output=json")
+    done = preflight(inventory, "-e", "preflight_output=json")
     (found,) = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     rows = {row["failure"]: row for row in found["survival"]}
     assert rows["datacenter dc1"]["quorum"] is False

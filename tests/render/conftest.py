@@ -30,8 +30,10 @@ def vary(folder: Path) -> Path:
             "kafka_limit_nofile": 5000,
             "kafka_client_properties": {"request.timeout.ms": 5000},
             "kafka_listeners": [
-                {"name": "CLIENT", "address": "{{ client_address }}", "port": 9092, "advertised_address": "192.0.2.7", "advertised_port": 19092},
-                {"name": "REPLICATION", "address": "{{ replication_address }}", "port": 9093, "protocol": "SSL"},
+                {"name": "CLIENT", "address": "{{ client_address }}", "port": 9092, "protocol": "SASL_SSL", "advertised_address": "192.0.2.7",
+                 "advertised_port": 19092, "sasl_mechanisms": ["SCRAM-SHA-256", "OAUTHBEARER"]},
+                {"name": "REPLICATION", "address": "{{ replication_address }}", "port": 9093, "protocol": "SSL", "keystore": "/own.pem",
+                 "truststore": "/own-ca.pem"},
             ],
         },
         "dc1-zk1": {
@@ -52,6 +54,21 @@ def vary(folder: Path) -> Path:
     return folder
 
 
+def renamed(folder: Path) -> Path:
+    """Return a copy of the lab in which one broker's certificate for ZooKeeper has another subject."""
+    shutil.copytree(ROOT / "inventories" / "lab", folder)
+    certificates = [
+        {"name": "broker", "subject": "CN={{ inventory_hostname }},OU=brokers,O=lab", "authority": "infra", "names": ["{{ client_address }}"],
+         "path": "/etc/kafka/tls/keystore.pem", "group": "kafka"},
+        {"name": "zookeeper", "subject": "CN=other,OU=zkclients,O=lab", "authority": "infra", "usage": ["client"],
+         "path": "/etc/kafka/tls/zookeeper.pem", "group": "kafka"},
+        {"name": "admin", "subject": "CN=admin,OU=admins,O=lab", "authority": "infra", "usage": ["client"]},
+    ]  # fmt: skip
+    (folder / "host_vars").mkdir()
+    (folder / "host_vars" / "dc1-kafka2.yml").write_text(yaml.safe_dump({"pki_certificates": certificates}))
+    return folder
+
+
 def local(folder: Path) -> Path:
     """Return a copy of lab_stretch2 with the choice that its comment names."""
     shutil.copytree(ROOT / "inventories" / "lab_stretch2", folder)
@@ -64,23 +81,31 @@ def local(folder: Path) -> Path:
 def rendered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Hosts]]:
     """Return what the hosts of an inventory get, by the inventory's name.
 
-    `limited` and `limited_stretch2` are one host, `open` has no firewall, `varied` see `vary`, `local` lets brokers know their own
-    datacenter's servers alone.
+    `limited` and `limited_stretch2` are one host, `plaintext` is without TLS, `open` has no firewall and is `renamed`, `varied` see `vary`,
+    `local` lets brokers know their own datacenter's servers alone. Runs that are compared with another have its certificates and passwords.
     """
     base, started = tmp_path_factory.mktemp("render"), dict[str, Future[Hosts]]()
     runs: dict[str, tuple[Path, tuple[str, ...]]] = {name: (ROOT / "inventories" / name, ()) for name in (*INVENTORIES, *LAYOUTS)}
     runs["limited"] = (ROOT / "inventories" / "lab", ("--limit", "dc1-kafka2"))
     runs["limited_stretch2"] = (ROOT / "inventories" / "lab_stretch2", ("--limit", "dc2-kafka1"))
-    runs["open"] = (ROOT / "inventories" / "lab", ("-e", '{"base_firewall": false}'))
+    runs["plaintext"] = (ROOT / "inventories" / "lab", ("-e", "security_profile=plaintext"))
+    runs["open"] = (renamed(base / "open-inventory"), ("-e", '{"base_firewall": false}'))
     runs["local"] = (local(base / "local-inventory"), ())
     runs["varied"] = (vary(base / "varied-inventory"), ())
+    first = {"limited": "lab", "varied": "lab", "limited_stretch2": "lab_stretch2"}
+
+    def one(run: str, inventory: Path, *options: str) -> Hosts:
+        if run in first:
+            started[first[run]].result()
+        return render(inventory, base / run, *options, control=base / first.get(run, run))
+
     with ThreadPoolExecutor(2) as pool:
 
         def result(name: str) -> Hosts:
             if not started:
                 for run, (inventory, options) in runs.items():
                     (base / run).mkdir(parents=True)
-                    started[run] = pool.submit(render, inventory, base / run, *options)
+                    started[run] = pool.submit(one, run, inventory, *options)
             return started[name].result()
 
         yield result

@@ -3,6 +3,7 @@
 The modules that reach hosts have stand-ins (tests/render/action) that write their arguments down; everything else runs in check mode.
 """
 
+import base64
 import json
 import os
 import subprocess
@@ -12,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from model.mistakes import VAULT
 
 ROOT = Path(__file__).resolve().parents[2]
 LAYERS = ("zookeeper", "kafka", "spark")
@@ -23,6 +26,8 @@ CHECKSUMS = {
     "spark-wheelhouse-4.2.0-py311.tar": "d" * 128,
     "spark-jars-4.2.0.tgz": "e" * 128,
 }
+
+CHEAP = {"pki_key": "ec-p256", "pki_authority_key": "ec-p256"}
 
 
 @dataclass(frozen=True)
@@ -46,8 +51,15 @@ class Rendered:
         return next(file for file in self.items("files") if file["path"] == path)
 
     def text(self, path: str) -> str:
-        """Return the content of one file."""
+        """Return the content of one file that is no secret."""
         return str(self.file(path)["content"])
+
+    def secret(self, path: str) -> str:
+        """Return the content of a secret file, which is in no option that Ansible would show or note."""
+        file = self.file(path)
+        assert file["secret"]
+        assert not file["content"]
+        return base64.b64decode(file["secret_base64"]).decode()
 
     def properties(self, path: str) -> dict[str, str]:
         """Return a properties file as a dict."""
@@ -94,17 +106,26 @@ def make_archives(folder: Path) -> None:
             wheel.write(file, file.relative_to(source))
 
 
-def render(inventory: Path, folder: Path, *options: str) -> dict[str, Rendered]:
-    """Return what each host of an inventory would get; AssertionError with Ansible's words where a role fails."""
+def control_node(inventory: Path, folder: Path) -> dict[str, Any]:
+    """Return variables that keep every file of the control node in a folder, with cheap keys; a lab makes its secrets itself."""
+    found: dict[str, Any] = {"archives": str(folder / "archives"), "pki_directory": str(folder / "pki"), **CHEAP}
+    return {**found, **({"lab_directory": str(folder / "lab")} if "lab_" in (inventory / "hosts.yml").read_text() else {"vault": VAULT})}
+
+
+def render(inventory: Path, folder: Path, *options: str, control: Path | None = None) -> dict[str, Rendered]:
+    """Return what each host of an inventory would get; AssertionError with Ansible's words where a role fails.
+
+    `control` is the folder of a run whose certificates and passwords are used again.
+    """
     make_archives(folder / "archives")
     settings = {
         "ansible_connection": "local",
         "ansible_python_interpreter": sys.executable,
-        "archives": str(folder / "archives"),
         "render_directory": str(folder / "hosts"),
+        **control_node(inventory, control or folder),
     }
     done = run_playbooks(
-        inventory, [f"playbooks/layers/{layer}.yml" for layer in LAYERS],
+        inventory, ["tests/render/probe.yml", *(f"playbooks/layers/{layer}.yml" for layer in LAYERS)],
         "--check", "--tags", "config", "-e", json.dumps(settings), *options,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout

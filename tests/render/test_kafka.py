@@ -18,11 +18,11 @@ RACKS = {
 CLIENT_NETWORK = {"lab": "198.18.1", "dc1": "198.19.1", "dc2": "198.19.11"}
 REPLICATION_NETWORK = {"lab": "198.18.2", "dc1": "198.19.2", "dc2": "198.19.12"}
 ZOOKEEPER_CONNECT = {
-    "lab": "198.18.1.11:2181,198.18.1.12:2181,198.18.1.13:2181,198.18.2.11:2181,198.18.2.12:2181,198.18.2.13:2181/kafka",
-    "dc1": "198.19.1.11:2181,198.19.1.12:2181,198.19.1.13:2181,198.19.1.14:2181,198.19.1.15:2181,"
-    "198.19.2.11:2181,198.19.2.12:2181,198.19.2.13:2181,198.19.2.14:2181,198.19.2.15:2181/kafka",
-    "dc2": "198.19.11.11:2181,198.19.11.12:2181,198.19.11.13:2181,198.19.11.14:2181,198.19.11.15:2181,"
-    "198.19.12.11:2181,198.19.12.12:2181,198.19.12.13:2181,198.19.12.14:2181,198.19.12.15:2181/kafka",
+    "lab": "198.18.1.11:2281,198.18.1.12:2281,198.18.1.13:2281,198.18.2.11:2281,198.18.2.12:2281,198.18.2.13:2281/kafka",
+    "dc1": "198.19.1.11:2281,198.19.1.12:2281,198.19.1.13:2281,198.19.1.14:2281,198.19.1.15:2281,"
+    "198.19.2.11:2281,198.19.2.12:2281,198.19.2.13:2281,198.19.2.14:2281,198.19.2.15:2281/kafka",
+    "dc2": "198.19.11.11:2281,198.19.11.12:2281,198.19.11.13:2281,198.19.11.14:2281,198.19.11.15:2281,"
+    "198.19.12.11:2281,198.19.12.12:2281,198.19.12.13:2281,198.19.12.14:2281,198.19.12.15:2281/kafka",
 }
 LOG_DIRS = {
     "lab": "/data/kafka1,/data/kafka2",
@@ -36,6 +36,32 @@ SITE_PROPERTIES = {
     "dc1": {"zookeeper.session.timeout.ms": "30000"},
     "dc2": {"zookeeper.session.timeout.ms": "30000"},
 }
+STORE, CA = "/etc/kafka/tls/keystore.pem", "/etc/kafka/tls/ca.pem"
+ORGANIZATION = {"lab": "lab", "dc1": "example", "dc2": "example"}
+SECURE = {
+    "listener.name.client.ssl.keystore.type": "PEM",
+    "listener.name.client.ssl.keystore.location": STORE,
+    "listener.name.client.ssl.client.auth": "none",
+    "listener.name.client.sasl.enabled.mechanisms": "SCRAM-SHA-512",
+    "listener.name.client.scram-sha-512.sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required;",
+    "listener.name.replication.ssl.keystore.type": "PEM",
+    "listener.name.replication.ssl.keystore.location": STORE,
+    "listener.name.replication.ssl.truststore.type": "PEM",
+    "listener.name.replication.ssl.truststore.location": CA,
+    "listener.name.replication.ssl.client.auth": "required",
+    "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
+    "super.users": "User:kafka-broker;User:admin",
+    "allow.everyone.if.no.acl.found": "false",
+    "zookeeper.ssl.client.enable": "true",
+    "zookeeper.clientCnxnSocket": "org.apache.zookeeper.ClientCnxnSocketNetty",
+    "zookeeper.ssl.keystore.location": "/etc/kafka/tls/zookeeper.pem",
+    "zookeeper.ssl.keystore.type": "PEM",
+    "zookeeper.ssl.truststore.location": CA,
+    "zookeeper.ssl.truststore.type": "PEM",
+    "zookeeper.ssl.endpoint.identification.algorithm": "HTTPS",
+    "zookeeper.set.acl": "true",
+}
+RULES = "listener.name.replication.ssl.principal.mapping.rules"
 SAFE = {
     "default.replication.factor": "3",
     "min.insync.replicas": "2",
@@ -63,7 +89,7 @@ def brokers(hosts: Hosts) -> list[str]:
 def test_server_properties(inventory_name: str, hosts: Hosts) -> None:
     """The whole file, key by key: identity, both networks, disks, safe defaults, and what the site adds."""
     found = {name: hosts[name].properties(SERVER) for name in brokers(hosts)}
-    expected = {}
+    expected, organization = {}, ORGANIZATION[inventory_name]
     for number, rack in RACKS[inventory_name].items():
         client, replication = f"{CLIENT_NETWORK[inventory_name]}.2{number}", f"{REPLICATION_NETWORK[inventory_name]}.2{number}"
         expected[host(inventory_name, number)] = {
@@ -73,20 +99,29 @@ def test_server_properties(inventory_name: str, hosts: Hosts) -> None:
             "log.dirs": LOG_DIRS[inventory_name],
             "listeners": f"CLIENT://{client}:9092,REPLICATION://{replication}:9093",
             "advertised.listeners": f"CLIENT://{client}:9092,REPLICATION://{replication}:9093",
-            "listener.security.protocol.map": "CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT",
+            "listener.security.protocol.map": "CLIENT:SASL_SSL,REPLICATION:SSL",
+            RULES: "RULE:^CN=[^,]+,OU=brokers,O=ORG$/kafka-broker/,RULE:^CN=([^,]+),OU=admins,O=ORG$/$1/".replace("ORG", organization),
             "inter.broker.listener.name": "REPLICATION",
             "zookeeper.connect": ZOOKEEPER_CONNECT[inventory_name],
             **SAFE,
+            **SECURE,
             **SITE_PROPERTIES[inventory_name],
         }
     assert found == expected
 
 
 @pytest.mark.parametrize("inventory_name", INVENTORIES)
-def test_tools_reach_the_broker_over_the_client_network(inventory_name: str, hosts: Hosts) -> None:
-    """client.properties is ready for --command-config, and the tools are on PATH."""
+def test_tools_are_what_the_broker_is(inventory_name: str, hosts: Hosts) -> None:
+    """client.properties is ready for --command-config, with the broker's own certificate, and the tools are on PATH."""
     one = hosts[host(inventory_name, 1)]
-    assert one.properties("/etc/kafka/client.properties") == {"bootstrap.servers": f"{CLIENT_NETWORK[inventory_name]}.21:9092"}
+    assert one.properties("/etc/kafka/client.properties") == {
+        "bootstrap.servers": f"{REPLICATION_NETWORK[inventory_name]}.21:9093",
+        "security.protocol": "SSL",
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": STORE,
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": CA,
+    }
     links = {link["path"]: link["target"] for link in one.items("links")}
     assert links["/opt/kafka/current"] == "/opt/kafka/3.9.2"
     assert links["/usr/local/bin/kafka-topics.sh"] == "/opt/kafka/current/bin/kafka-topics.sh"
@@ -136,6 +171,7 @@ def test_directories_and_files_belong_to_the_broker(inventory_name: str, hosts: 
     directories = {directory.pop("path"): directory for directory in map(dict, one.roles["kafka"]["directories"])}
     assert directories == {
         "/etc/kafka": {"owner": "root", "group": "root", "mode": "0755"},
+        "/etc/kafka/tls": {"owner": "root", "group": "kafka", "mode": "0750"},
         **{path: private for path in ["/var/lib/kafka", "/var/log/kafka", *LOG_DIRS[inventory_name].split(",")]},
     }
     file = one.file(SERVER)
@@ -158,7 +194,12 @@ def test_overrides_win_and_null_removes(rendered: Callable[[str], Hosts]) -> Non
             "CLIENT://198.18.1.22:9092,REPLICATION://198.18.2.22:9093",
             "CLIENT://192.0.2.7:19092,REPLICATION://198.18.2.22:9093",
         ),
-        "listener.security.protocol.map": ("CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT", "CLIENT:PLAINTEXT,REPLICATION:SSL"),
+        "listener.name.client.sasl.enabled.mechanisms": ("SCRAM-SHA-512", "SCRAM-SHA-256,OAUTHBEARER"),
+        "listener.name.client.scram-sha-512.sasl.jaas.config": ("org.apache.kafka.common.security.scram.ScramLoginModule required;", None),
+        "listener.name.client.scram-sha-256.sasl.jaas.config": (None, "org.apache.kafka.common.security.scram.ScramLoginModule required;"),
+        RULES: ("RULE:^CN=[^,]+,OU=brokers,O=lab$/kafka-broker/,RULE:^CN=([^,]+),OU=admins,O=lab$/$1/", None),
+        "listener.name.replication.ssl.keystore.location": ("/etc/kafka/tls/keystore.pem", "/own.pem"),
+        "listener.name.replication.ssl.truststore.location": ("/etc/kafka/tls/ca.pem", "/own-ca.pem"),
     }
     assert rendered("varied")["dc1-kafka1"].properties(SERVER)["offsets.topic.num.partitions"] == "12"
     assert rendered("varied")["dc1-kafka3"].properties(SERVER) == rendered("lab")["dc1-kafka3"].properties(SERVER)
@@ -170,9 +211,19 @@ def test_resources_of_one_host(rendered: Callable[[str], Hosts]) -> None:
     unit = host.unit("kafka.service")
     command = unit["ExecStart"][0].split()
     assert command[:3] == ["/usr/bin/java", "-Xms1g", "-Xmx1g"]
-    assert command[-6:] == ["-Da=b", "-Dc=d", "-cp", "/opt/kafka/current/libs/*", "kafka.Kafka", SERVER]
+    assert command[-7:] == [
+        "-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls=", "-Da=b", "-Dc=d", "-cp", "/opt/kafka/current/libs/*", "kafka.Kafka", SERVER,
+    ]  # fmt: skip
     assert unit["LimitNOFILE"] == ["5000"]
-    assert host.properties("/etc/kafka/client.properties") == {"bootstrap.servers": "198.18.1.22:9092", "request.timeout.ms": "5000"}
+    assert host.properties("/etc/kafka/client.properties") == {
+        "bootstrap.servers": "198.18.2.22:9093",
+        "security.protocol": "SSL",
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": "/own.pem",
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": "/own-ca.pem",
+        "request.timeout.ms": "5000",
+    }
 
 
 def test_a_restart_is_owed_where_something_changed(rendered: Callable[[str], Hosts]) -> None:

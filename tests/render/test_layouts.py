@@ -87,7 +87,7 @@ def test_brokers(inventory_name: str, hosts: Hosts) -> None:
     """Ids, racks, each listener on its network, every ZooKeeper server on both networks, and replication as the layout needs it."""
     expected = EXPECTED[inventory_name]
     count = range(1, len(expected.servers) + 1)
-    connect = ",".join(f"{network}.{10 + number}:2181" for network in (expected.client, expected.replication) for number in count)
+    connect = ",".join(f"{network}.{10 + number}:2281" for network in (expected.client, expected.replication) for number in count)
     for number, (name, rack) in enumerate(expected.racks.items(), 1):
         found = hosts[name].properties(SERVER)
         assert (found["broker.id"], found["broker.rack"]) == (str(number), rack)
@@ -106,7 +106,7 @@ def test_brokers_that_know_their_own_datacenter_alone(rendered: Callable[[str], 
     hosts = rendered("local")
     found = {name: hosts[name].properties(SERVER)["zookeeper.connect"] for name in ("dc1-kafka1", "dc2-kafka1")}
     first, second = (
-        ",".join(f"198.18.{network}.{number}:2181" for network in (51, 52) for number in numbers) for numbers in ((11, 12, 13), (14, 15, 16))
+        ",".join(f"198.18.{network}.{number}:2281" for network in (51, 52) for number in numbers) for numbers in ((11, 12, 13), (14, 15, 16))
     )
     assert found == {"dc1-kafka1": f"{first}/kafka", "dc2-kafka1": f"{second}/kafka"}
 

@@ -8,7 +8,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from render.conftest import INVENTORIES
-from render.site import ROOT, make_archives, run_playbooks
+from render.site import ROOT, control_node, make_archives, run_playbooks
 
 Answer = CompletedProcess[str]
 
@@ -18,13 +18,14 @@ def preflight(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[st
     """Return what preflight says of an inventory, by its name; two runs at a time."""
     base, started = tmp_path_factory.mktemp("preflight"), dict[str, Future[Answer]]()
     make_archives(base / "archives")
-    settings = json.dumps({"archives": str(base / "archives")})
     with ThreadPoolExecutor(2) as pool:
 
         def result(name: str) -> Answer:
             if not started:
                 for run in INVENTORIES:
-                    started[run] = pool.submit(run_playbooks, ROOT / "inventories" / run, ["playbooks/preflight.yml"], "-e", settings)
+                    inventory = ROOT / "inventories" / run
+                    settings = json.dumps(control_node(inventory, base))
+                    started[run] = pool.submit(run_playbooks, inventory, ["playbooks/preflight.yml"], "-e", settings)
             return started[name].result()
 
         yield result

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -37,9 +38,20 @@ JOBS = {
 }
 
 
-def config(name: str, job: str) -> dict[str, object]:
+LOGIN = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="{}" password="{}";'
+
+
+def config(name: str, job: str, password: str) -> dict[str, object]:
     """Return the configuration that a job of an inventory is started with."""
-    common = {"jars_directory": JARS, "kafka": {"bootstrap.servers": BOOTSTRAP[name]}}
+    kafka = {
+        "bootstrap.servers": BOOTSTRAP[name],
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "SCRAM-SHA-512",
+        "sasl.jaas.config": LOGIN.format(job, password),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": "/etc/millrace/tls/ca.pem",
+    }
+    common = {"jars_directory": JARS, "kafka": kafka}
     publisher, counter = MEMORY[name]
     if job == "publish_lines":
         return {
@@ -67,13 +79,28 @@ def digest(host: Rendered, job: str) -> str:
 
 @pytest.mark.parametrize("inventory_name", INVENTORIES)
 def test_configuration_of_each_job(inventory_name: str, hosts: Hosts) -> None:
-    """The frozen file says what group_vars says, and where this release keeps its jars."""
+    """The frozen file says what group_vars says, where this release keeps its jars, and the job's own login, which Ansible does not show."""
     found = {
-        name: {file["path"]: json.loads(file["content"]) for file in rendered.roles["spark_job"]["files"] if file["path"].endswith(".json")}
+        name: {
+            file["path"]: json.loads(rendered.secret(file["path"])) for file in rendered.roles["spark_job"]["files"] if file["path"].endswith(".json")
+        }
         for name, rendered in hosts.items()
         if "spark_job" in rendered.roles
     }
-    assert found == {name: {f"/etc/spark-job/{job}.json": config(inventory_name, job)} for name, (job, _) in JOBS[inventory_name].items()}
+    passwords = {"publish_lines": "ib5Ohquail1e", "count_words": "Wae1aequ6ei0"}
+    if inventory_name == "lab":  # random ones, made by the run
+        passwords = {job: password_of(found[name][f"/etc/spark-job/{job}.json"]) for name, (job, _) in JOBS["lab"].items()}
+        assert len(set(passwords.values())) == 2
+    assert found == {
+        name: {f"/etc/spark-job/{job}.json": config(inventory_name, job, passwords[job])} for name, (job, _) in JOBS[inventory_name].items()
+    }
+
+
+def password_of(config: Any) -> str:
+    """Return the password of a login, 32 letters and digits or more of ASCII."""
+    found = re.search(r' password="([\w.,:-]{32})";$', config["kafka"]["sasl.jaas.config"])
+    assert found
+    return found.group(1)
 
 
 @pytest.mark.parametrize("inventory_name", INVENTORIES)
@@ -124,6 +151,7 @@ def test_directories_of_a_producer(inventory_name: str, hosts: Hosts) -> None:
     assert hosts[name].items("directories") == [
         {"path": "/etc/spark-job", "owner": "root", "group": "spark", "mode": "0750"},
         *({"path": path, **owned} for path in (home, f"{home}/publish_lines", f"{home}/publish_lines/checkpoint", f"{home}/publish_lines/input")),
+        {"path": "/etc/millrace/tls", "owner": "root", "group": "spark", "mode": "0750"},
     ]
 
 

@@ -33,6 +33,26 @@ ENSEMBLE = {
         "server.5": "198.19.12.15:2888:3888|198.19.11.15:2888:3888",
     },
 }
+STORE, CA = "/etc/zookeeper/tls/keystore.pem", "/etc/zookeeper/tls/ca.pem"
+SECURE = {
+    "fips-mode": "false",
+    "secureClientPort": "2281",
+    "serverCnxnFactory": "org.apache.zookeeper.server.NettyServerCnxnFactory",
+    "ssl.keyStore.location": STORE,
+    "ssl.trustStore.location": CA,
+    "ssl.clientAuth": "need",
+    "ssl.hostnameVerification": "true",
+    "ssl.clientHostnameVerification": "false",
+    "ssl.allowReverseDnsLookup": "false",
+    "client.certReload": "true",
+    "sslQuorum": "true",
+    "sslQuorumReloadCertFiles": "true",
+    "ssl.quorum.keyStore.location": STORE,
+    "ssl.quorum.trustStore.location": CA,
+    "ssl.quorum.clientAuth": "need",
+    "ssl.quorum.hostnameVerification": "true",
+    "ssl.quorum.allowReverseDnsLookup": "false",
+}
 HEAP = {"lab": "128m", "dc1": "2g", "dc2": "2g"}
 NOFILE = {"lab": "16384", "dc1": "100000", "dc2": "100000"}
 
@@ -51,7 +71,7 @@ def test_zoo_cfg(inventory_name: str, hosts: Hosts) -> None:
         "syncLimit": "5",
         "dataDir": "/var/lib/zookeeper",
         "dataLogDir": "/data/zookeeper-log",
-        "clientPort": "2181",
+        **SECURE,
         "autopurge.purgeInterval": "24",
         "autopurge.snapRetainCount": "3",
         "admin.enableServer": "false",
@@ -102,6 +122,7 @@ def test_directories_belong_to_the_server(inventory_name: str, hosts: Hosts) -> 
         "/var/lib/zookeeper": private,
         "/data/zookeeper-log": private,
         "/var/log/zookeeper": private,
+        "/etc/zookeeper/tls": {"owner": "root", "group": "zookeeper", "mode": "0750"},
     }
     links = {link["path"]: link["target"] for link in one.items("links")}
     assert links == {"/opt/zookeeper/current": "/opt/zookeeper/3.8.6", "/usr/local/bin/zkCli.sh": "/opt/zookeeper/current/bin/zkCli.sh"}

@@ -74,7 +74,7 @@ def test_multi_address(servers: dict[int, Any], several: bool) -> None:
 
 LISTENERS: list[dict[str, Any]] = [
     {"name": "CLIENT", "address": "10.0.1.1", "port": 9092, "advertised_address": "192.0.2.1", "advertised_port": 19092, "protocol": "SASL_SSL"},
-    {"name": "REPLICATION", "address": "10.0.2.1", "port": 9093},
+    {"name": "REPLICATION", "address": "10.0.2.1", "port": 9093, "protocol": "SSL"},
 ]
 
 
@@ -88,11 +88,11 @@ def test_advertised_endpoints() -> None:
 
 
 def test_protocols() -> None:
-    assert general["kafka_protocols"](LISTENERS) == ["CLIENT:SASL_SSL", "REPLICATION:PLAINTEXT"]
+    assert general["kafka_protocols"](LISTENERS) == ["CLIENT:SASL_SSL", "REPLICATION:SSL"]
 
 
 def test_directory_and_link() -> None:
-    assert general["kafka_directory"]("/d1") == {"path": "/d1", "owner": "kafka", "group": "kafka", "mode": "0750"}
+    assert general["service_directory"]("/d1", "kafka") == {"path": "/d1", "owner": "kafka", "group": "kafka", "mode": "0750"}
     assert general["tool_link"]("x.sh", "/opt/kafka/current/bin") == {"path": "/usr/local/bin/x.sh", "target": "/opt/kafka/current/bin/x.sh"}
 
 

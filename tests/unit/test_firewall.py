@@ -33,7 +33,7 @@ def test_sources_of_groups_that_are_not_there() -> None:
 
 def test_rules_of_a_broker() -> None:
     """Clients on their listener, brokers on theirs, admin hosts on both."""
-    assert rules(KNOWN, [CLIENT, REPLICATION], "REPLICATION", 0) == [
+    assert rules(KNOWN, [CLIENT, REPLICATION], "REPLICATION", []) == [
         {"port": 9092, "from": ["10.0.1.0/24", "10.0.9.1"]},
         {"port": 9093, "from": ["10.0.1.1", "10.0.2.1", "10.0.9.1"]},
     ]
@@ -41,12 +41,12 @@ def test_rules_of_a_broker() -> None:
 
 def test_rules_of_a_broker_with_one_listener() -> None:
     """It serves clients and brokers."""
-    assert rules(KNOWN, [CLIENT], "CLIENT", 0) == [{"port": 9092, "from": ["10.0.1.0/24", "10.0.1.1", "10.0.2.1", "10.0.9.1"]}]
+    assert rules(KNOWN, [CLIENT], "CLIENT", []) == [{"port": 9092, "from": ["10.0.1.0/24", "10.0.1.1", "10.0.2.1", "10.0.9.1"]}]
 
 
 def test_rules_of_a_zookeeper_server() -> None:
     """Clients and brokers on the client port, the ensemble alone on the others; its probe is answered."""
-    assert rules(KNOWN, [], "", 2181) == [
+    assert rules(KNOWN, [], "", [0, 2181]) == [
         {"port": 2181, "from": ["10.0.1.0/24", "10.0.1.1", "10.0.2.1", "10.0.9.1"]},
         {"port": 2888, "from": ["10.0.1.9"]},
         {"port": 3888, "from": ["10.0.1.9"]},
@@ -55,8 +55,8 @@ def test_rules_of_a_zookeeper_server() -> None:
 
 
 def test_rules_of_a_host_of_both_functions_and_of_none() -> None:
-    assert [rule["port"] for rule in rules(KNOWN, [CLIENT, REPLICATION], "REPLICATION", 2181)] == [9092, 9093, 2181, 2888, 3888, 7]
-    assert rules(KNOWN, [], "", 0) == []
+    assert [rule["port"] for rule in rules(KNOWN, [CLIENT, REPLICATION], "REPLICATION", [2281, 0])] == [9092, 9093, 2281, 2888, 3888, 7]
+    assert rules(KNOWN, [], "", []) == []
 
 
 def test_lines() -> None:

@@ -119,7 +119,8 @@ class Access:
         from confluent_kafka import KafkaError, KafkaException
 
         found: dict[str, dict[str, int]] = {}
-        for name, future in self.client.describe_user_scram_credentials(list(dict.fromkeys(names)), request_timeout=SECONDS).items():
+        futures: Any = self.client.describe_user_scram_credentials(list(dict.fromkeys(names)), request_timeout=SECONDS)
+        for name, future in futures.items():
             try:
                 infos = future.result(SECONDS).scram_credential_infos
             except KafkaException as error:
@@ -179,7 +180,8 @@ class Access:
         """Return every ACL of the cluster."""
         from confluent_kafka.admin import AclBindingFilter, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
 
-        everything = AclBindingFilter(ResourceType.ANY, None, ResourcePatternType.ANY, None, None, AclOperation.ANY, AclPermissionType.ANY)
+        anybody: Any = None
+        everything = AclBindingFilter(ResourceType.ANY, anybody, ResourcePatternType.ANY, anybody, anybody, AclOperation.ANY, AclPermissionType.ANY)
         words = {word: ours.upper() for ours, word in RESOURCES.items()}
         return {
             Acl(

@@ -17,6 +17,7 @@ from ansible.inventory.manager import InventoryManager
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.common.yaml import yaml_load
 from ansible.parsing.dataloader import DataLoader
+from ansible.plugins.loader import init_plugin_loader
 from ansible.template import Templar
 from ansible.vars.hostvars import HostVars
 from ansible.vars.manager import VariableManager
@@ -249,11 +250,19 @@ class Reader:
         return [*self.problems, *(p for p in found if not any((host, p.variable) in said for host in p.hosts))]
 
 
-def load(directory: Path) -> Reader:
-    """Return a reader of an inventory directory, outside of any playbook run."""
+@cache
+def _plugins() -> None:
+    """Let templates find plugins by their full names, as the command line does for a run."""
+    init_plugin_loader()
+
+
+def load(directory: Path, extra: Mapping[str, Any] | None = None) -> Reader:
+    """Return a reader of an inventory directory, outside of any playbook run; `extra` are variables that go before all others."""
+    _plugins()
     loader = DataLoader()
     inventory = InventoryManager(loader=loader, sources=[str(directory)])
     variables = VariableManager(loader=loader, inventory=inventory)
+    variables._extra_vars.update(extra or {})
     return Reader(HostVars(inventory, variables, loader), inventory.get_groups_dict(), loader)
 
 

@@ -24,7 +24,7 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
         "nft": "",
         "firewall": "",
         "control_node": {},
-        "archives": [digit * 128 for digit in "abcde"],
+        "archives": {f"/opt/{digit}": digit * 128 for digit in "abcde"},
         "java": True,
         "units": {},
         "zookeeper_mode": "",

@@ -68,7 +68,9 @@ def everybody_needed(model: Model) -> Iterator[Problem]:
                     found.setdefault((target, port), []).append(str(source))
     for (target, port), left_out in found.items():
         wrong = "hosts of this inventory connect from there, and no rule lets them in"
-        yield Problem((target,), f"{NAME}[{port}]", "FIREWALL_PEER", ", ".join(left_out), wrong, "leave the rules to group_vars/all.yml, or add them")
+        yield Problem(
+            (target,), f"{NAME}[{port}]", "FIREWALL_PEER", ", ".join(left_out), wrong, "leave the rules to group_vars/all/firewall.yml, or add them"
+        )
 
 
 def clients(model: Model) -> Iterator[Problem]:
