@@ -50,7 +50,9 @@ class ActionModule(ActionBase):
         try:
             found = self._converge(settings, check_mode=True)  # all that is wrong anywhere is known before the first file is written
             errors = merged(problem for pki in found for problem in pki.problems if not problem.warning)
-            if not errors and not self._task.check_mode and any(pki.changes for pki in found):
+            # A request to an outside CA has to be written before its answer can be there.
+            blocking = [problem for problem in errors if problem.code != "CERTIFICATE_UNSIGNED"]
+            if not blocking and not self._task.check_mode and any(pki.changes for pki in found):
                 found = self._converge(settings, check_mode=False)
                 errors = merged(problem for pki in found for problem in pki.problems if not problem.warning)
         except OSError as error:

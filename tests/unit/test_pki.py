@@ -103,7 +103,13 @@ def test_first_run(tmp_path: Path) -> None:
         {"path": "/etc/kafka/tls/zk.pem", "source": str(tmp_path / "certificates/dc1-kafka1/zookeeper.pem"), "group": "root", "mode": "0640"},
     ]
     assert done.directories == [{"path": "/etc/kafka/tls", "group": "kafka", "mode": "0750"}]
-    assert done.held["broker"] == {"subject": "CN=dc1-kafka1,OU=brokers,O=lab", "serial": f"{leaf(tmp_path).serial_number:x}", "until": "2027-07-03"}
+    assert done.held["broker"] == {
+        "subject": "CN=dc1-kafka1,OU=brokers,O=lab",
+        "issuer": "CN=Infra CA,O=lab",
+        "serial": f"{leaf(tmp_path).serial_number:x}",
+        "until": "2027-07-03",
+        "path": "/etc/kafka/tls/keystore.pem",
+    }
 
 
 def test_second_run_changes_nothing(tmp_path: Path) -> None:

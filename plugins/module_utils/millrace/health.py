@@ -49,7 +49,7 @@ def page(
         jobs(declared, probes),
         certificates_section(certificates or Certificates(), datetime.now(UTC)),
     ):
-        lines += [*section[0], ""]
+        lines += [*section[0], ""] if section[0] else []
         problems += section[1]
     lines.append("HEALTHY" if not problems else "NOT HEALTHY\n" + "\n".join(f"  - {problem}" for problem in problems))
     return "\n".join(lines), problems
