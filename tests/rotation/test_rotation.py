@@ -1,0 +1,171 @@
+"""New certificates, a new CA and a new password come into use under load: no send fails, no record is missing, nothing is restarted.
+
+Runs last in its scenario: afterwards the hosts trust another CA than the inventory says.
+"""
+
+import json
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+from faults.inventory import Inventory
+from faults.ledger import Writer, load, read_all
+from operations.conftest import Operator
+
+PARTITIONS = 6
+AUTHORITIES = [
+    {"name": "infra", "subject": "CN=Infra CA,O=lab"},
+    {"name": "clients", "subject": "CN=Client CA,O=lab"},
+    {"name": "infra-2027", "subject": "CN=Infra CA 2027,O=lab"},
+]
+OLD, NEW = "infra", "infra-2027"
+
+
+class Follower(threading.Thread):
+    """A consumer that reads on and on; counts what it reads and remembers every error."""
+
+    def __init__(self, properties: Mapping[str, str], topic: str) -> None:
+        """Begin at the first record of every partition."""
+        super().__init__(daemon=True)
+        self.read, self.errors, self.stop = 0, list[str](), threading.Event()
+        own = {"group.id": f"{topic}-follower", "enable.auto.commit": False, "auto.offset.reset": "error", "log_level": 0}
+        self.consumer = Consumer({**properties, **own, "error_cb": lambda error: self.errors.append(str(error))})
+        self.consumer.assign([TopicPartition(topic, number, 0) for number in range(PARTITIONS)])
+
+    def run(self) -> None:
+        """Read until told to stop."""
+        while not self.stop.is_set():
+            for message in self.consumer.consume(500, 0.2):
+                self.errors += [str(message.error())] if message.error() else []
+                self.read += message.error() is None
+        self.consumer.close()
+
+
+class Load:
+    """A producer with acks=all and a follower, from `start` to `end`, and what the ledger says of them."""
+
+    def __init__(self, inventory: Inventory, topic: str, folder: Path, name: str) -> None:
+        """Start both."""
+        self.properties, self.topic, self.folder = inventory.kafka_properties, topic, folder / name
+        self.follower = Follower(self.properties, topic)
+        self.writer = Writer(self.properties, topic, self.folder, run=topic, name=name, limit=60_000, rate=200)
+        self.writer.__enter__()
+        self.follower.start()
+
+    def end(self) -> str:
+        """Stop; AssertionError where a send failed, a record is missing, or the follower met an error. Return what was acknowledged."""
+        self.writer.__exit__(None, None, None)
+        self.follower.stop.set()
+        self.follower.join(30)
+        ledger = load(self.folder)
+        assert ledger.unknown == {}, "sends failed"
+        keys = {ack.key for ack in ledger.acks}
+        found = [record for record in read_all(self.properties, self.topic) if record.key in {*ledger.intents}]
+        assert ledger.compare(found).ok, ledger.compare(found)
+        assert len(keys) > 500
+        assert self.follower.errors == []
+        assert self.follower.read >= len(keys) * 0.9, "the follower stood still"
+        return f"{len(keys)} acknowledged, none failed, none missing, {self.follower.read} read meanwhile"
+
+
+@pytest.fixture
+def topic(inventory: Inventory) -> Iterator[str]:
+    """A topic of RF 3 and min ISR 2, deleted afterwards."""
+    admin, name = AdminClient({**inventory.kafka_properties}), "rotation"
+    admin.create_topics([NewTopic(name, PARTITIONS, 3, config={"min.insync.replicas": "2"})], operation_timeout=30)[name].result(40)
+    yield name
+    try:
+        admin.delete_topics([name], operation_timeout=30)[name].result(40)
+    except KafkaException as error:
+        pytest.fail(str(error))
+
+
+def served(inventory: Inventory) -> dict[str, str]:
+    """Return the serial that each port of a broker or server presents, asked from the host of a peer, where every port is open."""
+    asked = {f"{host} {port}": (host, inventory.client_address(host), port) for host in inventory.hosts("kafka") for port in (9092,)}
+    asked |= {f"{host} {port}": (host, inventory.replication_address(host), port) for host in inventory.hosts("kafka") for port in (9093,)}
+    asked |= {f"{host} {port}": (host, inventory.replication_address(host), port) for host in inventory.hosts("zookeeper") for port in (2281, 3888)}
+    found = {}
+    for name, (host, address, port) in asked.items():
+        folder = "/etc/kafka/tls" if host in inventory.hosts("kafka") else "/etc/zookeeper/tls"
+        command = (
+            f"openssl s_client -connect {address}:{port} -cert {folder}/keystore.pem -key {folder}/keystore.pem "
+            "</dev/null 2>/dev/null | openssl x509 -noout -serial"
+        )
+        found[name] = inventory.run(host, command).strip()
+    return found
+
+
+def on_disk(inventory: Inventory) -> dict[str, str]:
+    """Return the serial of each host's certificate file, as openssl says it."""
+    folders = {"kafka": "/etc/kafka/tls", "zookeeper": "/etc/zookeeper/tls"}
+    return {
+        host: inventory.run(host, f"openssl x509 -noout -serial -in {folder}/keystore.pem").strip()
+        for group, folder in folders.items()
+        for host in inventory.hosts(group)
+    }
+
+
+def services(operator: Operator) -> dict[str, str]:
+    """Return the processes of servers and brokers."""
+    return {
+        host: text
+        for host, text in operator.processes().items()
+        if host in (*operator.inventory.hosts("kafka"), *operator.inventory.hosts("zookeeper"))
+    }
+
+
+def test_certificates_and_a_new_ca_come_into_use_under_load(
+    operator: Operator, inventory: Inventory, topic: str, tmp_path: Path, note: Callable[[str], None]
+) -> None:
+    processes, before = services(operator), served(inventory)
+    load_ = Load(inventory, topic, tmp_path, "leaves")
+    done = operator.play("rotate_certificates")
+    assert done.code == 0, done.output
+    after = served(inventory)
+    assert {port: serial for port, serial in after.items() if serial == before[port]} == {}, "a port presents the old certificate"
+    assert {port: serial for port, serial in after.items() if serial != on_disk(inventory)[port.split()[0]]} == {}
+    assert services(operator) == processes, "something was restarted"
+    note(f"leaf certificates: {load_.end()}")
+
+    # The second use of a CA's step before the first is refused, and changes nothing.
+    def rotate(trusted: list[str], signs: str, renew: bool) -> tuple[int, str]:
+        settings = tmp_path / "settings.json"
+        settings.write_text(json.dumps({"pki_authorities": AUTHORITIES, "infra_trusted": trusted, "infra_authority": signs, "rotate_renew": renew}))
+        done = operator.play("rotate_certificates", "-e", f"@{settings}")
+        return done.code, done.output
+
+    load_ = Load(inventory, topic, tmp_path, "both")
+    code, output = rotate([OLD, NEW], NEW, True)
+    assert code != 0 and "CERTIFICATE_STEP" in output and "do not trust that yet" in output, output
+    assert served(inventory) == after
+    code, output = rotate([OLD, NEW], OLD, False)
+    assert code == 0, output
+    code, output = rotate([NEW], OLD, False)
+    assert code != 0 and "CERTIFICATE_STEP" in output and "is dropped" in output, output
+    note(f"both CAs trusted: {load_.end()}")
+
+    load_ = Load(inventory, topic, tmp_path, "new")  # a client that has read the new bundle
+    assert rotate([OLD, NEW], NEW, True)[0] == 0
+    assert {port for port, serial in served(inventory).items() if serial == after[port]} == set()
+    assert rotate([NEW], NEW, False)[0] == 0
+    assert services(operator) == processes, "something was restarted"
+    note(f"new CA: {load_.end()}")
+    address = f"{inventory.client_address(inventory.hosts('kafka')[0])}:9092"
+    assert inventory.lab_directory
+    refused = subprocess.run(
+        ["openssl", "s_client", "-connect", address, "-verify_return_error", "-CAfile", str(inventory.lab_directory / "pki/authorities/infra.pem")],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True,
+    )  # fmt: skip
+    assert "verify error" in refused.stderr, "the old CA still vouches for the broker"
+
+    settings = tmp_path / "settings.json"
+    checked = operator.play("check", "-e", f"@{settings}")
+    assert checked.code == 0, checked.output
+    too_few = operator.play("check", "-e", f"@{settings}", "-e", "check_certificate_days=500")
+    assert too_few.code != 0 and "days are left, fewer than 500" in too_few.output
