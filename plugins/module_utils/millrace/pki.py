@@ -265,7 +265,7 @@ class Pki:
         lacking = self.before.trusting(old, but_not=new) if old and new and old != new else []
         if lacking:
             wrong = f"it is to be from {new}, and {listed(lacking)}, who trust {old}, do not trust that yet: they would refuse this host"
-            raise CertificateError("STEP", wrong, "first let every truststore hold both CAs, and run (docs/certificates.md)")
+            raise CertificateError("STEP", wrong, "first let every truststore hold both CAs, and run (docs/security.md)")
 
     def signer(self, authority: Authority) -> Authority:
         """Return a CA of ours with its key."""
@@ -381,7 +381,7 @@ class Pki:
         for name in sorted(dropped if complete else ()):
             if left := self.before.issued_by(name):
                 wrong = f"{name} is dropped, and {listed(left)} still have certificates from it: this host would refuse them"
-                raise CertificateError("STEP", wrong, "first give everybody a certificate of the new CA, and run (docs/certificates.md)")
+                raise CertificateError("STEP", wrong, "first give everybody a certificate of the new CA, and run (docs/security.md)")
         own = self.folder / "certificates" / self.host / os.path.basename(store["path"])
         held = own.read_text() if own.exists() else ""
         names = [f"{name}\n" for name in self.trusted[store["path"]]]

@@ -137,7 +137,7 @@ class Reload:
             if other["inter_broker"] and accepts and endpoint["issuer"] not in accepts:
                 raise ReloadError(
                     f"{self.name(endpoint)}: not reloaded, its certificate is from {endpoint['issuer']}, which {self.name(other)} does not trust; "
-                    "first let every truststore hold both CAs (docs/certificates.md)"
+                    "first let every truststore hold both CAs (docs/security.md)"
                 )
 
     def nobody_left_behind(self, endpoint: Endpoint, found: Found) -> None:
@@ -147,7 +147,7 @@ class Reload:
             if other["inter_broker"] and (behind or other["issuer"] not in endpoint["trusted"]):
                 raise ReloadError(
                     f"{self.name(endpoint)}: not reloaded, it would no longer trust {self.name(other)}, whose certificate is from another CA; "
-                    "first give every broker a certificate of the new CA (docs/certificates.md)"
+                    "first give every broker a certificate of the new CA (docs/security.md)"
                 )
 
     def reload(self, endpoint: Endpoint, store: str, what: str) -> None:
