@@ -20,9 +20,6 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-# SYS_ADMIN: without it systemd skips ProtectSystem and its kin in silence, and the hardening is tested by nobody.
-# NET_ADMIN: the firewall of its own network namespace. SYS_PTRACE: root enters the namespace of a service, as on a machine.
-CAPABILITIES = "SYS_ADMIN,NET_ADMIN,SYS_PTRACE"
 DOCUMENTATION = """
 module: lab_hosts
 short_description: Make or remove the containers of one lab
@@ -75,6 +72,11 @@ DISKS = Path("/var/lib/millrace-lab")
 
 class LabError(Exception):
     """A step that failed; the text names the command and what it said."""
+
+
+# SYS_ADMIN: without it systemd skips ProtectSystem and its kin in silence, and the hardening is tested by nobody.
+# NET_ADMIN: the firewall of its own network namespace. SYS_PTRACE: root enters the namespace of a service, as on a machine.
+CAPABILITIES = "SYS_ADMIN,NET_ADMIN,SYS_PTRACE"
 
 
 @dataclass(frozen=True)
@@ -224,7 +226,8 @@ class Lab:
 
     def spec(self, host: Host) -> str:
         """Digest of everything a container is made from."""
-        return hashlib.sha256(json.dumps([asdict(host), self.image, CAPABILITIES, self.disk_size, self.networks], sort_keys=True).encode()).hexdigest()[:16]
+        parts = [asdict(host), self.image, CAPABILITIES, self.disk_size, self.networks]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
     def raise_inotify_limit(self) -> None:
         """Each systemd host takes five inotify instances; the kernel's default of 128 ends at 25 hosts."""
