@@ -74,6 +74,11 @@ class LabError(Exception):
     """A step that failed; the text names the command and what it said."""
 
 
+# SYS_ADMIN: without it systemd skips ProtectSystem and its kin in silence, and the hardening is tested by nobody.
+# NET_ADMIN: the firewall of its own network namespace. SYS_PTRACE: root enters the namespace of a service, as on a machine.
+CAPABILITIES = "SYS_ADMIN,NET_ADMIN,SYS_PTRACE"
+
+
 @dataclass(frozen=True)
 class Host:
     """One container: two addresses and the mount points that are file systems of their own."""
@@ -221,7 +226,8 @@ class Lab:
 
     def spec(self, host: Host) -> str:
         """Digest of everything a container is made from."""
-        return hashlib.sha256(json.dumps([asdict(host), self.image, self.disk_size, self.networks], sort_keys=True).encode()).hexdigest()[:16]
+        parts = [asdict(host), self.image, CAPABILITIES, self.disk_size, self.networks]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
     def raise_inotify_limit(self) -> None:
         """Each systemd host takes five inotify instances; the kernel's default of 128 ends at 25 hosts."""
@@ -300,9 +306,8 @@ class Lab:
         return [
             *("podman", "run", "-d", "--name", f"{self.name}-{host.name}", "--hostname", host.name, *self.labels()),
             *("--label", f"millrace.host={host.name}", "--label", f"millrace.spec={self.spec(host)}"),
-            # SYS_ADMIN: without it systemd skips ProtectSystem and its kin in silence, and the hardening is tested by nobody.
-            # NET_ADMIN: the firewall of its own network namespace.
-            *("--systemd=always", "--cap-add", "SYS_ADMIN,NET_ADMIN", "--ulimit", f"nofile={files}:{files}", "--ulimit", "nproc=30000:30000"),
+            *("--systemd=always", "--cap-add", CAPABILITIES),
+            *("--ulimit", f"nofile={files}:{files}", "--ulimit", "nproc=30000:30000"),
             *("--pids-limit", "8192", "--no-hosts"),
             *("--network", f"{self.name}-client:ip={host.client_address},interface_name=client"),
             *self.replication_network(host),

@@ -12,7 +12,7 @@ from faults.inventory import Inventory
 from testinfra.host import Host
 
 from infra.conftest import limit, service_problem
-from infra.test_zookeeper import assert_hardened
+from infra.hardening import assert_hardened
 
 PARTITIONS = 12
 
@@ -93,7 +93,7 @@ def test_topics_are_not_created_by_accident(inventory: Inventory, admin: AdminCl
 
 def test_tools_are_on_the_path_with_a_client_file(inventory: Inventory, topic: str) -> None:
     host = inventory.hosts("kafka")[0]
-    servers = f"{inventory.client_address(host)}:9092"
+    servers = f"{inventory.replication_address(host)}:{inventory.port('REPLICATION')}"
     listed = inventory.run(host, f"kafka-topics.sh --bootstrap-server {servers} --command-config /etc/kafka/client.properties --list")
     assert topic in listed.splitlines()
 

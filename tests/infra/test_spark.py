@@ -6,7 +6,7 @@ from faults.inventory import Inventory
 from testinfra.host import Host
 
 from infra.conftest import limit, service_problem
-from infra.test_zookeeper import assert_hardened
+from infra.hardening import assert_hardened
 
 
 def job(host: Host) -> str:

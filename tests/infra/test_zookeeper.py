@@ -9,6 +9,7 @@ from faults.zookeeper import session
 from testinfra.host import Host
 
 from infra.conftest import limit, service_problem
+from infra.hardening import assert_hardened
 
 
 def test_service_runs_and_starts_at_boot(zookeeper_host: Host) -> None:
@@ -72,15 +73,3 @@ def test_limits_of_the_running_process(zookeeper_host: Host) -> None:
 
 def test_hardening_is_in_force(zookeeper_host: Host) -> None:
     assert_hardened(zookeeper_host, "zookeeper")
-
-
-def assert_hardened(host: Host, unit: str) -> None:
-    """The running process sees a read-only root and a /tmp of its own; the kernel refuses root under the same setting."""
-    pid = host.check_output(f"systemctl show -p MainPID --value {unit}")
-    mounts = {line.split()[4]: line.split()[5].split(",") for line in host.check_output(f"cat /proc/{pid}/mountinfo").splitlines()}
-    assert "ro" in mounts["/"]
-    assert host.check_output(f"grep -c '/systemd-private-.*{unit}.*/tmp /tmp ' /proc/{pid}/mountinfo") == "1"
-    strict = host.check_output(f"systemctl show -p ProtectSystem {unit}")
-    refused = host.run(f"systemd-run --quiet --pipe -p {strict} touch /etc/written-by-test")
-    assert refused.rc != 0 and "Read-only file system" in refused.stderr
-    assert not host.file("/etc/written-by-test").exists

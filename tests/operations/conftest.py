@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from faults.inventory import ROOT, Inventory
+from faults.lab import Lab
+from faults.words import INPUT, OUTPUT
 
 UNITS = {"zookeeper": "zookeeper.service", "kafka": "kafka.service"}
 
@@ -69,7 +71,16 @@ class Operator:
         return {host: self.inventory.run(host, command) for host in self.inventory.hosts("all")}
 
 
+@pytest.fixture(scope="session")
+def jobs_have_topics(inventory: Inventory) -> None:
+    """A job that waits in vain for its topics ends after five minutes and is started anew: a restart that no playbook made."""
+    if inventory.hosts("spark"):
+        lab = Lab(inventory)
+        for name in {INPUT, OUTPUT} - lab.admin.list_topics(timeout=10).topics.keys():
+            lab.create_topic(name)
+
+
 @pytest.fixture
-def operator(inventory: Inventory, tmp_path: Path) -> Operator:
+def operator(inventory: Inventory, tmp_path: Path, jobs_have_topics: None) -> Operator:
     """An operator with a folder of its own."""
     return Operator(inventory, tmp_path)

@@ -16,7 +16,7 @@ def test_second_run_changes_and_restarts_nothing(operator: Operator, note: Calla
     assert operator.processes() == before
     worst = {role: max(hosts.values()) for role, hosts in run.host_tasks.items() if role != "(playbook)"}
     note(f"host-tasks per role and host {worst}, budget {BUDGET}")
-    assert set(worst) == {"base", "java", "zookeeper", "kafka", "spark_job"}
+    assert set(worst) == {"base", "pki", "zookeeper", "kafka", "spark_job"}
     assert max(worst.values()) <= BUDGET
 
 

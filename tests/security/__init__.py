@@ -1,0 +1,1 @@
+"""Who is refused, and in which words."""
