@@ -41,11 +41,12 @@ class ActionModule(ActionBase):
         answers: dict[str, dict[str, Any]] = {}
         problems: list[Problem] = []
         diffs: list[dict[str, str]] = []
-        for host, options in inputs.items():
-            valid = ArgumentSpecValidator(spec).validate(options)
-            if valid.error_messages:
-                return {"failed": True, "msg": f"certificates of {host}: {'; '.join(valid.error_messages)}"}
-            pki = Pki(host, valid.validated_parameters, self._task.check_mode)
+        valid = {host: ArgumentSpecValidator(spec).validate(options) for host, options in inputs.items()}
+        for host, result in valid.items():
+            if result.error_messages:
+                return {"failed": True, "msg": f"certificates of {host}: {'; '.join(result.error_messages)}"}
+        for host, result in valid.items():
+            pki = Pki(host, result.validated_parameters, self._task.check_mode)
             try:
                 pki.converge()
             except OSError as error:
