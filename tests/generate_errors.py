@@ -8,9 +8,10 @@ from pathlib import Path
 
 from model.mistakes import MISTAKES, spoil
 from model.probes import PROBES, model, probed
+from model.security_mistakes import SECURITY
 
 from millrace.hosts import check_hosts
-from millrace.inventory import job_problems, load
+from millrace.inventory import certificate_problems, job_problems, load
 from millrace.model import check_model
 from millrace.problems import Problem, line, merged
 
@@ -45,11 +46,11 @@ def page() -> str:
     """Return the page."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        for mistake in MISTAKES:
+        for mistake in (*MISTAKES, *SECURITY):
             place = Path(folder) / mistake.code
             reader = load(spoil(place / "inventory", mistake), mistake.extra)
             found = reader.read()
-            problems = merged([*reader.said_of(check_model(found)), *job_problems(found)])
+            problems = merged([*reader.said_of(check_model(found)), *job_problems(found), *certificate_problems(reader, found)])
             rows += [(p, line(p, {**found.groups, **found.all_groups}).replace(str(place), "")) for p in problems if p.code == mistake.code][:1]
     hosts = []
     for probe in PROBES:

@@ -11,7 +11,7 @@ from ansible.utils.display import Display
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
 from millrace.hosts import check_hosts
-from millrace.inventory import Reader, job_problems
+from millrace.inventory import Reader, certificate_problems, job_problems
 from millrace.model import check_model
 from millrace.model.layout import layout_of
 from millrace.model.peers import peers
@@ -34,7 +34,7 @@ class ActionModule(ActionBase):
         rows = []
         if register is None:
             what = count(model.function_hosts, "host")
-            problems = [*reader.said_of(check_model(model)), *job_problems(model)]
+            problems = [*reader.said_of(check_model(model)), *job_problems(model), *certificate_problems(reader, model)]
             if not any(not problem.warning for problem in problems) and model.cluster_hosts:
                 rows = survival(layout_of(model))
         else:

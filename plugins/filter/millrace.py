@@ -87,8 +87,10 @@ def zookeeper_tls(keystore: str, truststore: str, password: str, secure_port: in
     return keys
 
 
-def zookeeper_client_tls(keystore: str, truststore: str, password: str = "") -> dict[str, Any]:
-    """Return what ZooKeeper's own client wants for TLS (zkCli.sh -client-configuration)."""
+def zookeeper_client_tls(keystore: str, truststore: str, password: str, secure_port: int) -> dict[str, Any]:
+    """Return what ZooKeeper's own client wants for TLS (zkCli.sh -client-configuration); nothing without a port for it."""
+    if not secure_port:
+        return {}
     return {
         "zookeeper.client.secure": True,
         "zookeeper.clientCnxnSocket": "org.apache.zookeeper.ClientCnxnSocketNetty",

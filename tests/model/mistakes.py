@@ -16,7 +16,7 @@ import yaml
 
 INVENTORIES = Path(__file__).resolve().parents[2] / "inventories"
 # What a site keeps in a file that ansible-vault encrypts.
-VAULT = {
+VAULT: dict[str, Any] = {
     "pki_passphrase": "Ohg4ieXeipha",
     "passwords": {"lab": "eeNg3ahthi4y", "publish_lines": "ib5Ohquail1e", "count_words": "Wae1aequ6ei0"},
 }
@@ -152,6 +152,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "dc1-kafka3",
         "allow_colocated: true",
         hosts={ZK3: "        dc1-kafka3: {zookeeper_id: 3}\n", "{dc1-zk3: {}, dc1-kafka3: {}}": "{dc1-kafka3: {}}"},
+        also=frozenset({"KEYSTORE_UNKNOWN", "TRUSTSTORE_UNKNOWN"}),
     ),
     Mistake("KAFKA_ID_MISSING", "dc1-kafka2/kafka_broker_id", "an id of its own", hosts={"kafka_broker_id: 2, ": ""}),
     Mistake("KAFKA_ID_RANGE", "dc1-kafka2/kafka_broker_id", "an id of its own", hosts={"kafka_broker_id: 2": "kafka_broker_id: 1001"}),
@@ -253,6 +254,7 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{BROKERS}/kafka_listeners[CLIENT]",
         "client_address or replication_address",
         variables=kafka(kafka_listeners=listeners(address="198.18.1.99", advertised_address="{{ client_address }}")),
+        also=frozenset({"CERTIFICATE_NAMES"}),
     ),
     Mistake(
         "LISTENER_PLAINTEXT",
@@ -268,7 +270,7 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{BROKERS}/kafka_inter_broker_listener",
         "replication_address",
         variables=kafka(kafka_inter_broker_listener="CLIENT"),
-        also=frozenset({"FIREWALL_PEER"}),
+        also=frozenset({"LISTENER_CLIENT_CA", "FIREWALL_PEER"}),
     ),
     # The firewall
     Mistake(
@@ -553,6 +555,7 @@ MISTAKES: tuple[Mistake, ...] = (
             ZK3: "        dc1-kafka3: {zookeeper_id: 3, allow_colocated: true, kafka_log_dirs: [/data/zookeeper-log]}\n",
             "{dc1-zk3: {}, dc1-kafka3: {}}": "{dc1-kafka3: {}}",
         },
+        also=frozenset({"KEYSTORE_UNKNOWN", "TRUSTSTORE_UNKNOWN"}),
     ),
     Mistake(
         "ZOOKEEPER_DIRS_SAME",

@@ -262,3 +262,48 @@ def test_wrong_certificate_of_one_host_stops_all(tmp_path: Path) -> None:
         "so peers refuse the host there; have it issued with every name and address of the host"
     ) in done.stdout
     assert not (folder / "hosts").exists()
+
+
+def test_all_hosts_in_one_task(tmp_path: Path) -> None:
+    """What the layers use: the inputs of every host of the play from the inventory, the role's defaults where it says nothing."""
+    folder = site(tmp_path / "site", pki_users=[{"name": "kafka", "home": "/var/lib/kafka"}])
+    tasks = [
+        {"ansible.builtin.import_role": {"name": "pki", "tasks_from": "make"}},
+        {"ansible.builtin.copy": {"content": "{{ pki_made | to_json }}", "dest": f"{folder}/{{{{ inventory_hostname }}}}.json", "mode": "0600"}},
+    ]
+    (folder / "play.yml").write_text(yaml.safe_dump([{"hosts": "all", "gather_facts": False, "tasks": tasks}]))
+    done = apply(folder)
+    assert done.returncode == 0, done.stdout
+    found = json.loads((folder / "broker2.json").read_text())
+    assert (folder / "broker1.json").read_text() == (folder / "broker2.json").read_text()
+    assert list(found["hosts"]) == ["broker1", "broker2"]
+    root = folder / "hosts"
+    for host in NAMES:
+        made = found["hosts"][host]
+        assert [file["path"] for file in made["files"]] == [f"{root}/{host}/tls/{name}" for name in ("keystore.pem", "zk.p12", "ca.pem", "infra.pem")]
+        assert made["files"][0]["source"] == f"{folder}/pki/certificates/{host}/broker.pem"
+        assert made["directories"] == [{"path": f"{root}/{host}/tls", "group": "root", "mode": "0750"}]
+        assert {name: held["subject"] for name, held in made["held"].items()} == {
+            "broker": f"CN={host},OU=brokers,O=lab",
+            "zookeeper": "CN=kafka,OU=zkclients,O=lab",
+            "app": "CN=app1,OU=clients,O=lab",
+        }
+        assert int(serial(Path(made["files"][0]["source"])).removeprefix("serial="), 16) == int(made["held"]["broker"]["serial"], 16)
+    assert found["changes"] == [
+        "authority infra", "authority clients", "certificate broker: new", "certificate zookeeper: new", "store zookeeper", "certificate app: new",
+        "certificate broker: new", "certificate zookeeper: new", "store zookeeper", "certificate app: new",
+    ]  # fmt: skip
+    limited = apply(folder, "--limit", "broker1")
+    assert re.search(r"^broker1 +: ok=2 +changed=1", limited.stdout, re.MULTILINE), limited.stdout  # the copy, for there is one host in it
+    assert list(json.loads((folder / "broker1.json").read_text())["hosts"]) == ["broker1"]
+
+
+def test_wrong_input_of_one_host_of_all(tmp_path: Path) -> None:
+    """It is named, and nothing is made for the others either."""
+    folder = site(tmp_path / "site", pki_days="{{ 'long' if inventory_hostname == 'broker2' else 397 }}")
+    play = {"hosts": "all", "gather_facts": False, "tasks": [{"ansible.builtin.import_role": {"name": "pki", "tasks_from": "make"}}]}
+    (folder / "play.yml").write_text(yaml.safe_dump([play]))
+    done = apply(folder)
+    assert done.returncode == 2
+    assert "certificates of broker2: argument 'days' is of type str" in done.stdout
+    assert not (folder / "pki").exists()

@@ -489,3 +489,26 @@ def test_nothing_secret_is_said(tmp_path: Path) -> None:
     done = run(tmp_path, certificates=[{**BROKER, "format": "pkcs12"}], store_password="sesame")
     text = repr((done.changes, done.diffs, done.problems, done.files, done.held, done.directories))
     assert not [word for word in ("PRIVATE", "correct horse", "sesame") if word in text]
+
+
+def test_trusted_authorities_are_kept_for_clients_of_the_control_node(tmp_path: Path) -> None:
+    """certificates/<host>/<name of the file>: both CAs, as the host has them; rewritten when they change, and only then."""
+    stores: list[dict[str, Any]] = [{"path": "/etc/kafka/tls/ca.pem", "authorities": ["infra"], "group": "kafka"}]
+    done = run(tmp_path, truststores=stores)
+    copy = tmp_path / "certificates/dc1-kafka1/ca.pem"
+    assert copy.read_bytes() == (tmp_path / CA_PEM).read_bytes()
+    assert done.files[-1] == {"path": "/etc/kafka/tls/ca.pem", "content": copy.read_text(), "group": "kafka", "mode": "0640"}
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o644
+    before = copy.stat().st_mtime_ns
+    assert run(tmp_path, truststores=stores).changes == []
+    assert copy.stat().st_mtime_ns == before
+    both = [{**stores[0], "authorities": ["infra", "new"]}]
+    run(tmp_path, truststores=both, check_mode=True)
+    assert copy.stat().st_mtime_ns == before
+    run(tmp_path, truststores=both)
+    assert copy.read_bytes() == (tmp_path / CA_PEM).read_bytes() + (tmp_path / "authorities/new.pem").read_bytes()
+
+
+def test_no_copy_of_authorities_that_are_not_there_yet(tmp_path: Path) -> None:
+    run(tmp_path / "pki", truststores=[{"path": "/etc/kafka/tls/ca.pem", "authorities": ["infra"]}], check_mode=True)
+    assert list(tmp_path.iterdir()) == []

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from jinja2 import Environment, TemplateSyntaxError, nodes
 
 from .model import Model, model_of
 from .model.words import secret, texts
+from .pki import Pki
 from .problems import Problem
 
 PLUGINS = Path(__file__).resolve().parents[2]
@@ -238,11 +240,23 @@ class Reader:
         """Report variables that cannot be computed, unless a missing address, rack or id, reported as such, is why."""
         reported_elsewhere = [name for name in ("client_address", "replication_address") if any(name not in values for values in hosts.values())]
         reported_elsewhere += ["rack", "zookeeper_id", "kafka_broker_id", "datacenter"]
+        needed = [host for host, _, error in self._failed if re.search(r"'vault' is undefined", error)]
+        if needed:
+            wrong = "not set, and passwords and certificates stand on it"
+            advice = "make it with ansible-vault (inventories/README.md), and give --ask-vault-pass"
+            self.problems.append(Problem(tuple(dict.fromkeys(needed)), "vault", "VAULT_MISSING", None, wrong, advice))
+            reported_elsewhere.append("vault")
         for host, name, error in dict.fromkeys(self._failed):
             if not any(re.search(rf"['\"]{word}['\"]", error) for word in reported_elsewhere):
                 self.problems.append(
                     Problem((host,), name, "NOT_COMPUTED", None, f"cannot be computed: {error.splitlines()[0]}", "set what it stands on")
                 )
+
+    def said_right(self, host: str, names: Iterable[str]) -> bool:
+        """Tell whether these variables of a host could be computed and are what the argument spec wants."""
+        wrong = {name for failed_host, name, _ in self._failed if failed_host == host}
+        wrong |= {p.variable for p in self.problems if host in p.hosts and p.code.startswith("INPUT_")}
+        return wrong.isdisjoint(names)
 
     def said_of(self, found: Iterable[Problem]) -> list[Problem]:
         """Return what is wrong with single variables, and those problems of the model that do not merely follow from it."""
@@ -262,8 +276,28 @@ def load(directory: Path, extra: Mapping[str, Any] | None = None) -> Reader:
     loader = DataLoader()
     inventory = InventoryManager(loader=loader, sources=[str(directory)])
     variables = VariableManager(loader=loader, inventory=inventory)
-    variables._extra_vars.update(extra or {})
+    variables._extra_vars = {**variables._extra_vars, **(extra or {})}
     return Reader(HostVars(inventory, variables, loader), inventory.get_groups_dict(), loader)
+
+
+def certificate_problems(reader: Reader, model: Model) -> Iterator[Problem]:
+    """Yield what is wrong with the certificates on the control node, which is all that is read; nothing is made.
+
+    That an outside CA has not signed a request yet is a warning here: the run that writes the request has to be possible.
+    """
+    options = argument_spec("pki")
+    for host in model.function_hosts:
+        if not reader.said_right(host, options):
+            continue
+        given = {name: model.hosts[host][name] for name in options if name in model.hosts[host]}
+        settings = ArgumentSpecValidator(options).validate(given).validated_parameters
+        pki = Pki(host, {name.removeprefix("pki_"): value for name, value in settings.items()}, check_mode=True)
+        try:
+            pki.converge()
+        except OSError as error:
+            wrong = f"cannot be read: {error.strerror}"
+            yield Problem((host,), "pki_directory", "CERTIFICATE_FOLDER", settings["pki_directory"], wrong, "correct the path, or its permissions")
+        yield from (replace(problem, warning=True) if problem.code == "CERTIFICATE_UNSIGNED" else problem for problem in pki.problems)
 
 
 def job_problems(model: Model) -> Iterator[Problem]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..problems import Problem
-from . import clients, ensemble, firewall, identity, machine, networks, properties, replication, words
+from . import access, clients, ensemble, firewall, identity, machine, networks, properties, replication, security, words
 from .base import Model, Rule
 
 __all__ = ["Model", "check_model", "model_of"]
@@ -48,6 +48,18 @@ RULES: tuple[Rule, ...] = (
     clients.bootstrap,
     clients.client_properties,
     clients.jobs,
+    security.profile,
+    security.stores,
+    security.certificate_names,
+    security.principals,
+    security.super_users,
+    security.client_authorities,
+    security.zookeeper,
+    security.zookeeper_clients,
+    access.users,
+    access.acls,
+    access.contradictions,
+    access.logins,
 )
 
 

@@ -10,7 +10,7 @@ from ..definitions import nearest
 from ..problems import Problem
 from .base import Model
 
-SECRET = re.compile(r"(password|passwd|secret|token|credential)s?$|sasl\.jaas\.config$", re.IGNORECASE)
+SECRET = re.compile(r"(password|passwd|passphrase|secret|token|credential)s?$|sasl\.jaas\.config$", re.IGNORECASE)
 # What installers, tutorials and test benches put where a secret belongs.
 DEFAULTS = {"changeme", "change_me", "change-me", "changeit", "password", "passwd", "secret", "admin", "admin-secret", "kafka", "test", "123456"}
 
@@ -46,8 +46,8 @@ def secrets(model: Model) -> Iterator[Problem]:
 
 
 def secret(path: str) -> bool:
-    """Tell whether a place in a variable, as `kafka_config[ssl.key.password]`, holds a secret by its name."""
-    return bool(SECRET.search(path.rpartition("[")[2].rstrip("]")))
+    """Tell whether a place in a variable, as `kafka_config[ssl.key.password]`, holds a secret by its name; in `vault` every place does."""
+    return path.partition("[")[0] == "vault" or bool(SECRET.search(path.rpartition("[")[2].rstrip("]")))
 
 
 def _guessable(text: str) -> bool:
