@@ -110,16 +110,14 @@ def test_no_secret_is_seen(operator: Operator, inventory: Inventory, settings: t
     assert "(secret, changed)" in done.output and f"user {JOB}: the password differs" in done.output
 
     places = {"output": done.output.encode(), "output of --check": checked.output.encode(), "command lines": b"\n".join(lines.seen)}
+    commands = {
+        "journal": "journalctl --no-pager --all -o export",
+        "left-overs": "cat /var/log/*/*.log* /var/log/*.log; find /tmp /root /var/tmp -xdev -type f -not -path '*/.ssh/*' -exec cat {} +",
+        "broker and server files": "cat /etc/kafka/*.properties /etc/zookeeper/*.* /etc/systemd/system/*.service",
+    }
     for host in inventory.hosts("all"):
-        places[f"journal of {host}"] = inventory.run(host, "journalctl --no-pager --all -o export").encode()
-        places[f"left-overs on {host}"] = inventory.run(
-            host,
-            "cat /var/log/*/*.log* /var/log/*.log 2>/dev/null; find /tmp /root /var/tmp -xdev -type f -not -path '*/.ssh/*' -exec cat {} +",
-            check=False,
-        ).encode(errors="replace")
-        places[f"broker and server files on {host}"] = inventory.run(
-            host, "cat /etc/kafka/*.properties /etc/zookeeper/*.* /etc/systemd/system/*.service 2>/dev/null", check=False
-        ).encode()
+        for what, command in commands.items():
+            places[f"{what} of {host}"] = base64.b64decode(inventory.run(host, f"({command}) 2>/dev/null | base64 -w0"))
     for log in (ROOT / ".build" / "logs").glob("*.log"):
         places[log.name] = log.read_bytes()
     assert leaks(secrets, places) == []
