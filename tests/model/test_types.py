@@ -10,6 +10,17 @@ from model.probes import lab
 VALUES: tuple[Any, ...] = (None, "", "many", 5, -1, True, [], [1], ["a"], [{"name": 1}], {}, {"a": 1}, {1: "x"}, {1: [1, "b"]}, {"a": None})
 
 
+LISTENER = (
+    "name", "address", "port", "protocol", "advertised_address", "advertised_port", "client_auth", "sasl_mechanisms", "principal_mapping_rules",
+    "keystore", "truststore",
+)  # fmt: skip
+ENTRIES: dict[str, dict[str, Any]] = {
+    "kafka_users": {"name": "a", "password": "x", "mechanism": "SCRAM-SHA-512", "iterations": 8192, "state": "present"},
+    "kafka_acls": {"principal": "User:a", "operations": ["READ"], "resource": "topic", "name": "t", "pattern": "literal", "permission": "allow",
+                   "host": "*", "state": "present"},
+    "pki_certificates": {"name": "broker", "subject": "CN=a", "authority": "infra", "names": ["a"], "path": "/etc/kafka/tls/keystore.pem"},
+    "pki_truststores": {"path": "/etc/kafka/tls/ca.pem", "authorities": ["infra"]},
+}  # fmt: skip
 KAFKA = (
     "reserved.broker.max.id", "min.insync.replicas", "default.replication.factor", "log.dirs", "listeners", "zookeeper.session.timeout.ms",
     "log.retention.ms", "log.retention.hours", "replica.fetch.wait.max.ms", "authorizer.class.name", "super.users", "log.cleanup.policy", "nothing",
@@ -37,10 +48,19 @@ def test_no_property_ends_the_check(variable: str) -> None:
             check(variable, {name: value})
 
 
-@pytest.mark.parametrize("key", ["name", "address", "port", "protocol", "advertised_address", "advertised_port"])
+@pytest.mark.parametrize("key", LISTENER)
 def test_no_listener_ends_the_check(key: str) -> None:
     for value in VALUES:
-        check("kafka_listeners", [{"name": "CLIENT", "address": "198.18.1.21", "port": 9092, key: value}])
+        for protocol in ("SASL_SSL", "SSL"):
+            listener = {"name": "REPLICATION", "address": "198.18.1.21", "port": 9092, "protocol": protocol, key: value}
+            check("kafka_listeners", [{**listener, "name": "CLIENT"}, listener])
+
+
+@pytest.mark.parametrize("variable", ENTRIES)
+def test_no_entry_ends_the_check(variable: str) -> None:
+    for key in ENTRIES[variable]:
+        for value in VALUES:
+            check(variable, [{**ENTRIES[variable], key: value}, ENTRIES[variable]])
 
 
 @pytest.mark.parametrize("key", ["name", "job", "state", "config"])

@@ -503,8 +503,9 @@ def test_trusted_authorities_are_kept_for_clients_of_the_control_node(tmp_path: 
     assert run(tmp_path, truststores=stores).changes == []
     assert copy.stat().st_mtime_ns == before
     both = [{**stores[0], "authorities": ["infra", "new"]}]
-    run(tmp_path, truststores=both, check_mode=True)
-    assert copy.stat().st_mtime_ns == before
+    copy.unlink()
+    run(tmp_path, truststores=stores, check_mode=True)
+    assert not copy.exists()
     run(tmp_path, truststores=both)
     assert copy.read_bytes() == (tmp_path / CA_PEM).read_bytes() + (tmp_path / "authorities/new.pem").read_bytes()
 

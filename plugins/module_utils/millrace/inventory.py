@@ -290,7 +290,8 @@ def certificate_problems(reader: Reader, model: Model) -> Iterator[Problem]:
         if not reader.said_right(host, options):
             continue
         given = {name: model.hosts[host][name] for name in options if name in model.hosts[host]}
-        settings = ArgumentSpecValidator(options).validate(given).validated_parameters
+        plain = json.loads(json.dumps(given, default=str))  # without what Ansible notes on every text: the validator copies it all
+        settings = ArgumentSpecValidator(options).validate(plain).validated_parameters
         pki = Pki(host, {name.removeprefix("pki_"): value for name, value in settings.items()}, check_mode=True)
         try:
             pki.converge()

@@ -1,0 +1,94 @@
+"""Whom Kafka takes a certificate for: the examples of its documentation and of its own SslPrincipalMapperTest, and rules of this project."""
+
+import pytest
+
+from millrace.model.access import contradictions
+from millrace.model.base import Model
+from millrace.model.security import certificate_names, principal
+
+BROKER = "CN=dc1-kafka1,OU=brokers,O=lab"
+OURS = ["RULE:^CN=[^,]+,OU=brokers,O=lab$/kafka-broker/", "RULE:^CN=([^,]+),OU=admins,O=lab$/$1/"]
+DOCUMENTED = [
+    "RULE:^CN=(.*?),OU=ServiceUsers.*$/$1/",
+    "RULE:^CN=(.*?),OU=(.*?),O=(.*?),L=(.*?),ST=(.*?),C=(.*?)$/$1@$2/L",
+    "RULE:^.*[Cc][Nn]=([a-zA-Z0-9.]*).*$/$1/L",
+    "DEFAULT",
+]
+
+
+@pytest.mark.parametrize(
+    ("rules", "subject", "expected"),
+    [
+        (OURS, BROKER, "kafka-broker"),
+        (OURS, "CN=admin,OU=admins,O=lab", "admin"),
+        (OURS, "CN=app1,OU=clients,O=lab", ""),  # NoMatchingRule: refused
+        (OURS, "CN=x,OU=brokers,O=lab,C=DE", ""),  # the pattern is the whole subject
+        (["RULE:^CN=[^,]+/x/"], BROKER, ""),
+        ([], BROKER, BROKER),
+        (["DEFAULT"], BROKER, BROKER),
+        (DOCUMENTED, "CN=Duke,OU=ServiceUsers,O=Org,C=US", "Duke"),
+        (DOCUMENTED, "CN=Duke,OU=SME,O=mycp,L=Fulton,ST=MD,C=US", "duke@sme"),
+        (DOCUMENTED, "cn=Duke,OU=SME,O=mycp,L=Fulton,ST=MD,C=US", "duke"),
+        (DOCUMENTED, "OU=JavaSoft,O=Sun Microsystems,C=US", "OU=JavaSoft,O=Sun Microsystems,C=US"),
+        (["RULE:^CN=([^,]+).*$/x-$1-y/U"], BROKER, "X-DC1-KAFKA1-Y"),
+        (["RULE:^CN=([^,]+).*$/$7/"], BROKER, None),  # no such group: not judged
+        (["RULE:^CN=\\p{Alpha}+$/x/"], BROKER, None),  # Java's alone
+        (["RULE:^CN=x"], BROKER, None),
+        (["RULE:^CN=(?<name>[^,]+),.*$/$1/"], BROKER, "dc1-kafka1"),
+    ],
+)
+def test_principal(rules: list[str], subject: str, expected: str | None) -> None:
+    assert principal(rules, subject) == expected
+
+
+@pytest.mark.parametrize(
+    ("listener", "names", "lacking"),
+    [
+        ({}, ["198.18.1.21", "198.18.2.21"], None),
+        ({}, ["198.18.1.21"], "198.18.2.21"),  # from there it connects to the others
+        ({"address": "0.0.0.0", "advertised_address": "K1.example.org"}, ["198.18.1.21", "198.18.2.21"], "K1.example.org"),
+        ({"advertised_address": "k1.example.org"}, ["198.18.1.21", "198.18.2.21", "*.example.org"], None),
+        ({"keystore": "/own.pem"}, [], None),  # the certificate that is judged is of no listener
+        ({"protocol": "PLAINTEXT"}, [], None),
+    ],
+)
+def test_names_of_a_certificate(listener: dict[str, object], names: list[str], lacking: str | None) -> None:
+    """What a listener's certificate has to name, and nothing where it is not used."""
+    values = {
+        "client_address": "198.18.1.21", "replication_address": "198.18.2.21", "kafka_keystore": "/k.pem",
+        "kafka_listeners": [{"name": "CLIENT", "address": "198.18.1.21", "port": 9092, "protocol": "SSL", **listener}],
+        "pki_certificates": [{"name": "broker", "path": "/k.pem", "names": names}],
+    }  # fmt: skip
+    model = Model({"k1": values}, {"kafka": ["k1"]}, {}, {}, {}, frozenset(), frozenset())
+    found = [problem.wrong.split(",")[0] for problem in certificate_names(model)]
+    assert found == ([f"names lack {lacking}"] if lacking else [])
+
+
+ALLOW, DENY = {"permission": "allow"}, {"permission": "deny"}
+GONE = {"state": "absent"}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "codes"),
+    [
+        ({}, {}, ["ACL_DUPLICATE"]),
+        ({}, {"pattern": "literal", "host": "*", **ALLOW, "state": "present"}, ["ACL_DUPLICATE"]),
+        ({}, DENY, ["ACL_CONTRADICTION"]),
+        ({}, GONE, ["ACL_CONTRADICTION"]),
+        (DENY, {**DENY, **GONE}, ["ACL_CONTRADICTION"]),
+        (GONE, DENY, []),  # allowed no longer, and denied
+        ({**DENY, **GONE}, {}, []),
+        ({}, {"pattern": "prefixed"}, []),
+        ({}, {"host": "198.18.1.7"}, []),
+        ({}, {"resource": "group"}, []),
+        ({}, {"name": "u"}, []),
+        ({}, {"principal": "User:b"}, []),
+        ({}, {"operations": ["WRITE"]}, []),
+        ({}, {"operations": ["read"]}, ["ACL_DUPLICATE"]),
+    ],
+)
+def test_contradictions(one: dict[str, object], other: dict[str, object], codes: list[str]) -> None:
+    acl = {"principal": "User:a", "operations": ["READ"], "resource": "topic", "name": "t"}
+    values = {"kafka_acls": [{**acl, **one}, {**acl, **other}]}
+    model = Model({"k1": values}, {"kafka": ["k1"]}, {}, {}, {}, frozenset(), frozenset())
+    assert [problem.code for problem in contradictions(model)] == codes
