@@ -70,7 +70,7 @@ SECURITY: tuple[Mistake, ...] = (
         "CERTIFICATE_FOLDER",
         "group all/pki_directory",
         "correct the path",
-        variables={"all": {"pki_directory": f"/{300 * 'x'}", "zookeeper_admin_tls": {}, "zookeeper_root_acl": {}}},
+        variables={"all": {"pki_directory": f"/{300 * 'x'}", "admin_tls": {}, "zookeeper_root_acl": {}}},
     ),
     Mistake(
         "PRINCIPAL_RULE",
@@ -127,7 +127,12 @@ SECURITY: tuple[Mistake, ...] = (
     Mistake("USER_DUPLICATE", f"{BROKERS}/kafka_users[lab]", "keep one", variables=users({"name": "lab", "password": "{{ vault.passwords.lab }}"})),
     Mistake("USER_PASSWORD", f"{BROKERS}/kafka_users[orders].password", "vault.passwords.orders", variables=users({"name": "orders"})),
     Mistake("USER_ITERATIONS", f"{BROKERS}/kafka_users[orders].iterations", "8192", variables=users({**NEW, "iterations": 4095})),
-    Mistake("USER_MECHANISM", f"{BROKERS}/kafka_users[orders].mechanism", "sasl_mechanisms", variables=users({**NEW, "mechanism": "SCRAM-SHA-256"})),
+    Mistake(
+        "USER_MECHANISM",
+        f"{BROKERS}/kafka_users[orders].mechanism",
+        "sasl_mechanisms",
+        variables={**users({**NEW, "mechanism": "SCRAM-SHA-256"}), **kafka(kafka_listeners=listeners())},
+    ),
     # ACLs
     Mistake("ACL_PRINCIPAL", f"{BROKERS}/kafka_acls[lab]", "User:lab", variables=acl(principal="lab")),
     Mistake("ACL_EVERYBODY", f"{BROKERS}/kafka_acls[User:*]", "name the users", variables=acl(principal="User:*")),

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from ansible.errors import AnsibleFilterError
 from unit.test_filters import general
 
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
@@ -131,8 +132,25 @@ def test_tools_are_what_the_broker_is() -> None:
 def test_login_with_any_character() -> None:
     """As JAAS reads it: a backslash and a quote have a backslash before them."""
     assert general["scram_login"]('a"b\\c;=', "me") == {
-        "sasl.jaas.config": r'org.apache.kafka.common.security.scram.ScramLoginModule required username="me" password="a\"b\\c;=";'
+        "sasl.mechanism": "SCRAM-SHA-512",
+        "sasl.jaas.config": r'org.apache.kafka.common.security.scram.ScramLoginModule required username="me" password="a\"b\\c;=";',
     }
+
+
+def test_a_login_comes_from_the_list_of_users() -> None:
+    """Password and mechanism are said once; a user who is not there is said to be missing."""
+    users = [
+        {"name": "a", "password": "old", "state": "absent"},
+        {"name": "a", "password": "new", "mechanism": "SCRAM-SHA-256"},
+        {"name": "b", "password": "secret b"},
+    ]
+    assert general["kafka_login"](users, "a") == {
+        "sasl.mechanism": "SCRAM-SHA-256",
+        "sasl.jaas.config": 'org.apache.kafka.common.security.scram.ScramLoginModule required username="a" password="new";',
+    }
+    assert general["kafka_login"](users, "b")["sasl.mechanism"] == "SCRAM-SHA-512"
+    with pytest.raises(AnsibleFilterError, match=r"^kafka_users has no c; it has a, a, b$"):
+        general["kafka_login"](users, "c")
 
 
 def test_a_login_for_kcat() -> None:
