@@ -57,7 +57,7 @@ def zookeeper(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
 
 
 def kafka(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
-    """Brokers registered with the declared rack and, on the listeners that the admin asked, the declared endpoint; controller, partitions, leaders."""
+    """Brokers registered with the declared rack and, on listeners that the admin asked, the declared endpoint; controller, partitions, leaders."""
     if not hosts:
         return [], []
     found, leaders, problems, rows = cluster.get("brokers", {}), cluster.get("leaders", {}), list(cluster.get("problems", ["Kafka: no answer"])), []
