@@ -28,6 +28,7 @@ from .model import Model, model_of
 from .model.words import secret, texts
 from .pki import Pki
 from .problems import Problem
+from .rotation import Before
 
 PLUGINS = Path(__file__).resolve().parents[2]
 ROLES_PATH = PLUGINS.parent / "roles"
@@ -285,14 +286,15 @@ def certificate_problems(reader: Reader, model: Model) -> Iterator[Problem]:
 
     That an outside CA has not signed a request yet is a warning here: the run that writes the request has to be possible.
     """
-    options = argument_spec("pki")
+    options, before = argument_spec("pki"), None
     for host in model.function_hosts:
         if not reader.said_right(host, options):
             continue
         given = {name: model.hosts[host][name] for name in options if name in model.hosts[host]}
         plain = json.loads(json.dumps(given, default=str))  # without what Ansible notes on every text: the validator copies it all
         settings = ArgumentSpecValidator(options).validate(plain).validated_parameters
-        pki = Pki(host, {name.removeprefix("pki_"): value for name, value in settings.items()}, check_mode=True)
+        before = before or Before(Path(settings["pki_directory"]))
+        pki = Pki(host, {name.removeprefix("pki_"): value for name, value in settings.items()}, check_mode=True, before=before)
         try:
             pki.converge()
         except OSError as error:

@@ -244,9 +244,9 @@ class Pki:
     def own(self, wanted: Wanted, authority: Authority, path: Path) -> None:
         """Keep a certificate of a CA of ours: a new key and certificate when it is no longer what is declared, or soon ends."""
         before, why = self.why_new(wanted, authority, path)
-        self.trusted_by_all(authority, path)
         data = path.read_bytes() if path.exists() else b""
         if why:
+            self.trusted_by_all(authority, path)
             signer = self.signer(authority) if authority.certificates else None
             if not self.act(f"certificate {wanted.name}: {why}", path, before, f"subject: {wanted.subject}\nnames: {', '.join(wanted.names)}\n"):
                 return

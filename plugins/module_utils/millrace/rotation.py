@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
 
 from .certificates import CertificateError, certificates_in
@@ -16,42 +16,39 @@ def listed(hosts: Sequence[str]) -> str:
 
 
 class Before:
-    """Read once, when it is first asked for, which is before the first certificate of another CA is written."""
+    """Each file is read once, when it is first asked for: before it is written. The first pass, in check mode, reads whatever is needed."""
 
     def __init__(self, folder: Path) -> None:
         """`folder` is pki_directory."""
         self.folder = folder / "certificates"
+        self._known: dict[Path, tuple[str, set[str]]] = {}
 
-    @cached_property
-    def _held(self) -> tuple[dict[Path, str], dict[Path, set[str]]]:
-        """Return {certificate: its issuer} and {bundle of CAs: their subjects}."""
-        leaves: dict[Path, str] = {}
-        bundles: dict[Path, set[str]] = {}
-        for path in sorted(self.folder.glob("*/*.pem")):
-            data = path.read_bytes()
-            try:
+    def _read(self, path: Path) -> tuple[str, set[str]]:
+        """Return the issuer of a certificate ('' for none), and the subjects in a bundle of CAs."""
+        if path not in self._known:
+            self._known[path] = "", set()
+            with contextlib.suppress(CertificateError, OSError):
+                data = path.read_bytes()
                 found = certificates_in(data, path)
-            except CertificateError:
-                continue
-            if b"PRIVATE KEY" in data:
-                leaves[path] = found[0].issuer.rfc4514_string()
-            else:
-                bundles[path] = {certificate.subject.rfc4514_string() for certificate in found}
-        return leaves, bundles
+                if b"PRIVATE KEY" in data:
+                    self._known[path] = found[0].issuer.rfc4514_string(), set()
+                else:
+                    self._known[path] = "", {certificate.subject.rfc4514_string() for certificate in found}
+        return self._known[path]
 
     def issuer(self, path: Path) -> str:
         """Return who issued a certificate of the folder, '' where it was not there."""
-        return self._held[0].get(path, "") if path.exists() else ""
+        return self._read(path)[0]
 
     def trusted(self, host: str, name: str) -> set[str]:
         """Return the subjects of the CAs in a host's bundle."""
-        path = self.folder / host / name
-        return self._held[1].get(path, set()) if path.exists() else set()
+        return self._read(self.folder / host / name)[1]
 
     def trusting(self, old: str, but_not: str) -> list[str]:
         """Return the hosts that trust one CA and not another."""
-        return sorted({path.parent.name for path, names in self._held[1].items() if old in names and but_not not in names})
+        bundles = {path: self._read(path)[1] for path in self.folder.glob("*/*.pem")}
+        return sorted({path.parent.name for path, names in bundles.items() if old in names and but_not not in names})
 
     def issued_by(self, name: str) -> list[str]:
         """Return the hosts with a certificate from this CA."""
-        return sorted({path.parent.name for path, issuer in self._held[0].items() if issuer == name})
+        return sorted({path.parent.name for path in self.folder.glob("*/*.pem") if self._read(path)[0] == name})
