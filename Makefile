@@ -7,7 +7,7 @@ TEXT ?= /usr/share/common-licenses
 export CONTAINERS_CONF := $(CURDIR)/lab/containers.conf
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: help lab lab-down setup archives test lint unit render spark molecule survival bench-unchanged docs definitions lock
+.PHONY: help lab lab-down setup archives test lint unit render spark molecule survival bench-unchanged bench-tls docs definitions lock
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ survival: ## two stretched clusters in containers: what they survive, seen and c
 
 bench-unchanged: ## CPU cost of an unchanged site.yml on the live lab, against one ping task
 	@python tests/bench_unchanged.py --inventory inventories/$(i)
+
+bench-tls: ## throughput and CPU of a secure cluster against one in the clear; writes docs/performance.md
+	@PYTHONPATH=tests python tests/bench_tls.py
 
 docs: ## write the generated pages and tables anew: roles, errors, layouts
 	@for page in role_docs site_docs errors layouts; do PYTHONPATH=plugins/module_utils:tests python tests/generate_$$page.py || exit 1; done

@@ -1,0 +1,127 @@
+"""What TLS, logins and ACLs cost: throughput and CPU of a secure cluster against one in the clear, in turns, in one run.
+
+Two clusters of inventories/lab_mirrored, made for this and removed afterwards; load goes to one of them at a time. Writes docs/performance.md.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from bench_unchanged import Meter
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+from faults.inventory import ROOT, Inventory, load
+from faults.lab import until
+
+PROFILES = {"west": "secure", "east": "plaintext"}
+ROUNDS, RECORDS, SIZE, PARTITIONS = 5, 100_000, 1024, 6
+PAGE = ROOT / "docs" / "performance.md"
+TOPIC = "bench"
+
+
+def play(inventory: Path, playbook: str, *options: str) -> None:
+    """Run a playbook to its end; its output only where it fails."""
+    done = subprocess.run(["ansible-playbook", "-i", str(inventory), playbook, *options], cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{playbook} of {inventory} failed:\n{done.stdout[-3000:]}{done.stderr[-1000:]}")
+
+
+class Side:
+    """One cluster, and what was measured on it: records per second, and CPU seconds of all its hosts per million records."""
+
+    def __init__(self, name: str) -> None:
+        """Make the hosts and the cluster, without jobs."""
+        self.directory, self.profile = ROOT / "inventories" / "lab_mirrored" / name, PROFILES[name]
+        play(self.directory, "lab/create.yml", "-e", f"security_profile={self.profile}")
+        play(self.directory, "playbooks/site.yml", "-e", f"security_profile={self.profile}", "--limit", "zookeeper:kafka")
+        self.inventory: Inventory = load(self.directory)
+        self.host = self.inventory.hosts("kafka")[0]
+        properties = self.inventory.kafka_properties
+        self.admin = AdminClient({**properties})
+        self.inventory.run(self.host, "umask 077; cat > /root/bench.properties", stdin="".join(f"{k}={v}\n" for k, v in java(properties).items()))
+        self.rates: list[float] = []
+        self.cpu: list[float] = []
+
+    def measure(self, meter: Meter) -> None:
+        """Send once, as fast as it goes, to a topic that is removed afterwards: the disks are small."""
+        new = NewTopic(TOPIC, PARTITIONS, 3, config={"min.insync.replicas": "2"})
+        self.admin.create_topics([new], operation_timeout=30)[TOPIC].result(40)
+        until("leaders", lambda: len(self.admin.list_topics(timeout=5).topics[TOPIC].partitions) == PARTITIONS, 30)
+        before, begin = meter.hosts(), time.monotonic()
+        command = (
+            f"kafka-producer-perf-test.sh --topic {TOPIC} --num-records {RECORDS} --record-size {SIZE} --throughput -1 "
+            "--producer.config /root/bench.properties --producer-props acks=all"
+        )
+        said = self.inventory.run(self.host, command, seconds=300).strip().splitlines()[-1]
+        wall = time.monotonic() - begin
+        found = re.search(r"([\d.]+) records/sec", said)
+        if not found:
+            sys.exit(f"{self.profile}: {said}")
+        self.rates.append(float(found.group(1)))
+        used = meter.hosts()
+        self.admin.delete_topics([TOPIC], operation_timeout=30)[TOPIC].result(40)
+        until("the topic is gone", lambda: TOPIC not in self.admin.list_topics(timeout=5).topics, 30)
+        self.cpu.append((used - before - meter.idle * wall) / RECORDS * 1e6)
+
+
+def java(properties: dict[str, str]) -> dict[str, str]:
+    """Return librdkafka's client properties under the names of a Java client on a broker's host."""
+    found: dict[str, str] = {name: properties[name] for name in ("bootstrap.servers", "security.protocol", "sasl.mechanism") if name in properties}
+    if "sasl.username" in properties:
+        login = f'username="{properties["sasl.username"]}" password="{properties["sasl.password"]}"'
+        found["sasl.jaas.config"] = f"org.apache.kafka.common.security.scram.ScramLoginModule required {login};"
+        found |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": "/etc/kafka/tls/ca.pem"}
+    return found
+
+
+def page(sides: list[Side]) -> str:
+    """Return the page; medians, and ratios of the secure side to the other."""
+    rows = {side.profile: (statistics.median(side.rates), statistics.median(side.cpu)) for side in sides}
+    secure, clear = rows["secure"], rows["plaintext"]
+    spread = {side.profile: f"{min(side.rates):,.0f} to {max(side.rates):,.0f}" for side in sides}
+    return f"""# Performance
+
+Written by `make bench-tls`; the ratios are what matters, the machine is shared and small.
+
+## What security costs
+
+{PARTITIONS} partitions, RF 3, min ISR 2, acks=all, {RECORDS:,} records of {SIZE} bytes, as fast as `kafka-producer-perf-test.sh` on a broker's host
+sends them; {ROUNDS} rounds in turns on two clusters of three brokers, {os.cpu_count()} cores for everything, client included. Secure is SASL_SSL with
+SCRAM and ACLs for the client, mutual TLS between brokers and to ZooKeeper. CPU is that of all hosts, idle use taken off.
+
+| | records/s (median) | lowest to highest | CPU-s per million records |
+| --- | --- | --- | --- |
+| plaintext | {clear[0]:,.0f} | {spread["plaintext"]} | {clear[1]:.1f} |
+| secure | {secure[0]:,.0f} | {spread["secure"]} | {secure[1]:.1f} |
+| secure / plaintext | {secure[0] / clear[0]:.2f} | | {secure[1] / clear[1]:.2f} |
+"""
+
+
+def main() -> int:
+    """Measure in turns, write the page, remove the hosts."""
+    sides: list[Side] = []
+    try:
+        sides = [Side(name) for name in PROFILES]
+        meters = [Meter(side.inventory) for side in sides]
+        for number in range(ROUNDS + 1):
+            for side, meter in zip(sides, meters, strict=True):
+                side.measure(meter)
+                print(f"round {number}, {side.profile}: {side.rates[-1]:,.0f} records/s, {side.cpu[-1]:.1f} CPU-s per million", flush=True)
+        for side in sides:  # the first round warms up
+            del side.rates[0], side.cpu[0]
+        PAGE.write_text(page(sides), encoding="utf-8")
+        print(page(sides))
+    finally:
+        for name in PROFILES:
+            play(ROOT / "inventories" / "lab_mirrored" / name, "lab/destroy.yml")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
