@@ -200,13 +200,13 @@ NOBODY = "all:!all"
 
 def lacking_java(hosts: Sequence[str], hostvars: Mapping[str, Any]) -> str:
     """Return the pattern of those hosts on which the probe of this run found no Java."""
-    probes = {host: (hostvars[host].get("preflight_probe") or {}).get("probe") for host in hosts}
+    probes = {host: (hostvars.get(host, {}).get("preflight_probe") or {}).get("probe") for host in hosts}
     return ",".join(host for host, probe in probes.items() if probe and not probe["java"]) or NOBODY
 
 
 def owed_restart(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, unit: str) -> str:
     """Return the pattern of those hosts whose unit runs with an older configuration, as host_state of this run answered."""
-    states = {host: (hostvars[host].get(register) or {}).get("units") or {} for host in hosts}
+    states = {host: (hostvars.get(host, {}).get(register) or {}).get("units") or {} for host in hosts}
     return ",".join(host for host, units in states.items() if units.get(unit, {}).get("restart_owed")) or NOBODY
 
 
