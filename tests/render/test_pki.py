@@ -290,8 +290,9 @@ def test_all_hosts_in_one_task(tmp_path: Path) -> None:
         }
         assert int(serial(Path(made["files"][0]["source"])).removeprefix("serial="), 16) == int(made["held"]["broker"]["serial"], 16)
     assert found["changes"] == [
-        "authority infra", "authority clients", "certificate broker: new", "certificate zookeeper: new", "store zookeeper", "certificate app: new",
-        "certificate broker: new", "certificate zookeeper: new", "store zookeeper", "certificate app: new",
+        "authority infra", "authority clients",
+        "certificate broker: new", "certificate zookeeper: new", "store zookeeper", "certificate app: new", "bundle ca.pem", "bundle infra.pem",
+        "certificate broker: new", "certificate zookeeper: new", "store zookeeper", "certificate app: new", "bundle ca.pem", "bundle infra.pem",
     ]  # fmt: skip
     limited = apply(folder, "--limit", "broker1")
     assert re.search(r"^broker1 +: ok=2 +changed=1", limited.stdout, re.MULTILINE), limited.stdout  # the copy, for there is one host in it
