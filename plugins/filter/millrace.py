@@ -116,7 +116,23 @@ def kafka_zookeeper_tls(keystore: str, truststore: str) -> dict[str, Any]:
     }
 
 
-def kafka_listener_security(listeners: Sequence[Mapping[str, Any]], keystore: str, truststore: str) -> dict[str, Any]:
+def guarded(file: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a file of these settings for host_state: one with a password in it is not shown in diffs, and is not noted in the host's journal."""
+    told = any(re.search(r"password=|password\s*=|secret", f"{key}={value}", re.IGNORECASE) for key, value in settings.items() if value is not None)
+    if not told:
+        return dict(file)
+    rest = {key: value for key, value in file.items() if key != "content"}
+    return {**rest, "secret": True, "secret_base64": base64.b64encode(file["content"].encode()).decode()}
+
+
+def store(prefix: str, path: str, password: str) -> dict[str, Any]:
+    """Return the properties of a Kafka keystore, by the end of its name PKCS #12 (with its password) or PEM."""
+    if not path.endswith((".p12", ".pfx")):
+        return {f"{prefix}.type": "PEM", f"{prefix}.location": path}
+    return {f"{prefix}.type": "PKCS12", f"{prefix}.location": path, f"{prefix}.password": password}
+
+
+def kafka_listener_security(listeners: Sequence[Mapping[str, Any]], keystore: str, truststore: str, password: str = "") -> dict[str, Any]:
     """Return the properties listener.name.* that protect each listener; a listener's own keystore and truststore go before the given ones.
 
     Who connects to a listener of protocol SSL needs a certificate unless client_auth says otherwise; to one of SASL_SSL, a login.
@@ -126,8 +142,7 @@ def kafka_listener_security(listeners: Sequence[Mapping[str, Any]], keystore: st
         protocol, prefix = listener["protocol"], f"listener.name.{listener['name'].lower()}"
         if protocol in ("SSL", "SASL_SSL"):
             auth = listener.get("client_auth") or ("required" if protocol == "SSL" else "none")
-            found[f"{prefix}.ssl.keystore.type"] = "PEM"
-            found[f"{prefix}.ssl.keystore.location"] = listener.get("keystore") or keystore
+            found |= store(f"{prefix}.ssl.keystore", listener.get("keystore") or keystore, password)
             found[f"{prefix}.ssl.client.auth"] = auth
             if auth != "none":
                 found[f"{prefix}.ssl.truststore.type"] = "PEM"
@@ -143,7 +158,7 @@ def kafka_listener_security(listeners: Sequence[Mapping[str, Any]], keystore: st
     return found
 
 
-def kafka_tool_properties(listeners: Sequence[Mapping[str, Any]], name: str, keystore: str, truststore: str) -> dict[str, Any]:
+def kafka_tool_properties(listeners: Sequence[Mapping[str, Any]], name: str, keystore: str, truststore: str, password: str = "") -> dict[str, Any]:
     """Return what a client on the broker's host needs to connect to the listener `name` as the broker itself."""
     listener = next(entry for entry in listeners if entry["name"] == name)
     found: dict[str, Any] = {"bootstrap.servers": f"{listener['address']}:{listener['port']}"}
@@ -151,8 +166,7 @@ def kafka_tool_properties(listeners: Sequence[Mapping[str, Any]], name: str, key
         return found
     return found | {
         "security.protocol": listener["protocol"],
-        "ssl.keystore.type": "PEM",
-        "ssl.keystore.location": listener.get("keystore") or keystore,
+        **store("ssl.keystore", listener.get("keystore") or keystore, password),
         "ssl.truststore.type": "PEM",
         "ssl.truststore.location": listener.get("truststore") or truststore,
     }
@@ -268,6 +282,7 @@ class FilterModule:
             "lacking_java": lacking_java,
             "owed_restart": owed_restart,
             "host_file": host_file,
+            "guarded": guarded,
             "kafka_endpoints_with_tls": reload.broker_endpoints,
             "zookeeper_endpoints_with_tls": reload.zookeeper_endpoints,
             "firewall_sources": firewall.sources,

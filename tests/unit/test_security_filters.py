@@ -196,3 +196,32 @@ def test_hosts_that_are_owed_a_restart() -> None:
     assert general["owed_restart"](list(hostvars), hostvars, "kafka_state", "kafka.service") == "a,f"
     assert general["owed_restart"](["b", "c", "d", "e"], hostvars, "kafka_state", "kafka.service") == "all:!all"
     assert general["owed_restart"](["a"], {}, "kafka_state", "kafka.service") == "all:!all"
+
+
+@pytest.mark.parametrize(
+    ("settings", "hidden"),
+    [
+        ({"jaas": "org.apache.kafka.common.security.scram.ScramLoginModule required;", "ssl.secure.random.implementation": "x"}, False),
+        ({"ssl.key.password": None}, False),
+        ({"listener.name.client.ssl.keystore.password": "s"}, True),
+        ({"sasl.jaas.config": 'x.LoginModule required username="u" password = "p";'}, True),
+        ({"oauth.client.secret": "s"}, True),
+    ],
+)
+def test_a_file_with_a_password_is_guarded(settings: dict[str, Any], hidden: bool) -> None:
+    """It goes to the host as Base64, which is masked; another as it is."""
+    file = {"path": "/p", "content": "a=b\n", "mode": "0640"}
+    wanted = {"path": "/p", "mode": "0640", "secret": True, "secret_base64": "YT1iCg=="} if hidden else file
+    assert general["guarded"](file, settings) == wanted
+
+
+def test_a_pkcs12_keystore_of_a_broker() -> None:
+    """Its type is told by its name, and it has a password."""
+    listeners = [{"name": "R", "address": "10.0.0.1", "port": 9093, "protocol": "SSL", "client_auth": "none"}]
+    assert general["kafka_listener_security"](listeners, "/k.p12", "/ca.pem", "pw") == {
+        "listener.name.r.ssl.keystore.type": "PKCS12",
+        "listener.name.r.ssl.keystore.location": "/k.p12",
+        "listener.name.r.ssl.keystore.password": "pw",
+        "listener.name.r.ssl.client.auth": "none",
+    }
+    assert general["kafka_tool_properties"](listeners, "R", "/k.p12", "/ca.pem", "pw")["ssl.keystore.password"] == "pw"
