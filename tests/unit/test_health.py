@@ -1,10 +1,11 @@
 """The page of check.yml and its verdict."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from millrace.health import page
+from millrace.health import Certificates, certificates_section, page
 
 Facts = dict[str, dict[str, Any]]
 
@@ -199,3 +200,25 @@ def test_a_unit_that_does_not_run(state: str) -> None:
     answers = probes()
     answers["spark1"]["units"]["spark-job@count_words.service"] = state
     assert page(declared(), answers, cluster())[1] == [f"spark-job@count_words.service on spark1 is {state}"]
+
+
+def test_days_left_of_certificates() -> None:
+    """Fewer than the limit is a problem, and so is a port that serves another certificate than the one on its disk."""
+    now = datetime(2026, 6, 1, 12, tzinfo=UTC)
+    held = {"broker": {"subject": "CN=kafka1", "until": "2026-06-16"}, "zookeeper": {"subject": "CN=kafka", "until": "2026-06-14"}}
+    served = [
+        {"host": "kafka1", "address": "10.0.1.21", "port": 9092, "differs": "serves the certificate 1, on its disk is 2"},
+        {"host": "kafka1", "address": "10.0.2.21", "port": 9093, "differs": ""},
+    ]
+    lines, problems = certificates_section(Certificates({"hosts": {"kafka1": {"held": held}}, "problems": ["CERTIFICATE_X"]}, served, 14), now)
+    assert lines == [
+        "Certificates",
+        "  host    name       subject    until       days",
+        "  kafka1  broker     CN=kafka1  2026-06-16  14",
+        "  kafka1  zookeeper  CN=kafka   2026-06-14  12",
+    ]
+    assert problems == [
+        "CERTIFICATE_X",
+        "the certificate zookeeper of kafka1 ends on 2026-06-14: 12 days are left, fewer than 14",
+        "kafka1 10.0.1.21:9092: serves the certificate 1, on its disk is 2",
+    ]
