@@ -263,7 +263,7 @@ def read_all(properties: Mapping[str, str], topic: str, seconds: float = 60) -> 
             if time.monotonic() > deadline:
                 raise ValueError(f"{topic}: no such topic")
             pause.wait(0.2)
-        ends = {number: _end(consumer, TopicPartition(topic, number), deadline) for number in partitions}
+        ends = {number: high_watermark(consumer, TopicPartition(topic, number), deadline) for number in partitions}
         left = {number for number, end in ends.items() if end > 0}
         consumer.assign([TopicPartition(topic, number, 0) for number in left])
         found: list[Record] = []
@@ -283,7 +283,7 @@ def read_all(properties: Mapping[str, str], topic: str, seconds: float = 60) -> 
         consumer.close()
 
 
-def _end(consumer: Consumer, partition: TopicPartition, deadline: float) -> int:
+def high_watermark(consumer: Consumer, partition: TopicPartition, deadline: float) -> int:
     """Return the high watermark; ask again while a leader just elected does not know it yet (KIP-207), or has just moved."""
     pause = Event()
     while True:

@@ -1,6 +1,7 @@
 """Text for the word count: words that no other run has, so that what the topics hold already does not matter."""
 
 import random
+import time
 from collections import Counter
 from collections.abc import Mapping
 
@@ -8,6 +9,7 @@ import regex
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from .lab import Lab
+from .ledger import high_watermark
 
 INPUT, OUTPUT = "streams-plaintext-input", "streams-wordcount-output"
 JOBS = {"spark_producer": "spark-job@publish_lines.service", "spark_consumer": "spark-job@count_words.service"}
@@ -26,7 +28,7 @@ class LastCounts:
         self.consumer = Consumer({"log_level": 0, **properties, "group.id": "faults", "enable.auto.commit": False, "auto.offset.reset": "earliest"})
         ends = [TopicPartition(OUTPUT, number) for number in self.consumer.list_topics(OUTPUT, timeout=10).topics[OUTPUT].partitions]
         for end in ends:
-            end.offset = self.consumer.get_watermark_offsets(end, timeout=10)[1]
+            end.offset = high_watermark(self.consumer, end, time.monotonic() + 60)
         self.consumer.assign(ends)
 
     def close(self) -> None:

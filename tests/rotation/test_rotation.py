@@ -1,7 +1,4 @@
-"""New certificates, a new CA and a new password come into use under load: no send fails, no record is missing, nothing is restarted.
-
-Runs last in its scenario: afterwards the hosts trust another CA than the inventory says.
-"""
+"""New certificates, a new CA and a new password come into use under load: no send fails, no record is missing, nothing is restarted."""
 
 import json
 import subprocess
@@ -134,8 +131,9 @@ def test_certificates_and_a_new_ca_come_into_use_under_load(
     note(f"leaf certificates: {load_.end()}")
 
     # The second use of a CA's step before the first is refused, and changes nothing.
+    settings = tmp_path / "settings.json"
+
     def rotate(trusted: list[str], signs: str, renew: bool) -> tuple[int, str]:
-        settings = tmp_path / "settings.json"
         settings.write_text(json.dumps({"pki_authorities": AUTHORITIES, "infra_trusted": trusted, "infra_authority": signs, "rotate_renew": renew}))
         done = operator.play("rotate_certificates", "-e", f"@{settings}")
         return done.code, done.output
@@ -164,8 +162,14 @@ def test_certificates_and_a_new_ca_come_into_use_under_load(
     )  # fmt: skip
     assert "verify error" in refused.stderr, "the old CA still vouches for the broker"
 
-    settings = tmp_path / "settings.json"
     checked = operator.play("check", "-e", f"@{settings}")
     assert checked.code == 0, checked.output
     too_few = operator.play("check", "-e", f"@{settings}", "-e", "check_certificate_days=500")
     assert too_few.code != 0 and "days are left, fewer than 500" in too_few.output
+
+    # Back to the CA that the inventory names, in the same steps.
+    for trusted, signs, renew in (([OLD, NEW], NEW, False), ([OLD, NEW], OLD, True), ([OLD], OLD, False)):
+        code, output = rotate(trusted, signs, renew)
+        assert code == 0, output
+    assert operator.play("check").code == 0
+    assert services(operator) == processes, "something was restarted"

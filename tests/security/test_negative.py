@@ -52,7 +52,10 @@ KAFKA: dict[str, tuple[Callable[[World], dict[str, str]], Sequence[str]]] = {
     "CLIENT by an unknown user": (lambda w: w.at_client(sasl_username="nobody"), INVALID),
     "CLIENT by the brokers' principal, which is no user": (lambda w: w.at_client(sasl_username="kafka-broker"), INVALID),
     "CLIENT with PLAIN": (lambda w: w.at_client(sasl_mechanism="PLAIN"), MECHANISM),
-    "CLIENT with SCRAM-SHA-256": (lambda w: w.at_client(sasl_mechanism="SCRAM-SHA-256"), MECHANISM),
+    "CLIENT with the mechanism for which the user has no password": (
+        lambda w: w.at_client(sasl_mechanism="SCRAM-SHA-256"),
+        ["_AUTHENTICATION", "invalid credentials with SASL mechanism SCRAM-SHA-256"],
+    ),
     "REPLICATION without TLS": (lambda w: w.at_replication(security_protocol="PLAINTEXT"), CLOSED),
     "REPLICATION without a certificate": (lambda w: w.at_replication(), ["_TRANSPORT", "alert certificate required: SSL alert number 116"]),
     "REPLICATION with a login": (
