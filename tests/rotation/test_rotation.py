@@ -14,7 +14,10 @@ from faults.inventory import Inventory
 from faults.ledger import Writer, load, read_all
 from operations.conftest import Operator
 
+from millrace.access import Access
+
 PARTITIONS = 6
+USER = "lab"
 AUTHORITIES = [
     {"name": "infra", "subject": "CN=Infra CA,O=lab"},
     {"name": "clients", "subject": "CN=Client CA,O=lab"},
@@ -173,3 +176,41 @@ def test_certificates_and_a_new_ca_come_into_use_under_load(
         assert code == 0, output
     assert operator.play("check").code == 0
     assert services(operator) == processes, "something was restarted"
+
+
+def test_a_password_is_replaced_while_the_old_one_works(
+    operator: Operator, inventory: Inventory, topic: str, tmp_path: Path, note: Callable[[str], None]
+) -> None:
+    assert inventory.lab_directory
+    old, new = inventory.kafka_properties["sasl.password"], 'a new one, = " and all'
+    secrets = {path.name: path.read_text().split()[0] for path in (inventory.lab_directory / "secrets").iterdir()}
+    passwords = {name: secret for name, secret in secrets.items() if name != "pki_passphrase"}
+    access = Access(inventory.admin_properties, {**inventory.kafka_properties, "sasl.mechanism": "SCRAM-SHA-512"})
+
+    def logins() -> tuple[bool, bool]:
+        return access.logs_in(USER, old, "SCRAM-SHA-512"), access.logs_in(USER, new, "SCRAM-SHA-256")
+
+    def rotate(step: str, declared: dict[str, str]) -> tuple[int, str]:
+        vault = {"pki_passphrase": secrets["pki_passphrase"], "passwords": passwords, "new_passwords": {USER: new}}
+        others = [{"name": name, "password": password} for name, password in passwords.items() if name != USER]
+        settings = tmp_path / "settings.json"
+        settings.touch(0o600)
+        settings.write_text(json.dumps({"vault": vault, "kafka_users": [{"name": USER, **declared}, *others], "user": USER, "step": step}))
+        done = operator.play("rotate_password", "-e", f"@{settings}")
+        return done.code, done.output
+
+    load_ = Load(inventory, topic, tmp_path, "password")
+    try:
+        assert logins() == (True, False)
+        assert rotate("begin", {"password": old})[0] == 0
+        assert logins() == (True, True)
+        code, output = rotate("finish", {"password": old})
+        assert code != 0 and "finishing would end the new one" in output, output
+        assert logins() == (True, True)
+        assert rotate("finish", {"password": new, "mechanism": "SCRAM-SHA-256"})[0] == 0
+        assert logins() == (False, True)
+    finally:
+        access.users([{"name": USER, "password": old}])
+        access.users([{"name": USER, "mechanism": "SCRAM-SHA-256", "state": "absent"}])
+    assert logins() == (True, False)
+    note(load_.end())
