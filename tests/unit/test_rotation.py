@@ -109,7 +109,7 @@ class Brokers:
         """Take the place of the handshake and of the broker's answer to an alteration."""
         self.now = {(n, name): Served(serials[n], "", trusts if name == "REPLICATION" else []) for n in (1, 2) for name in ("CLIENT", "REPLICATION")}
         admin = {"ssl.certificate.location": "c", "ssl.ca.location": "a", "bootstrap.servers": "127.0.0.1:1"}
-        self.reload = Reload(admin, broker_endpoints(["kafka1", "kafka2"], HOSTVARS, wanted))
+        self.reload = Reload(admin, broker_endpoints(["kafka1", "kafka2"], HOSTVARS, wanted), patience=0.5)
         self.order: list[str] = []
         monkeypatch.setattr(self.reload, "observe", lambda: [self.now[e["broker"], e["listener"]] for e in self.reload.endpoints])
         monkeypatch.setattr(self.reload, "reload", self.reloaded)
@@ -143,6 +143,20 @@ def test_a_ca_that_a_peer_does_not_trust_is_refused(monkeypatch: pytest.MonkeyPa
     with pytest.raises(ReloadError, match=r"listener REPLICATION: not reloaded, its certificate is from CN=B, which broker 1 .* does not trust"):
         brokers.reload.converge()
     assert brokers.order == []
+
+
+def test_a_broker_is_registered_before_it_opens_its_ports(monkeypatch: pytest.MonkeyPatch) -> None:
+    brokers = Brokers(monkeypatch, made(), {1: "1", 2: "22"}, ["CN=A"])
+    there, asked = brokers.now[2, "CLIENT"], []
+
+    def observe() -> list[Served]:
+        asked.append(1)
+        brokers.now[2, "CLIENT"] = Served(error="Connection refused") if len(asked) == 1 else there
+        return [brokers.now[e["broker"], e["listener"]] for e in brokers.reload.endpoints]
+
+    monkeypatch.setattr(brokers.reload, "observe", observe)
+    brokers.reload.converge()
+    assert brokers.order == ["1 REPLICATION keystore", "1 CLIENT keystore"]
 
 
 def test_nothing_is_reloaded_where_a_listener_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:

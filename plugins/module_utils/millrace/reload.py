@@ -75,26 +75,38 @@ class Reload:
     looks at a certificate before it takes it, as others do not. A step that would cut a listener off is refused.
     """
 
-    def __init__(self, admin: Mapping[str, Any], endpoints: Sequence[Endpoint], check_mode: bool = False) -> None:
-        """`admin` are the properties of a super user with a certificate, under librdkafka's names; `endpoints` are from `wanted`."""
+    def __init__(self, admin: Mapping[str, Any], endpoints: Sequence[Endpoint], check_mode: bool = False, patience: float = SECONDS) -> None:
+        """`admin` are the properties of a super user with a certificate, under librdkafka's names; `endpoints` are from `broker_endpoints`.
+
+        `patience` is how many seconds a listener may take until it answers.
+        """
         from confluent_kafka.admin import AdminClient
 
         self.client = AdminClient({"log_level": 0, "socket.connection.setup.timeout.ms": 3000, **admin})
         self.tls = {"certificate": admin["ssl.certificate.location"], "ca": admin["ssl.ca.location"]}
         self.endpoints = sorted(endpoints, key=lambda one: (one["broker"], not one["inter_broker"]))
-        self.check_mode = check_mode
+        self.check_mode, self.patience = check_mode, patience
         self.changes: list[str] = []
 
     def converge(self) -> list[Served]:
         """Reload what differs, and return what is served then. Raises ReloadError."""
-        found = self.observe()
-        for endpoint, served in zip(self.endpoints, found, strict=True):
-            if served.error:
-                raise ReloadError(f"{self.name(endpoint)}: {served.error}; nothing was reloaded")
+        found = self.answers()
         for step in (self.growing_truststores, self.certificates, self.shrinking_truststores):
             if step(list(zip(self.endpoints, found, strict=True))) and not self.check_mode:
                 found = self.observe()
         return found
+
+    def answers(self) -> list[Served]:
+        """Ask until every listener answers: a broker is registered before it opens its ports. Raises ReloadError."""
+        deadline, tick = time.monotonic() + self.patience, threading.Event()
+        while True:
+            found = self.observe()
+            silent = [f"{self.name(one)}: {served.error}" for one, served in zip(self.endpoints, found, strict=True) if served.error]
+            if not silent:
+                return found
+            if time.monotonic() > deadline:
+                raise ReloadError(f"{'; '.join(silent)}; nothing was reloaded")
+            tick.wait(0.2)
 
     def observe(self) -> list[Served]:
         """Ask all listeners."""
