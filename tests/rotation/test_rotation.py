@@ -3,6 +3,7 @@
 import json
 import subprocess
 import threading
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -76,7 +77,7 @@ class Load:
 @pytest.fixture
 def topic(inventory: Inventory) -> Iterator[str]:
     """A topic of RF 3 and min ISR 2, deleted afterwards."""
-    admin, name = AdminClient({**inventory.kafka_properties}), "rotation"
+    admin, name = AdminClient({**inventory.kafka_properties}), f"rotation-{uuid.uuid4().hex[:8]}"
     admin.create_topics([NewTopic(name, PARTITIONS, 3, config={"min.insync.replicas": "2"})], operation_timeout=30)[name].result(40)
     yield name
     try:
