@@ -14,6 +14,9 @@ from ansible.errors import AnsibleFilterError
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
 from millrace import firewall, reload
 from millrace.archives import ArchiveError, expected
+from millrace.listeners import client_auth, encrypted, mechanisms
+
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 
 def archive_digest(checksum: str) -> str:
@@ -133,28 +136,22 @@ def store(prefix: str, path: str, password: str) -> dict[str, Any]:
 
 
 def kafka_listener_security(listeners: Sequence[Mapping[str, Any]], keystore: str, truststore: str, password: str = "") -> dict[str, Any]:
-    """Return the properties listener.name.* that protect each listener; a listener's own keystore and truststore go before the given ones.
-
-    Who connects to a listener of protocol SSL needs a certificate unless client_auth says otherwise; to one of SASL_SSL, a login.
-    """
+    """Return the properties listener.name.* that protect each listener; a listener's own keystore and truststore go before the given ones."""
     found: dict[str, Any] = {}
     for listener in listeners:
-        protocol, prefix = listener["protocol"], f"listener.name.{listener['name'].lower()}"
-        if protocol in ("SSL", "SASL_SSL"):
-            auth = listener.get("client_auth") or ("required" if protocol == "SSL" else "none")
+        prefix, auth = f"listener.name.{listener['name'].lower()}", client_auth(listener)
+        if encrypted(listener):
             found |= store(f"{prefix}.ssl.keystore", listener.get("keystore") or keystore, password)
             found[f"{prefix}.ssl.client.auth"] = auth
             if auth != "none":
-                found[f"{prefix}.ssl.truststore.type"] = "PEM"
-                found[f"{prefix}.ssl.truststore.location"] = listener.get("truststore") or truststore
+                found |= store(f"{prefix}.ssl.truststore", listener.get("truststore") or truststore, "")
             if listener.get("principal_mapping_rules"):
                 found[f"{prefix}.ssl.principal.mapping.rules"] = listener["principal_mapping_rules"]
-        if protocol in ("SASL_PLAINTEXT", "SASL_SSL"):
-            mechanisms = listener.get("sasl_mechanisms") or ["SCRAM-SHA-512"]
-            found[f"{prefix}.sasl.enabled.mechanisms"] = mechanisms
-            for mechanism in mechanisms:
-                if mechanism.startswith("SCRAM-"):
-                    found[f"{prefix}.{mechanism.lower()}.sasl.jaas.config"] = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+        if names := mechanisms(listener):
+            found[f"{prefix}.sasl.enabled.mechanisms"] = names
+        for name in names:
+            if name.startswith("SCRAM-"):
+                found[f"{prefix}.{name.lower()}.sasl.jaas.config"] = f"{SCRAM} required;"
     return found
 
 
@@ -175,24 +172,32 @@ def kafka_tool_properties(listeners: Sequence[Mapping[str, Any]], name: str, key
 def scram_login(password: str, user: str, mechanism: str = "SCRAM-SHA-512") -> dict[str, str]:
     """Return the properties of a Java client that logs in with SCRAM; any character may be in the password."""
     quoted = [text.replace("\\", "\\\\").replace('"', '\\"') for text in (user, password)]
-    module = "org.apache.kafka.common.security.scram.ScramLoginModule"
-    return {"sasl.mechanism": mechanism, "sasl.jaas.config": f'{module} required username="{quoted[0]}" password="{quoted[1]}";'}
+    return {"sasl.mechanism": mechanism, "sasl.jaas.config": f'{SCRAM} required username="{quoted[0]}" password="{quoted[1]}";'}
+
+
+def declared(users: Sequence[Mapping[str, Any]], name: str) -> tuple[str, str, str]:
+    """Return name, password and mechanism of a user of kafka_users."""
+    found = [user for user in users if user["name"] == name and user.get("state") != "absent"]
+    if not found:
+        raise AnsibleFilterError(f"kafka_users has no {name}; it has {', '.join(user['name'] for user in users) or 'nobody'}")
+    return name, found[0]["password"], found[0].get("mechanism") or "SCRAM-SHA-512"
 
 
 def kafka_login(users: Sequence[Mapping[str, Any]], name: str) -> dict[str, str]:
     """Return the login of a user of kafka_users, as a Java client's properties."""
-    found = [user for user in users if user["name"] == name and user.get("state") != "absent"]
-    if not found:
-        raise AnsibleFilterError(f"kafka_users has no {name}; it has {', '.join(user['name'] for user in users) or 'nobody'}")
-    return scram_login(found[0]["password"], name, found[0].get("mechanism") or "SCRAM-SHA-512")
+    user, password, mechanism = declared(users, name)
+    return scram_login(password, user, mechanism)
+
+
+def librdkafka_login(users: Sequence[Mapping[str, Any]], name: str) -> dict[str, str]:
+    """Return the login of a user of kafka_users under librdkafka's names."""
+    user, password, mechanism = declared(users, name)
+    return {"sasl.mechanism": mechanism, "sasl.username": user, "sasl.password": password}
 
 
 def librdkafka(client: Mapping[str, Any], truststore: str = "") -> dict[str, str]:
-    """Return the properties of a Java client under librdkafka's names, for kcat; `truststore` is where the CAs are on this machine."""
-    names = {"bootstrap.servers": "bootstrap.servers", "security.protocol": "security.protocol", "sasl.mechanism": "sasl.mechanism"}
-    found = {name: str(client[java]) for java, name in names.items() if java in client}
-    login = dict(re.findall(r'(username|password)="((?:[^"\\]|\\.)*)"', client.get("sasl.jaas.config", "")))
-    found |= {f"sasl.{name}": re.sub(r"\\(.)", r"\1", value) for name, value in login.items()}
+    """Return the properties of a Java client under librdkafka's names, without a login; `truststore` is where the CAs are on this machine."""
+    found = {name: str(client[name]) for name in ("bootstrap.servers", "security.protocol", "sasl.mechanism") if name in client}
     if client.get("ssl.truststore.location"):
         found["ssl.ca.location"] = truststore or client["ssl.truststore.location"]
     return found
@@ -278,6 +283,7 @@ class FilterModule:
             "kafka_login": kafka_login,
             "scram_login": scram_login,
             "librdkafka": librdkafka,
+            "librdkafka_login": librdkafka_login,
             "tool_link": tool_link,
             "lacking_java": lacking_java,
             "owed_restart": owed_restart,

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .listeners import client_auth, encrypted
 from .served import Served, differs, observe
 
 SECONDS = 20.0
@@ -35,11 +36,10 @@ def broker_endpoints(hosts: Sequence[str], hostvars: Mapping[str, Any], made: Ma
         by_path = {held["path"]: held for held in answer["held"].values() if held["path"]}
         for listener in values["kafka_listeners"]:
             path = listener.get("keystore") or values.get("kafka_keystore") or "/etc/kafka/tls/keystore.pem"
-            if listener["protocol"] not in ("SSL", "SASL_SSL") or path not in by_path:
+            if not encrypted(listener) or path not in by_path:
                 continue
-            auth = listener.get("client_auth") or ("required" if listener["protocol"] == "SSL" else "none")
             trusts = listener.get("truststore") or values.get("kafka_truststore") or "/etc/kafka/tls/ca.pem"
-            trusts = trusts if auth != "none" else ""
+            trusts = trusts if client_auth(listener) != "none" else ""
             found.append(
                 {
                     "host": host, "broker": int(values["kafka_broker_id"]), "listener": listener["name"],

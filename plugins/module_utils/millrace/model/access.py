@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..listeners import mechanisms
 from ..problems import Problem
 from .base import Model, whole
 
@@ -33,12 +34,7 @@ def _known(model: Model) -> set[str]:
 def users(model: Model) -> Iterator[Problem]:
     """Every user has a password, hashed often enough, and a listener where it is taken."""
     hosts, seen = tuple(model.kafka), set()
-    enabled = set()
-    for host in model.kafka[:1]:
-        for listener in model.listeners(host):
-            if listener.get("protocol") in ("SASL_SSL", "SASL_PLAINTEXT"):
-                mechanisms = listener.get("sasl_mechanisms") or ["SCRAM-SHA-512"]
-                enabled |= {str(name) for name in mechanisms} if isinstance(mechanisms, (list, tuple)) else set()
+    enabled = {name for host in model.kafka[:1] for listener in model.listeners(host) for name in mechanisms(listener)}
     for user in _declared(model, "kafka_users"):
         name, mechanism = str(user.get("name")), str(user.get("mechanism") or "SCRAM-SHA-512")
         variable, iterations = f"kafka_users[{name}]", whole(user.get("iterations", 8192))

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from .. import listeners
 from ..problems import Problem
 from .base import Model, whole
 from .networks import WILDCARDS, is_address
 
-TLS = ("SSL", "SASL_SSL")
 PROVIDED = "let the role pki put it there (pki_certificates, pki_truststores), or put it there yourself"
 # SslPrincipalMapper of Kafka.
 RULE = re.compile(r"RULE:((?:\\.|[^\\/])*)/((?:\\.|[^\\/])*)/([LU]?)")
@@ -35,12 +35,7 @@ def _names(item: Mapping[str, Any], key: str = "names") -> list[str]:
 
 def encrypted(model: Model, host: str) -> list[Mapping[str, Any]]:
     """Return the listeners that speak TLS."""
-    return [item for item in model.listeners(host) if item.get("protocol") in TLS]
-
-
-def client_auth(listener: Mapping[str, Any]) -> str:
-    """Return ssl.client.auth of a listener, as the filter kafka_listener_security writes it."""
-    return str(listener.get("client_auth") or ("required" if listener.get("protocol") == "SSL" else "none"))
+    return [item for item in model.listeners(host) if listeners.encrypted(item)]
 
 
 def _server_tls(model: Model, host: str) -> bool:
@@ -57,7 +52,7 @@ def stores(model: Model) -> Iterator[Problem]:
             for item in encrypted(model, host):
                 place = f"kafka_listeners[{item.get('name')}]"
                 keys[f"{place}.keystore" if item.get("keystore") else "kafka_keystore"] = item.get("keystore") or model.get(host, "kafka_keystore")
-                if client_auth(item) != "none":
+                if listeners.client_auth(item) != "none":
                     own = item.get("truststore")
                     trusted[f"{place}.truststore" if own else "kafka_truststore"] = own or model.get(host, "kafka_truststore")
             if model.get(host, "kafka_zookeeper_keystore"):
@@ -177,7 +172,7 @@ def client_authorities(model: Model) -> Iterator[Problem]:
         infra = str(inner.get("truststore") or main)
         for item in encrypted(model, host):
             path = str(item.get("truststore") or main)
-            if not inner or item is inner or client_auth(item) == "none":
+            if not inner or item is inner or listeners.client_auth(item) == "none":
                 continue
             if path in (infra, main) or bundles.get(path, set()) & bundles.get(infra, set()):
                 wrong = "its clients have certificates of the brokers' own CA, with which they may read most of ZooKeeper"
