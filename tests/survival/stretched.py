@@ -29,8 +29,8 @@ from millrace.survival import Layout
 ENVIRONMENT = {**os.environ, "CONTAINERS_CONF": str(ROOT / "lab" / "containers.conf"), "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")}
 # A ZooKeeper leader goes on serving for two ticks (4 s) after it has lost its quorum; an election may take longer than that.
 SERVES_SECONDS, SILENT_SECONDS = 5.0, 8.0
-# Sessions of brokers end after 6 s, or 30 s; then the controller is elected anew, leaders move, ISRs shrink, and the client looks again.
-WRITES_SECONDS = 45.0
+# Sessions of brokers end after 6 s; then the controller is elected anew, leaders move, ISRs shrink, and the client looks again.
+WRITES_SECONDS = 20.0
 
 
 @dataclass(frozen=True)
