@@ -12,7 +12,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
-from millrace.inventory import argument_spec
+from millrace.specs import argument_spec
 from millrace.pki import Pki
 from millrace.problems import count, line, merged
 from millrace.rotation import Before

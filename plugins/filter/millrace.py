@@ -12,9 +12,10 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
-from millrace import firewall, reload
+from millrace import endpoints, firewall
 from millrace.archives import ArchiveError, expected
 from millrace.listeners import client_auth, encrypted, mechanisms
+from millrace.specs import role_input
 
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
@@ -284,13 +285,14 @@ class FilterModule:
             "scram_login": scram_login,
             "librdkafka": librdkafka,
             "librdkafka_login": librdkafka_login,
+            "role_input": role_input,
             "tool_link": tool_link,
             "lacking_java": lacking_java,
             "owed_restart": owed_restart,
             "host_file": host_file,
             "guarded": guarded,
-            "kafka_endpoints_with_tls": reload.broker_endpoints,
-            "zookeeper_endpoints_with_tls": reload.zookeeper_endpoints,
+            "kafka_endpoints_with_tls": endpoints.broker_endpoints,
+            "zookeeper_endpoints_with_tls": endpoints.zookeeper_endpoints,
             "firewall_sources": firewall.sources,
             "firewall_rules": firewall.rules,
             "nftables": nftables,

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key, pkcs12
 from unit.certificate_maker import Ca, key_pem, new_key, pem
 
-from millrace.inventory import argument_spec
+from millrace.specs import argument_spec
 from millrace.pki import Pki
 from millrace.problems import line
 

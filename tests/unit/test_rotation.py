@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from unit.test_pki import BROKER, run, said, snapshot
 
-from millrace.reload import Reload, ReloadError, broker_endpoints, zookeeper_endpoints
+from millrace.endpoints import broker_endpoints, zookeeper_endpoints
+from millrace.reload import Reload, ReloadError
 from millrace.served import Served, differs
 
 STORE = "/etc/kafka/tls/ca.pem"

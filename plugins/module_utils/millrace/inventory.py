@@ -29,9 +29,9 @@ from .model.words import secret, texts
 from .pki import Pki
 from .problems import Problem
 from .rotation import Before
+from .specs import argument_spec
 
 PLUGINS = Path(__file__).resolve().parents[2]
-ROLES_PATH = PLUGINS.parent / "roles"
 # The roles that a function group gets, as playbooks/layers/*.yml apply them.
 ROLES = {
     "zookeeper": ("base", "java", "pki", "zookeeper"),
@@ -47,14 +47,6 @@ INTERNAL = re.compile(
     r"java_found|(kafka|zookeeper)_restart_|(kafka|zookeeper|spark_job)_pki$|pki_(made|state)$|(kafka|zookeeper)_state$"
     r"|preflight_(model|probe)$|archive_(list|installed)"
 )
-
-
-@cache
-def argument_spec(role: str) -> dict[str, Any]:
-    """Return the options of a role's main entry point (meta/argument_specs.yml)."""
-    with (ROLES_PATH / role / "meta" / "argument_specs.yml").open(encoding="utf-8") as stream:
-        options: dict[str, Any] = yaml_load(stream)["argument_specs"]["main"]["options"]
-    return options
 
 
 @cache

@@ -7,7 +7,6 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .listeners import client_auth, encrypted
 from .served import Served, differs, observe
 
 SECONDS = 20.0
@@ -24,50 +23,6 @@ def distrusts(endpoint: Endpoint, served: Served) -> bool:
     return bool(endpoint["trusted"]) and served.authorities != sorted(endpoint["trusted"])
 
 
-def broker_endpoints(hosts: Sequence[str], hostvars: Mapping[str, Any], made: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the listeners with TLS of all brokers.
-
-    Each is {host, broker, listener, inter_broker, address, port, keystore, truststore, serial, issuer, until, trusted}. `made` is what the
-    action certificates answered for each host.
-    """
-    found = []
-    for host in hosts:
-        values, answer = hostvars[host], made.get(host) or {"held": {}, "trusted": {}}
-        by_path = {held["path"]: held for held in answer["held"].values() if held["path"]}
-        for listener in values["kafka_listeners"]:
-            path = listener.get("keystore") or values.get("kafka_keystore") or "/etc/kafka/tls/keystore.pem"
-            if not encrypted(listener) or path not in by_path:
-                continue
-            trusts = listener.get("truststore") or values.get("kafka_truststore") or "/etc/kafka/tls/ca.pem"
-            trusts = trusts if client_auth(listener) != "none" else ""
-            found.append(
-                {
-                    "host": host, "broker": int(values["kafka_broker_id"]), "listener": listener["name"],
-                    "inter_broker": listener["name"] == values["kafka_inter_broker_listener"],
-                    "address": listener.get("advertised_address") or listener["address"],
-                    "port": listener.get("advertised_port") or listener["port"],
-                    "keystore": path, "truststore": trusts, "trusted": answer["trusted"].get(trusts, []),
-                    "serial": by_path[path]["serial"], "issuer": by_path[path]["issuer"], "until": by_path[path]["until"],
-                }
-            )  # fmt: skip
-    return found
-
-
-def zookeeper_endpoints(hosts: Sequence[str], hostvars: Mapping[str, Any], made: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the client port of every ZooKeeper server with TLS: {host, address, port, serial, until, trusted}."""
-    found = []
-    for host in hosts:
-        values, answer = hostvars[host], made.get(host) or {"held": {}, "trusted": {}}
-        port = values.get("zookeeper_secure_client_port", 2281)
-        keystore = values.get("zookeeper_keystore") or "/etc/zookeeper/tls/keystore.pem"
-        truststore = values.get("zookeeper_truststore") or "/etc/zookeeper/tls/ca.pem"
-        for held in answer["held"].values() if port else ():
-            if held["path"] == keystore:
-                where = {"host": host, "address": values["client_address"], "port": port}
-                found.append({**where, "serial": held["serial"], "until": held["until"], "trusted": answer["trusted"].get(truststore, [])})
-    return found
-
-
 class Reload:
     """Compares what the listeners of all brokers serve and trust with what is on their disks, and has the differences reloaded.
 
@@ -76,7 +31,7 @@ class Reload:
     """
 
     def __init__(self, admin: Mapping[str, Any], endpoints: Sequence[Endpoint], check_mode: bool = False, patience: float = SECONDS) -> None:
-        """`admin` are the properties of a super user with a certificate, under librdkafka's names; `endpoints` are from `broker_endpoints`.
+        """`admin` are the properties of a super user with a certificate, under librdkafka's names; `endpoints` are those of endpoints.py.
 
         `patience` is how many seconds a listener may take until it answers.
         """
