@@ -12,10 +12,10 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
-from millrace.specs import argument_spec
 from millrace.pki import Pki
 from millrace.problems import count, line, merged
 from millrace.rotation import Before
+from millrace.specs import argument_spec
 
 # Inputs of the role that concern the host alone.
 OF_THE_HOST = ("users",)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
 from millrace import endpoints, firewall
 from millrace.archives import ArchiveError, expected
 from millrace.listeners import client_auth, encrypted, mechanisms
+from millrace.secret import told
 from millrace.specs import role_input
 
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
@@ -122,8 +122,7 @@ def kafka_zookeeper_tls(keystore: str, truststore: str) -> dict[str, Any]:
 
 def guarded(file: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return a file of these settings for host_state: one with a password in it is not shown in diffs, and is not noted in the host's journal."""
-    told = any(re.search(r"password=|password\s*=|secret", f"{key}={value}", re.IGNORECASE) for key, value in settings.items() if value is not None)
-    if not told:
+    if not told(settings):
         return dict(file)
     rest = {key: value for key, value in file.items() if key != "content"}
     return {**rest, "secret": True, "secret_base64": base64.b64encode(file["content"].encode()).decode()}

@@ -5,9 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
+from millrace.secret import told
 
 Job = Mapping[str, Any]
 HOME = PurePosixPath("/var/lib/spark-job")
@@ -33,7 +37,7 @@ def spark_job_files(jobs: Sequence[Job], release: str, jars: str, unit: str) -> 
     files = []
     for job in jobs:
         base = {"owner": "root", "group": "spark", "mode": "0640"}
-        secret = any("password" in key or "jaas" in key for key in job["config"].get("kafka", {}))
+        secret = told(job["config"])
         config = spark_job_config(job, jars)
         content = {"secret_base64": base64.b64encode(config.encode()).decode()} if secret else {"content": config}
         files.append({**base, "path": f"/etc/spark-job/{job['name']}.json", **content, "secret": secret})

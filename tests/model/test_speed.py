@@ -12,8 +12,8 @@ from typing import Any
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from millrace.inventory import load
-from millrace.specs import argument_spec
 from millrace.pki import Pki
+from millrace.specs import argument_spec
 from model.mistakes import INVENTORIES, VAULT, Mistake, spoil
 
 ROOT = INVENTORIES.parent

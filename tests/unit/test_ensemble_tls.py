@@ -21,7 +21,7 @@ from millrace.probe import four_letter_word
 
 SRVR = "Zookeeper version: 3.8.6\nMode: {}\nNode count: 5\n"
 END = datetime.now(UTC) + timedelta(days=2)
-Serve = Callable[..., int]
+Serve = Callable[..., tuple[int, list[Any]]]
 
 
 class Word(socketserver.BaseRequestHandler):
@@ -53,10 +53,12 @@ def ca() -> Ca:
 
 @pytest.fixture
 def serve(tmp_path: Path, ca: Ca) -> Iterator[Serve]:
-    """Start a server whose certificate holds some names; return its port."""
+    """Start a server whose certificate holds some names; return its port, and who asked what so far."""
     with ExitStack() as stack:
 
-        def start(names: tuple[str, ...] = ("127.0.0.1",), mode: str = "follower", address: str = "127.0.0.1", port: int = 0) -> int:
+        def start(
+            names: tuple[str, ...] = ("127.0.0.1",), mode: str = "follower", address: str = "127.0.0.1", port: int = 0
+        ) -> tuple[int, list[Any]]:
             tls = files(tmp_path, ca, f"server-{address}", names)
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(tls["certificate"])
@@ -69,45 +71,44 @@ def serve(tmp_path: Path, ca: Ca) -> Iterator[Serve]:
             server.server_activate()
             threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
             stack.callback(server.shutdown)
-            start.seen = server.seen  # type: ignore[attr-defined]
-            return int(server.server_address[1])
+            return int(server.server_address[1]), server.seen
 
         yield start
 
 
 def test_asked_with_a_certificate(serve: Serve, ca: Ca, tmp_path: Path) -> None:
     """The server sees who asks; a name in the certificate of the client is not needed."""
-    port, admin = serve(), files(tmp_path, ca, "admin", ())
+    (port, seen), admin = serve(), files(tmp_path, ca, "admin", ())
     assert four_letter_word("127.0.0.1", port, "srvr", admin) == SRVR.format("follower")
-    assert serve.seen == [("srvr", "admin")]  # type: ignore[attr-defined]
+    assert seen == [("srvr", "admin")]
     assert state({"zk1": "127.0.0.1"}, port, admin) == {"zk1": "follower"}
 
 
 def test_asked_in_the_clear(serve: Serve) -> None:
-    assert four_letter_word("127.0.0.1", serve(), "srvr", None, 1.0) == ""
+    assert four_letter_word("127.0.0.1", serve()[0], "srvr", None, 1.0) == ""
 
 
 @pytest.mark.parametrize("names", [("127.0.0.2",), ("localhost",), ()])
 def test_a_server_whose_certificate_lacks_its_address(serve: Serve, ca: Ca, tmp_path: Path, names: tuple[str, ...]) -> None:
     """It is no answer, as it is none to Java."""
-    assert four_letter_word("127.0.0.1", serve(names), "srvr", files(tmp_path, ca, "admin", ())) == ""
+    assert four_letter_word("127.0.0.1", serve(names)[0], "srvr", files(tmp_path, ca, "admin", ())) == ""
 
 
 def test_certificates_of_another_ca(serve: Serve, ca: Ca, tmp_path: Path) -> None:
     """On either side."""
     other = Ca("Infra CA", end=END)
-    port = serve()
+    port, _ = serve()
     assert four_letter_word("127.0.0.1", port, "srvr", files(tmp_path, other, "stranger", (), trusted=ca)) == ""
     assert four_letter_word("127.0.0.1", port, "srvr", files(tmp_path, ca, "deceived", (), trusted=other)) == ""
 
 
 def test_files_that_are_not_there(serve: Serve, ca: Ca, tmp_path: Path) -> None:
     admin = files(tmp_path, ca, "admin", ())
-    assert four_letter_word("127.0.0.1", serve(), "srvr", {**admin, "certificate": str(tmp_path / "absent.pem")}) == ""
+    assert four_letter_word("127.0.0.1", serve()[0], "srvr", {**admin, "certificate": str(tmp_path / "absent.pem")}) == ""
 
 
 def test_whole_ensemble_by_tls(serve: Serve, ca: Ca, tmp_path: Path) -> None:
-    port = serve(mode="leader")
+    port, _ = serve(mode="leader")
     serve(("127.0.0.2",), address="127.0.0.2", port=port)
     servers, admin = {"zk1": "127.0.0.1", "zk2": "127.0.0.2"}, files(tmp_path, ca, "admin", ())
     assert problems(servers, port, admin) == ({"zk1": "leader", "zk2": "follower"}, [])
@@ -147,9 +148,8 @@ class Client:
         Client.calls += ("close",)
 
 
-TLS = {"certificate": "/pki/kafka.pem", "ca": "/pki/ca.pem"}
 SAID = ["ACL of the root znode: its owner may write, everybody may read"]
-CLOSED = (make_acl("x509", "CN=kafka,OU=zkclients,O=lab", all=True), *READ_ACL_UNSAFE)
+CLOSED = (make_acl("x509", "CN=kafka,OU=brokers,O=lab", all=True), *READ_ACL_UNSAFE)
 
 
 @pytest.fixture
@@ -159,39 +159,51 @@ def client(monkeypatch: pytest.MonkeyPatch) -> type[Client]:
     return Client
 
 
-def test_open_root_is_closed(client: type[Client]) -> None:
+@pytest.fixture
+def tls(tmp_path: Path, ca: Ca) -> dict[str, str]:
+    """Of the owner: CN=kafka,OU=brokers,O=lab."""
+    return files(tmp_path, ca, "kafka", ())
+
+
+def test_open_root_is_closed(client: type[Client], tls: dict[str, str]) -> None:
     """The server is held to its certificate, and the connection is ended."""
-    assert keep_root_acl(["198.18.1.11", "fd00::1"], 2281, TLS) == SAID
+    assert keep_root_acl(["198.18.1.11", "fd00::1"], 2281, tls) == SAID
     assert client.acl == (*CREATOR_ALL_ACL, *READ_ACL_UNSAFE)
     hosts, options = client.calls[0]
     assert hosts == "198.18.1.11:2281,[fd00::1]:2281"
     assert {name: options[name] for name in ("use_ssl", "verify_certs", "check_hostname", "certfile", "keyfile", "ca")} == {
-        "use_ssl": True, "verify_certs": True, "check_hostname": True, "certfile": "/pki/kafka.pem", "keyfile": "/pki/kafka.pem", "ca": "/pki/ca.pem",
+        "use_ssl": True, "verify_certs": True, "check_hostname": True, "certfile": tls["certificate"], "keyfile": tls["certificate"], "ca": tls["ca"],
     }  # fmt: skip
     assert client.calls[1:] == ("set", "stop", "close")
 
 
-def test_closed_root_is_left(client: type[Client]) -> None:
+def test_closed_root_is_left(client: type[Client], tls: dict[str, str]) -> None:
     client.acl = CLOSED
-    assert keep_root_acl(["198.18.1.11"], 2281, TLS) == []
+    assert keep_root_acl(["198.18.1.11"], 2281, tls) == []
     assert client.calls[1:] == ("stop", "close")
 
 
-def test_root_that_others_may_write_to_as_well(client: type[Client]) -> None:
+def test_root_that_others_may_write_to_as_well(client: type[Client], tls: dict[str, str]) -> None:
     client.acl = (*CLOSED, make_acl("world", "anyone", create=True))
-    assert keep_root_acl(["198.18.1.11"], 2281, TLS) == SAID
+    assert keep_root_acl(["198.18.1.11"], 2281, tls) == SAID
 
 
-def test_check_mode_only_says_so(client: type[Client]) -> None:
-    assert keep_root_acl(["198.18.1.11"], 2281, TLS, check_mode=True) == SAID
+def test_root_of_another_certificate(client: type[Client], tls: dict[str, str]) -> None:
+    client.acl = (make_acl("x509", "CN=other,OU=brokers,O=lab", all=True), *READ_ACL_UNSAFE)
+    assert keep_root_acl(["198.18.1.11"], 2281, tls) == SAID
+    assert client.acl == (*CREATOR_ALL_ACL, *READ_ACL_UNSAFE)
+
+
+def test_check_mode_only_says_so(client: type[Client], tls: dict[str, str]) -> None:
+    assert keep_root_acl(["198.18.1.11"], 2281, tls, check_mode=True) == SAID
     assert client.acl == tuple(OPEN_ACL_UNSAFE)
 
 
 @pytest.mark.parametrize("error", [NoAuthError(), KazooTimeoutError("Connection time-out")])
-def test_somebody_elses_root(client: type[Client], error: Exception) -> None:
+def test_somebody_elses_root(client: type[Client], tls: dict[str, str], error: Exception) -> None:
     """In our words, with the file to look at; the connection is ended."""
     client.error = error
     words = str(error) or "NoAuthError"
-    with pytest.raises(EnsembleError, match=f"ACL of the root znode: {words}; is /pki/kafka.pem what its owner was made with"):
-        keep_root_acl(["198.18.1.11"], 2281, TLS)
+    with pytest.raises(EnsembleError, match=f"ACL of the root znode: {words}; is .*/kafka.pem what its owner was made with"):
+        keep_root_acl(["198.18.1.11"], 2281, tls)
     assert client.calls[1:] == ("stop", "close")

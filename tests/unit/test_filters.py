@@ -138,7 +138,14 @@ def test_environment() -> None:
 
 @pytest.mark.parametrize(
     ("kafka", "secret"),
-    [({}, False), ({"bootstrap.servers": "h:9092"}, False), ({"sasl.jaas.config": "x"}, True), ({"ssl.keystore.password": "x"}, True)],
+    [
+        ({}, False),
+        ({"bootstrap.servers": "h:9092"}, False),
+        ({"sasl.jaas.config": "x.Krb5LoginModule required;"}, False),
+        ({"sasl.jaas.config": 'x.ScramLoginModule required username="u" password="p";'}, True),
+        ({"ssl.keystore.password": "x"}, True),
+        ({"ssl.keystore.key": "x"}, True),
+    ],
 )
 def test_passwords_are_in_no_diff(kafka: dict[str, str], secret: bool) -> None:
     found = files(job(config={"kafka": kafka}))

@@ -16,9 +16,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key, pkcs12
 from unit.certificate_maker import Ca, key_pem, new_key, pem
 
-from millrace.specs import argument_spec
 from millrace.pki import Pki
 from millrace.problems import line
+from millrace.specs import argument_spec
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 BROKER: dict[str, Any] = {

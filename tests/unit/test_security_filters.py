@@ -207,6 +207,10 @@ def test_hosts_that_are_owed_a_restart() -> None:
         ({"listener.name.client.ssl.keystore.password": "s"}, True),
         ({"sasl.jaas.config": 'x.LoginModule required username="u" password = "p";'}, True),
         ({"oauth.client.secret": "s"}, True),
+        ({"delegation.token.secret.key": "s"}, True),
+        ({"ssl.key.password": 123456}, True),
+        ({"sasl.jaas.config": 'x.OAuthBearerLoginModule required clientSecret="s";'}, True),
+        ({"kafka": {"password": "s"}}, True),
     ],
 )
 def test_a_file_with_a_password_is_guarded(settings: dict[str, Any], hidden: bool) -> None:

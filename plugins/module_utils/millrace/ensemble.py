@@ -6,6 +6,8 @@ import re
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from .probe import four_letter_word, zookeeper_mode
 
@@ -52,6 +54,19 @@ def wait(servers: Mapping[str, str], port: int, timeout: float, tls: Tls | None 
         tick.wait(0.2)
 
 
+def subject(certificate: str) -> str:
+    """Return the subject of a PEM file, written as ZooKeeper names the owner of a znode (RFC 2253). Raises ImportError."""
+    from cryptography import x509
+
+    return x509.load_pem_x509_certificate(Path(certificate).read_bytes()).subject.rfc4514_string()
+
+
+def owner_of(acls: Sequence[Any]) -> str:
+    """Return the one certificate's subject that may write where everybody may read; '' where the ACL is another."""
+    owners = [acl.id.id for acl in acls if (acl.perms, acl.id.scheme) == (31, "x509")]
+    return str(owners[0]) if len(owners) == 1 and {(acl.perms, acl.id.scheme) for acl in acls} == {(31, "x509"), (1, "world")} else ""
+
+
 def keep_root_acl(addresses: Sequence[str], port: int, tls: Tls, check_mode: bool = False) -> list[str]:
     """Let only the subject of `tls` write to the root znode, and everybody read it; return the changes, [] where it is so.
 
@@ -69,7 +84,7 @@ def keep_root_acl(addresses: Sequence[str], port: int, tls: Tls, check_mode: boo
     try:
         client.start(timeout=15)
         found: list[ACL] = client.get_acls("/")[0]
-        if {(acl.perms, acl.id.scheme) for acl in found} == {(31, "x509"), (1, "world")}:
+        if owner_of(found) == subject(tls["certificate"]):
             return []
         if not check_mode:
             client.set_acls("/", CREATOR_ALL_ACL + READ_ACL_UNSAFE)

@@ -80,12 +80,13 @@ def lets_in(wanted: Rules, port: int, source: str) -> bool:
     named = [rule for rule in wanted if str(rule.get("port")) == str(port)]
     if not named or any(source in rule.get("from", []) for rule in named):
         return True
-    address = _network(source)
-    return address is not None and any(
-        network is not None and network.version == address.version and address.subnet_of(network)  # type: ignore[arg-type]
-        for rule in named
-        for network in map(_network, rule.get("from", []))
-    )
+    return any(_inside(_network(source), _network(network)) for rule in named for network in rule.get("from", []))
+
+
+def _inside(one: IPv4Network | IPv6Network | None, other: IPv4Network | IPv6Network | None) -> bool:
+    if isinstance(one, IPv4Network) and isinstance(other, IPv4Network):
+        return one.subnet_of(other)
+    return isinstance(one, IPv6Network) and isinstance(other, IPv6Network) and one.subnet_of(other)
 
 
 def _network(text: Any) -> IPv4Network | IPv6Network | None:

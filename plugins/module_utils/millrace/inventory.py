@@ -25,10 +25,10 @@ from ansible.vars.manager import VariableManager
 from jinja2 import Environment, TemplateSyntaxError, nodes
 
 from .model import Model, model_of
-from .model.words import secret, texts
 from .pki import Pki
 from .problems import Problem
 from .rotation import Before
+from .secret import named, texts
 from .specs import argument_spec
 
 PLUGINS = Path(__file__).resolve().parents[2]
@@ -224,7 +224,7 @@ class Reader:
             raw = self.raw(host)
             for name in values:
                 for path, text in texts(name, raw[name]):
-                    if secret(path) and text and not any(templates(text)) and in_the_clear(text):
+                    if named(path) and text and not any(templates(text)) and in_the_clear(text):
                         production = values.get("site_environment") == "production"
                         wrong, advice = "a secret in the clear", "encrypt it (ansible-vault encrypt_string), or name one of a vaulted file"
                         self.problems.append(Problem((host,), path, "SECRET_CLEAR", None, wrong, advice, warning=not production))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from ..definitions import nearest
 from ..problems import Problem
+from ..secret import named, texts
 from .base import Model
 
-SECRET = re.compile(r"(password|passwd|passphrase|secret|token|credential)s?$|sasl\.jaas\.config$", re.IGNORECASE)
 # What installers, tutorials and test benches put where a secret belongs.
 DEFAULTS = {"changeme", "change_me", "change-me", "changeit", "password", "passwd", "secret", "admin", "admin-secret", "kafka", "test", "123456"}
 
@@ -40,29 +39,11 @@ def secrets(model: Model) -> Iterator[Problem]:
     for host, values in model.hosts.items():
         for variable, value in values.items():
             for path, found in texts(variable, value):
-                if secret(path) and _guessable(found):
+                if named(path) and _guessable(found):
                     wrong = "a secret that everybody tries first"
                     yield Problem((host,), path, "SECRET_DEFAULT", None, wrong, "make a random one, and keep it in a vaulted file")
-
-
-def secret(path: str) -> bool:
-    """Tell whether a place in a variable, as `kafka_config[ssl.key.password]`, holds a secret by its name; in `vault` every place does."""
-    return path.partition("[")[0] == "vault" or bool(SECRET.search(path.rpartition("[")[2].rstrip("]")))
 
 
 def _guessable(text: str) -> bool:
     inside = re.search(r"password\s*=\s*[\"']([^\"']*)", text)
     return (inside.group(1) if inside else text).strip().lower() in DEFAULTS
-
-
-def texts(path: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Yield the texts inside a value with their places; those that stand in a list only where everything is a secret."""
-    if isinstance(value, str):
-        yield path, value
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from texts(f"{path}[{key}]", item)
-    elif isinstance(value, (list, tuple)):
-        for number, item in enumerate(value):
-            if not isinstance(item, str) or path.startswith("vault"):  # what is a secret, a key says
-                yield from texts(f"{path}[{number}]", item)

@@ -1,0 +1,36 @@
+"""What holds a secret, by its name and its text; no Ansible import. What the model check refuses in the clear, files keep out of diffs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+NAME = re.compile(r"(password|passwd|passphrase|secret|token|credential)s?$|(secret|master|keystore)\.key$|sasl\.jaas\.config$", re.IGNORECASE)
+INSIDE = re.compile(r"(password|secret)\s*=", re.IGNORECASE)
+
+
+def named(path: str) -> bool:
+    """Tell whether a place in a variable, as `kafka_config[ssl.key.password]`, holds a secret by its name; in `vault` every place does."""
+    return path.partition("[")[0] == "vault" or bool(NAME.search(path.rpartition("[")[2].rstrip("]")))
+
+
+def texts(path: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Yield the texts and numbers inside a value with their places; those that stand in a list only where everything is a secret."""
+    if isinstance(value, str):
+        yield path, value  # itself: Ansible's marks say where it is from
+    elif type(value) in (int, float):
+        yield path, str(value)
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from texts(f"{path}[{key}]", item)
+    elif isinstance(value, (list, tuple)):
+        for number, item in enumerate(value):
+            if not isinstance(item, str) or path.startswith("vault"):  # what is a secret, a key says
+                yield from texts(f"{path}[{number}]", item)
+
+
+def told(settings: Mapping[str, Any]) -> bool:
+    """Tell whether a secret is among the settings of a file; a JAAS text is one where it has a password or secret in it."""
+    found = (("jaas" not in path and named(path), text) for path, text in texts("", settings))
+    return any(text and (by_name or INSIDE.search(text)) for by_name, text in found)
