@@ -46,10 +46,10 @@ survival: ## two stretched clusters in containers: what they survive, seen and c
 	@tests/run.sh survival
 
 bench-unchanged: ## CPU cost of an unchanged site.yml on the live lab, against one ping task
-	@python tests/bench_unchanged.py --inventory inventories/$(i)
+	@PYTHONPATH=plugins/module_utils:tests python tests/bench_unchanged.py --inventory inventories/$(i)
 
 bench-tls: ## throughput and CPU of a secure cluster against one in the clear; writes docs/performance.md
-	@PYTHONPATH=tests python tests/bench_tls.py
+	@PYTHONPATH=plugins/module_utils:tests python tests/bench_tls.py
 
 docs: ## write the generated pages and tables anew: roles, errors, layouts
 	@for page in role_docs site_docs errors layouts; do PYTHONPATH=plugins/module_utils:tests python tests/generate_$$page.py || exit 1; done

@@ -8,7 +8,7 @@ lint() {
   yamllint --strict .
   ruff check .
   ruff format --check .
-  mypy plugins/module_utils/millrace packaging lab/up.py lab/wordcount.py tests/conftest.py tests/faults tests/infra tests/lab tests/model tests/operations tests/security tests/survival tests/unit tests/render tests/rotation tests/bench_*.py tests/generate_*.py
+  mypy plugins/module_utils/millrace packaging lab/up.py lab/wordcount.py tests/conftest.py tests/faults tests/infra tests/lab tests/listeners tests/model tests/operations tests/security tests/survival tests/unit tests/render tests/rotation tests/bench_*.py tests/generate_*.py
   shellcheck .ci/run tests/run.sh lab/*.sh lab/image/*.sh packaging/*.sh packaging/*/bin/*.sh
   ansible-lint --offline --strict --profile production
 }

@@ -1,10 +1,12 @@
-"""New certificates, a new CA and a new password come into use under load: no send fails, no record is missing, nothing is restarted."""
+"""New certificates, another CA and a new password come into use under load: no send fails, no record is missing, nothing is restarted."""
 
 import json
+import shutil
 import subprocess
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -14,17 +16,14 @@ from confluent_kafka.cimpl import NewTopic
 from faults.inventory import Inventory
 from faults.ledger import Writer, load, read_all
 from operations.conftest import Operator
+from unit.certificate_maker import Ca, pem
 
 from millrace.access import Access
 
 PARTITIONS = 6
 USER = "lab"
-AUTHORITIES = [
-    {"name": "infra", "subject": "CN=Infra CA,O=lab"},
-    {"name": "clients", "subject": "CN=Client CA,O=lab"},
-    {"name": "infra-2027", "subject": "CN=Infra CA 2027,O=lab"},
-]
-OLD, NEW = "infra", "infra-2027"
+AUTHORITIES = [{"name": "infra", "subject": "CN=Infra CA,O=lab"}, {"name": "clients", "subject": "CN=Client CA,O=lab"}]
+OLD, NEW = "infra", "corporate"
 
 
 class Follower(threading.Thread):
@@ -121,8 +120,42 @@ def services(operator: Operator) -> dict[str, str]:
     }
 
 
+class Corporate:
+    """A CA outside of the site, which signs requests through an intermediate one."""
+
+    def __init__(self, pki: Path, folder: Path) -> None:
+        """Its certificate goes to `folder`; requests are found in the site's own folder, and answered there."""
+        end = datetime.now(UTC) + timedelta(days=90)
+        root = Ca("Corporate CA", end=end)
+        self.issuing, self.end, self.pki, self.file = Ca("Issuing CA", root, end), end, pki, folder / "corporate.pem"
+        self.file.write_bytes(pem(root.certificate))
+
+    def sign(self) -> int:
+        """Answer every request; return how many there are."""
+        requests = sorted((self.pki / "requests").glob("*.csr"))
+        (self.pki / "signed").mkdir(exist_ok=True)
+        for request in requests:
+            certificate = self.issuing.sign_request(request.read_bytes(), self.end)
+            (self.pki / "signed" / f"{request.stem}.pem").write_bytes(pem(certificate, self.issuing.certificate))
+        return len(requests)
+
+    def clear(self) -> None:
+        """Leave no request and no answer behind."""
+        for folder in ("requests", "signed"):
+            shutil.rmtree(self.pki / folder, ignore_errors=True)
+
+
+@pytest.fixture
+def corporate(inventory: Inventory, tmp_path: Path) -> Iterator[Corporate]:
+    """The CA that replaces ours for a while."""
+    found = Corporate(inventory.pki, tmp_path)
+    found.clear()
+    yield found
+    found.clear()
+
+
 def test_certificates_and_a_new_ca_come_into_use_under_load(
-    operator: Operator, inventory: Inventory, topic: str, tmp_path: Path, note: Callable[[str], None]
+    operator: Operator, inventory: Inventory, topic: str, corporate: Corporate, tmp_path: Path, note: Callable[[str], None]
 ) -> None:
     processes, before = services(operator), served(inventory)
     load_ = Load(inventory, topic, tmp_path, "leaves")
@@ -134,15 +167,19 @@ def test_certificates_and_a_new_ca_come_into_use_under_load(
     assert services(operator) == processes, "something was restarted"
     note(f"leaf certificates: {load_.end()}")
 
-    # The second use of a CA's step before the first is refused, and changes nothing.
+    # A CA of somebody else, who gets requests. A step that is taken before the one it needs is refused, and changes nothing.
     settings = tmp_path / "settings.json"
+    authorities = [*AUTHORITIES, {"name": NEW, "certificate": str(corporate.file)}]
 
     def rotate(trusted: list[str], signs: str, renew: bool) -> tuple[int, str]:
-        settings.write_text(json.dumps({"pki_authorities": AUTHORITIES, "infra_trusted": trusted, "infra_authority": signs, "rotate_renew": renew}))
+        values = {"pki_authorities": authorities, "infra_trusted": trusted, "infra_authority": signs, "rotate_renew": renew}
+        settings.write_text(json.dumps({**values, "pki_source": "own" if signs == OLD else "csr"}))
         done = operator.play("rotate_certificates", "-e", f"@{settings}")
         return done.code, done.output
 
     load_ = Load(inventory, topic, tmp_path, "both")
+    code, output = rotate([OLD, NEW], NEW, True)
+    assert code != 0 and output.count("CERTIFICATE_UNSIGNED") == corporate.sign() > 10, output
     code, output = rotate([OLD, NEW], NEW, True)
     assert code != 0 and "CERTIFICATE_STEP" in output and "do not trust that yet" in output, output
     assert served(inventory) == after
@@ -153,9 +190,11 @@ def test_certificates_and_a_new_ca_come_into_use_under_load(
     note(f"both CAs trusted: {load_.end()}")
 
     load_ = Load(inventory, topic, tmp_path, "new")  # a client that has read the new bundle
-    assert rotate([OLD, NEW], NEW, True)[0] == 0
+    code, output = rotate([OLD, NEW], NEW, True)
+    assert code == 0, output
     assert {port for port, serial in served(inventory).items() if serial == after[port]} == set()
-    assert rotate([NEW], NEW, False)[0] == 0
+    code, output = rotate([NEW], NEW, False)
+    assert code == 0, output
     assert services(operator) == processes, "something was restarted"
     note(f"new CA: {load_.end()}")
     address = f"{inventory.client_address(inventory.hosts('kafka')[0])}:9092"

@@ -57,13 +57,13 @@ def written(path: Path, key: Key, *certificates: x509.Certificate) -> str:
     return str(path)
 
 
-def of_the_lab(inventory: Inventory, folder: Path) -> Authority:
-    """Return the CA of servers, brokers and admins of a lab."""
+def of_the_lab(inventory: Inventory, folder: Path, name: str = "infra") -> Authority:
+    """Return a CA of a lab, by itself that of servers, brokers and admins."""
     assert inventory.lab_directory is not None
     passphrase = (inventory.lab_directory / "secrets" / "pki_passphrase").read_text().strip().encode()
-    key = load_pem_private_key((inventory.pki / "authorities" / "infra.key").read_bytes(), passphrase)
+    key = load_pem_private_key((inventory.pki / "authorities" / f"{name}.key").read_bytes(), passphrase)
     assert isinstance(key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey)
-    certificate = x509.load_pem_x509_certificate((inventory.pki / "authorities" / "infra.pem").read_bytes())
+    certificate = x509.load_pem_x509_certificate((inventory.pki / "authorities" / f"{name}.pem").read_bytes())
     return Authority(certificate, key, folder)
 
 

@@ -322,6 +322,12 @@ def test_damaged_certificate_is_made_anew(tmp_path: Path) -> None:
          "CERTIFICATE_DUPLICATE dc1-kafka1/pki_certificates = broker: two certificates have this name; give each its own"),
         ({"certificates": [BROKER, {**ZOOKEEPER, "path": BROKER["path"]}]},
          "CERTIFICATE_DUPLICATE dc1-kafka1/pki_certificates = /etc/kafka/tls/keystore.pem: two certificates have this path; give each its own"),
+        ({"truststores": [{"path": "/t/ca.pem", "authorities": ["infra"]}, {"path": "/t/clients/ca.pem", "authorities": ["new", "infra"]}]},
+         "CERTIFICATE_DUPLICATE dc1-kafka1/pki_truststores[/t/clients/ca.pem]: has the file name of /t/ca.pem and other CAs, and both are kept "
+         "under that name on the control node; give it another file name"),
+        ({"truststores": [{"path": "/t/broker.pem", "authorities": ["infra"]}]},
+         "CERTIFICATE_DUPLICATE dc1-kafka1/pki_truststores[/t/broker.pem]: would have the file of the certificate of that name on the control node; "
+         "give one of the two another name"),
         ({"certificates": [{**BROKER, "name": "../broker"}]},
          "CERTIFICATE_NAME dc1-kafka1/pki_certificates = ../broker: names a file, and cannot; use letters, digits, dots, dashes"),
         ({"certificates": [{**BROKER, "names": ["dc1 kafka1", "*.client", "2001:db8::1"]}]},

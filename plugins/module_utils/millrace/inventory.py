@@ -28,7 +28,7 @@ from .model import Model, model_of
 from .pki import Pki
 from .problems import Problem
 from .rotation import Before
-from .secret import named, texts
+from .secret import is_secret, texts
 from .specs import argument_spec
 
 PLUGINS = Path(__file__).resolve().parents[2]
@@ -224,7 +224,7 @@ class Reader:
             raw = self.raw(host)
             for name in values:
                 for path, text in texts(name, raw[name]):
-                    if named(path) and text and not any(templates(text)) and in_the_clear(text):
+                    if is_secret(path, text) and text and not any(templates(text)) and in_the_clear(text):
                         production = values.get("site_environment") == "production"
                         wrong, advice = "a secret in the clear", "encrypt it (ansible-vault encrypt_string), or name one of a vaulted file"
                         self.problems.append(Problem((host,), path, "SECRET_CLEAR", None, wrong, advice, warning=not production))

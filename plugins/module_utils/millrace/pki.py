@@ -109,7 +109,15 @@ class Pki:
                 if not re.fullmatch(r"(\*\.)?[A-Za-z0-9_.-]+", name) and not address(name):
                     wrong = "no DNS name and no address"
                     self.wrong(f"pki_certificates[{item['name']}]", "NAME", name, wrong, "write it as dc1-kafka1.example.org or 198.51.100.7")
+        held: dict[str, Mapping[str, Any]] = {}
         for store in self.settings["truststores"]:
+            other = held.setdefault(os.path.basename(store["path"]), store)
+            if os.path.splitext(os.path.basename(store["path"]))[0] in used["name"]:
+                wrong = "would have the file of the certificate of that name on the control node"
+                self.wrong(f"pki_truststores[{store['path']}]", "DUPLICATE", None, wrong, "give one of the two another name")
+            if any(store[option] != other[option] for option in ("authorities", "extra")):
+                wrong = f"has the file name of {other['path']} and other CAs, and both are kept under that name on the control node"
+                self.wrong(f"pki_truststores[{store['path']}]", "DUPLICATE", None, wrong, "give it another file name")
             for name in set(store["authorities"]) - known:
                 self.wrong(f"pki_truststores[{store['path']}]", "AUTHORITY", name, "no CA of this name", "declare it in pki_authorities")
         if self.settings["days"] <= self.settings["renew_days"]:

@@ -6,13 +6,16 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-NAME = re.compile(r"(password|passwd|passphrase|secret|token|credential)s?$|(secret|master|keystore)\.key$|sasl\.jaas\.config$", re.IGNORECASE)
+NAME = re.compile(r"(password|passwd|passphrase|secret|token|credential)s?$|(secret|master|keystore)\.key$", re.IGNORECASE)
 INSIDE = re.compile(r"(password|secret)\s*=", re.IGNORECASE)
 
 
-def named(path: str) -> bool:
-    """Tell whether a place in a variable, as `kafka_config[ssl.key.password]`, holds a secret by its name; in `vault` every place does."""
-    return path.partition("[")[0] == "vault" or bool(NAME.search(path.rpartition("[")[2].rstrip("]")))
+def is_secret(path: str, text: str) -> bool:
+    """Tell whether a text is one by its place, as `kafka_config[ssl.key.password]`; in `vault` every text is, a JAAS text where it has one inside."""
+    if path.partition("[")[0] == "vault":
+        return True
+    name = path.rpartition("[")[2].rstrip("]")
+    return bool(INSIDE.search(text)) if name.endswith("jaas.config") else bool(text and NAME.search(name))
 
 
 def texts(path: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -31,6 +34,5 @@ def texts(path: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def told(settings: Mapping[str, Any]) -> bool:
-    """Tell whether a secret is among the settings of a file; a JAAS text is one where it has a password or secret in it."""
-    found = (("jaas" not in path and named(path), text) for path, text in texts("", settings))
-    return any(text and (by_name or INSIDE.search(text)) for by_name, text in found)
+    """Tell whether a secret is among the settings of a file, by its place or inside of a text."""
+    return any(is_secret(path, text) or INSIDE.search(text) for path, text in texts("", settings))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..definitions import nearest
 from ..problems import Problem
-from ..secret import named, texts
+from ..secret import is_secret, texts
 from .base import Model
 
 # What installers, tutorials and test benches put where a secret belongs.
@@ -39,7 +39,7 @@ def secrets(model: Model) -> Iterator[Problem]:
     for host, values in model.hosts.items():
         for variable, value in values.items():
             for path, found in texts(variable, value):
-                if named(path) and _guessable(found):
+                if is_secret(path, found) and _guessable(found):
                     wrong = "a secret that everybody tries first"
                     yield Problem((host,), path, "SECRET_DEFAULT", None, wrong, "make a random one, and keep it in a vaulted file")
 
