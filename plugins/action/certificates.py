@@ -50,11 +50,12 @@ class ActionModule(ActionBase):
         try:
             found = self._converge(settings, check_mode=True)  # all that is wrong anywhere is known before the first file is written
             errors = merged(problem for pki in found for problem in pki.problems if not problem.warning)
-            # A request to an outside CA has to be written before its answer can be there.
-            blocking = [problem for problem in errors if problem.code != "CERTIFICATE_UNSIGNED"]
-            if not blocking and not self._task.check_mode and any(pki.changes for pki in found):
+            if not errors and not self._task.check_mode and any(pki.changes for pki in found):
                 found = self._converge(settings, check_mode=False)
                 errors = merged(problem for pki in found for problem in pki.problems if not problem.warning)
+            # A request to an outside CA has to be written before its answer can be there; nothing else is, for this run ends here.
+            elif {problem.code for problem in errors} == {"CERTIFICATE_UNSIGNED"} and not self._task.check_mode:
+                found = self._converge(settings, check_mode=True, requests=True)
         except OSError as error:
             return {"failed": True, "msg": f"{error}; this folder of the control node is what pki_directory names"}
         changes = [change for pki in found for change in pki.changes]
@@ -72,13 +73,13 @@ class ActionModule(ActionBase):
         return {"changed": bool(changes), "diff": diffs, **more_to_say, **answer, "changes": changes}
 
     @staticmethod
-    def _converge(settings: Mapping[str, Mapping[str, Any]], check_mode: bool) -> list[Pki]:
+    def _converge(settings: Mapping[str, Mapping[str, Any]], check_mode: bool, requests: bool = False) -> list[Pki]:
         """Take all hosts in turn. Raises OSError."""
         before = None
         found = []
         for host, options in settings.items():
             before = before or Before(Path(options["directory"]))
-            found.append(Pki(host, options, check_mode, before=before))
+            found.append(Pki(host, options, check_mode, before=before, requests=requests))
             found[-1].converge()
         return found
 

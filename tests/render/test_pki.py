@@ -227,6 +227,7 @@ def test_requests_to_an_outside_ca(tmp_path: Path) -> None:
             f"have {tmp_path}/requests/{host}.broker.csr signed, put the certificate and its intermediates there, and run again"
         ) in done.stdout
     assert not (folder / "hosts").exists()
+    assert list(folder.rglob("*.pem")) == [], "a bundle was noted as trusted, and no host has it"
     (tmp_path / "signed").mkdir()
     for host in NAMES:
         openssl(

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from unit.certificate_maker import Ca, key_pem, new_key, pem
 from unit.test_pki import BROKER, run, said, snapshot
 
 from millrace.endpoints import broker_endpoints, zookeeper_endpoints
@@ -54,6 +55,38 @@ def test_a_ca_that_somebody_still_needs_is_not_dropped(tmp_path: Path) -> None:
         "from it: this host would refuse them; first give everybody a certificate of the new CA, and run (docs/security.md)"
     ]
     assert snapshot(tmp_path) == before
+
+
+def test_a_ca_that_signs_through_an_intermediate_one(tmp_path: Path) -> None:
+    """What peers trust is the root: nobody may drop it, and its certificates wait until everybody trusts it."""
+    assert site(tmp_path, "infra", "infra") == []
+    before = snapshot(tmp_path)
+    root = Ca("Corporate CA")
+    between, key = Ca("Issuing CA", root), new_key()
+    given = tmp_path / "given"
+    given.mkdir()
+    (given / "ca.crt").write_bytes(pem(root.certificate))
+    (given / "host.crt").write_bytes(pem(between.issue(key), between.certificate))
+    (given / "host.key").write_bytes(key_pem(key))
+    theirs = {**BROKER, "authority": "corporate", "source": "provided", "certificate": str(given / "host.crt"), "key": str(given / "host.key")}
+    authorities = [{"name": "infra", "subject": "CN=Infra CA,O=lab"}, {"name": "corporate", "certificate": str(given / "ca.crt")}]
+    both = {"path": STORE, "authorities": ["infra", "corporate"]}
+
+    def given_to(host: str, certificate: dict[str, Any], *trusted: str) -> list[str]:
+        stores = [{"path": STORE, "authorities": list(trusted)}]
+        return said(run(tmp_path, host=host, authorities=authorities, certificates=[certificate], truststores=stores))
+
+    early = run(tmp_path, check_mode=True, authorities=authorities, certificates=[theirs], truststores=[both])
+    assert [text.split(":")[0] for text in said(early)] == ["CERTIFICATE_STEP dc1-kafka1/pki_certificates[broker]"]
+    assert {name: text for name, text in snapshot(tmp_path).items() if not name.startswith("given")} == before
+    for host in HOSTS:
+        assert given_to(host, {**BROKER, "subject": f"CN={host},OU=brokers,O=lab", "names": [host]}, "infra", "corporate") == []
+    assert given_to(HOSTS[0], theirs, "infra", "corporate") == []
+    assert run(tmp_path, authorities=authorities, certificates=[theirs], truststores=[both]).held["broker"]["issuer"] == "CN=Corporate CA,O=lab"
+    dropped = given_to(HOSTS[1], {**BROKER, "subject": f"CN={HOSTS[1]},OU=brokers,O=lab", "names": [HOSTS[1]]}, "infra")
+    assert [text.split(" still")[0] for text in dropped] == [
+        f"CERTIFICATE_STEP {HOSTS[1]}/pki_truststores[{STORE}]: CN=Corporate CA,O=lab is dropped, and dc1-kafka1"
+    ]
 
 
 def test_renewal_that_is_asked_for(tmp_path: Path) -> None:

@@ -109,6 +109,11 @@ def is_authority(certificate: x509.Certificate) -> bool:
         return False
 
 
+def anchor(way: Sequence[x509.Certificate]) -> str:
+    """Return the subject of the CA that peers have to trust for a certificate and its intermediates, as they stand in a file."""
+    return way[-1].issuer.rfc4514_string()
+
+
 def chain(leaf: x509.Certificate, others: Sequence[x509.Certificate], trusted: Sequence[x509.Certificate]) -> list[x509.Certificate]:
     """Return the intermediates between a certificate and a trusted one, in order. Raises CertificateError where the way breaks off.
 

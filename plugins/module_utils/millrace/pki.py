@@ -22,6 +22,7 @@ from .certificates import (
     Wanted,
     address,
     alternative_names,
+    anchor,
     certificates_in,
     chain,
     check,
@@ -50,9 +51,20 @@ class Pki:
     key is made, so that preflight can ask for `problems` alone.
     """
 
-    def __init__(self, host: str, settings: Mapping[str, Any], check_mode: bool, now: datetime | None = None, before: Before | None = None) -> None:
-        """`now` is given by tests; `before`, what the folder held before the run, by who converges several hosts."""
-        self.host, self.settings, self.check_mode = host, settings, check_mode
+    def __init__(
+        self,
+        host: str,
+        settings: Mapping[str, Any],
+        check_mode: bool,
+        now: datetime | None = None,
+        before: Before | None = None,
+        requests: bool = False,
+    ) -> None:
+        """`now` is given by tests; `before`, what the folder held before the run, by who converges several hosts.
+
+        With `requests`, keys and requests to an outside CA are written and nothing else, for no host gets anything before they are answered.
+        """
+        self.host, self.settings, self.check_mode, self.requests = host, settings, check_mode, requests
         self.before = before or Before(Path(settings["directory"]))
         self.now = now or datetime.now(UTC)
         self.folder = Path(settings["directory"])
@@ -139,11 +151,13 @@ class Pki:
         """Note a mistake."""
         self.problems.append(Problem((self.host,), variable, f"CERTIFICATE_{code}", value, wrong, advice))
 
-    def act(self, change: str, where: Path, before: str, after: str) -> bool:
-        """Note a change; false in check mode, when it must not be made."""
+    def act(self, change: str, where: Path, before: str, after: str, request: bool = False) -> bool:
+        """Note a change; false when it must not be made: in check mode, and before requests are answered all but these."""
+        if self.requests and not request:
+            return False
         self.changes.append(change)
         self.diffs.append({"before_header": str(where), "after_header": str(where), "before": before, "after": after})
-        return not self.check_mode
+        return self.requests or not self.check_mode
 
     def write(self, path: Path, data: bytes, mode: int = 0o600) -> None:
         """Put a file in its place, whole or not at all; nobody else can read it at any moment."""
@@ -241,9 +255,9 @@ class Pki:
             key, given = self.provided(item) if source == "provided" else self.requested(wanted)
             self.take(wanted, key, given, authority, path)
         if path.exists():
-            leaf = certificates_in(path.read_bytes(), path)[0]
+            leaf, *between = certificates_in(path.read_bytes(), path)
             until, serial = day(leaf.not_valid_after_utc), f"{leaf.serial_number:x}"
-            names = {"subject": leaf.subject.rfc4514_string(), "issuer": leaf.issuer.rfc4514_string()}
+            names = {"subject": leaf.subject.rfc4514_string(), "issuer": anchor([leaf, *between])}
             self.held[item["name"]] = {**names, "serial": serial, "until": until, "path": item["path"] or ""}
         if item["path"]:
             pkcs12_path = self.pkcs12(item["name"], path) if item["format"] == "pkcs12" else path
@@ -254,7 +268,7 @@ class Pki:
         before, why = self.why_new(wanted, authority, path)
         data = path.read_bytes() if path.exists() else b""
         if why:
-            self.trusted_by_all(authority, path)
+            self.trusted_by_all(authority.certificates[0].subject.rfc4514_string() if authority.certificates else "", path)
             signer = self.signer(authority) if authority.certificates else None
             if not self.act(f"certificate {wanted.name}: {why}", path, before, f"subject: {wanted.subject}\nnames: {', '.join(wanted.names)}\n"):
                 return
@@ -267,9 +281,9 @@ class Pki:
         if why and not found:
             self.write(path, data)
 
-    def trusted_by_all(self, authority: Authority, path: Path) -> None:
-        """Refuse a certificate from another CA than before while somebody trusts only the old one. Raises CertificateError."""
-        old, new = self.before.issuer(path), authority.certificates[0].subject.rfc4514_string() if authority.certificates else ""
+    def trusted_by_all(self, new: str, path: Path) -> None:
+        """Refuse a certificate from another CA (its subject) than before while somebody trusts only the old one. Raises CertificateError."""
+        old = self.before.issuer(path)
         lacking = self.before.trusting(old, but_not=new) if old and new and old != new else []
         if lacking:
             wrong = f"it is to be from {new}, and {listed(lacking)}, who trust {old}, do not trust that yet: they would refuse this host"
@@ -324,11 +338,11 @@ class Pki:
         asked = Path(self.settings["requests_directory"] or self.folder / "requests") / f"{file}.csr"
         signed = Path(self.settings["signed_directory"] or self.folder / "signed") / f"{file}.pem"
         key = key_in(secret.read_bytes(), secret, ours=True) if secret.exists() else None
-        if key is None and self.act(f"key {wanted.name}", secret, "", f"{self.settings['key']}\n"):
+        if key is None and self.act(f"key {wanted.name}", secret, "", f"{self.settings['key']}\n", request=True):
             key = new_key(self.settings["key"])
             self.write(secret, pem(key))
         if (key is None or not asked.exists() or not same_request(asked.read_bytes(), wanted, key)) and self.act(
-            f"request {wanted.name}", asked, "", f"subject: {wanted.subject}\nnames: {', '.join(wanted.names)}\n"
+            f"request {wanted.name}", asked, "", f"subject: {wanted.subject}\nnames: {', '.join(wanted.names)}\n", request=True
         ):
             self.write(asked, request(wanted, key).public_bytes(Encoding.PEM), 0o644)
         if key is None or not signed.exists():
@@ -344,9 +358,9 @@ class Pki:
         self.problems += found
         if any(not problem.warning for problem in found):
             return
-        data = pem(key) + bundle([leaf, *chain(leaf, others, authority.certificates)])
-        before = path.read_bytes() if path.exists() else b""
-        self.trusted_by_all(authority, path)
+        way = [leaf, *chain(leaf, others, authority.certificates)]
+        data, before = pem(key) + bundle(way), path.read_bytes() if path.exists() else b""
+        self.trusted_by_all(anchor(way), path)
         if before != data:
             old = describe(certificates_in(before, path)[0]) if before else ""
             if self.act(f"certificate {wanted.name}", path, old, describe(leaf)):

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from .certificates import CertificateError, certificates_in
+from .certificates import CertificateError, anchor, certificates_in
 
 
 def listed(hosts: Sequence[str]) -> str:
@@ -24,20 +24,20 @@ class Before:
         self._known: dict[Path, tuple[str, set[str]]] = {}
 
     def _read(self, path: Path) -> tuple[str, set[str]]:
-        """Return the issuer of a certificate ('' for none), and the subjects in a bundle of CAs."""
+        """Return the CA that has to be trusted for a certificate ('' for none), and the subjects in a bundle of CAs."""
         if path not in self._known:
             self._known[path] = "", set()
             with contextlib.suppress(CertificateError, OSError):
                 data = path.read_bytes()
                 found = certificates_in(data, path)
                 if b"PRIVATE KEY" in data:
-                    self._known[path] = found[0].issuer.rfc4514_string(), set()
+                    self._known[path] = anchor(found), set()
                 else:
                     self._known[path] = "", {certificate.subject.rfc4514_string() for certificate in found}
         return self._known[path]
 
     def issuer(self, path: Path) -> str:
-        """Return who issued a certificate of the folder, '' where it was not there."""
+        """Return the CA that has to be trusted for a certificate of the folder, '' where it was not there."""
         return self._read(path)[0]
 
     def trusted(self, host: str, name: str) -> set[str]:
