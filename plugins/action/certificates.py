@@ -31,11 +31,12 @@ class ActionModule(ActionBase):
         """Fail with every mistake at once.
 
         Options are the role's inputs without their prefix (roles/pki/README.md), for this host. Or there is one, `hosts`: then the inputs
-        of each of these are read from the inventory, and the answer has `hosts`, by their names.
+        of each of these are read from the inventory, and the answer has `hosts`, by their names. `ports` are what tls_served answered.
         """
         super().run(tmp, task_vars)
         task_vars = task_vars or {}
-        more = {name: value for name, value in self._task.args.items() if name not in ("hosts", "fail")}
+        more = {name: value for name, value in self._task.args.items() if name not in ("hosts", "fail", "ports")}
+        self._ports = self._task.args.get("ports") or []
         fail = bool(self._task.args.get("fail", True))
         asked = self._task.args.get("hosts")
         inputs = self._inputs(task_vars["hostvars"], asked, more) if asked is not None else {task_vars["inventory_hostname"]: self._task.args}
@@ -72,13 +73,12 @@ class ActionModule(ActionBase):
         more_to_say = {"warnings": warnings} if fail else {"problems": warnings}
         return {"changed": bool(changes), "diff": diffs, **more_to_say, **answer, "changes": changes}
 
-    @staticmethod
-    def _converge(settings: Mapping[str, Mapping[str, Any]], check_mode: bool, requests: bool = False) -> list[Pki]:
+    def _converge(self, settings: Mapping[str, Mapping[str, Any]], check_mode: bool, requests: bool = False) -> list[Pki]:
         """Take all hosts in turn. Raises OSError."""
         before = None
         found = []
         for host, options in settings.items():
-            before = before or Before(Path(options["directory"]))
+            before = before or Before(Path(options["directory"]), self._ports)
             found.append(Pki(host, options, check_mode, before=before, requests=requests))
             found[-1].converge()
         return found

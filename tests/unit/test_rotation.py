@@ -9,6 +9,7 @@ from unit.test_pki import BROKER, run, said, snapshot
 
 from millrace.endpoints import broker_endpoints, zookeeper_endpoints
 from millrace.reload import Reload, ReloadError
+from millrace.rotation import Before
 from millrace.served import Served, differs
 
 STORE = "/etc/kafka/tls/ca.pem"
@@ -42,6 +43,20 @@ def test_a_certificate_of_a_ca_that_peers_do_not_trust_yet(tmp_path: Path) -> No
     found = site(tmp_path, "new", "infra", "new", check_mode=True)
     assert [text.split(":")[0] for text in found] == [f"CERTIFICATE_STEP {host}/pki_certificates[broker]" for host in HOSTS]
     assert all(wrong.replace("dc1-kafka1, dc1-kafka2", "dc1-kafka2") in text and "first let every truststore hold both CAs" in text for text in found)
+
+
+def test_ports_that_are_behind_the_folder(tmp_path: Path) -> None:
+    """A run that ended early has noted both CAs for hosts that have only the first."""
+    assert site(tmp_path, "infra", "infra", "new") == []
+    old, new, both = "CN=Infra CA,O=lab", "CN=New CA,O=lab", ["CN=Infra CA,O=lab", "CN=New CA,O=lab"]
+    ports = [
+        {"host": "a", "authorities": both},
+        {"host": "c", "authorities": [old]},
+        {"host": "b", "authorities": [old]},
+        {"host": "d", "authorities": []},
+    ]
+    assert Before(tmp_path).trusting(old, but_not=new) == []
+    assert Before(tmp_path, ports).trusting(old, but_not=new) == ["b", "c"]
 
 
 def test_a_ca_that_somebody_still_needs_is_not_dropped(tmp_path: Path) -> None:

@@ -1,10 +1,11 @@
-"""What the folder of certificates held before a run, so that a CA is replaced in steps that cut nobody off; no Ansible import."""
+"""What was trusted before a run, so that a CA is replaced in steps that cut nobody off; no Ansible import."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from .certificates import CertificateError, anchor, certificates_in
 
@@ -18,9 +19,9 @@ def listed(hosts: Sequence[str]) -> str:
 class Before:
     """Each file is read once, when it is first asked for: before it is written. The first pass, in check mode, reads whatever is needed."""
 
-    def __init__(self, folder: Path) -> None:
-        """`folder` is pki_directory."""
-        self.folder = folder / "certificates"
+    def __init__(self, folder: Path, ports: Sequence[Mapping[str, Any]] = ()) -> None:
+        """`folder` is pki_directory; `ports`, {host, authorities}, are what was asked of ports: an interrupted run leaves hosts behind the folder."""
+        self.folder, self.ports = folder / "certificates", ports
         self._known: dict[Path, tuple[str, set[str]]] = {}
 
     def _read(self, path: Path) -> tuple[str, set[str]]:
@@ -47,7 +48,8 @@ class Before:
     def trusting(self, old: str, but_not: str) -> list[str]:
         """Return the hosts that trust one CA and not another."""
         bundles = {path: self._read(path)[1] for path in self.folder.glob("*/*.pem")}
-        return sorted({path.parent.name for path, names in bundles.items() if old in names and but_not not in names})
+        found = {path.parent.name for path, names in bundles.items() if old in names and but_not not in names}
+        return sorted(found | {port["host"] for port in self.ports if old in port["authorities"] and but_not not in port["authorities"]})
 
     def issued_by(self, name: str) -> list[str]:
         """Return the hosts with a certificate from this CA."""
