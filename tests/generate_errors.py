@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Write docs/errors.md: a line for each code of preflight, with the message that a wrong inventory of tests/model really gets."""
 
+import ast
 import re
 import tempfile
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from pathlib import Path
 from model.mistakes import MISTAKES, spoil
 from model.probes import PROBES, model, probed
 from model.security_mistakes import SECURITY
+from unit.test_certificates import WRONG
 
 from millrace.hosts import check_hosts
 from millrace.inventory import certificate_problems, job_problems, load
@@ -26,7 +28,11 @@ hosts. Each line is `CODE where = value: what is wrong; what to do`. Warnings (m
 `value`, `wrong`, `advice`; and `survival`, what the layout survives (docs/layouts.md). `--tags model` runs the first phase alone, for an
 inventory whose hosts do not exist yet.
 
-Made by `make docs` from tests/model, where each line is a test.
+Made by `make docs` from tests/model and, for certificates, tests/unit, where each line is a test.
+"""
+OF_CERTIFICATES = """## Certificates
+
+Said by preflight, and by every play that makes or installs certificates, before a file is written.
 """
 SOURCES = ("plugins/module_utils/millrace/inventory.py", "plugins/module_utils/millrace/hosts.py")
 
@@ -41,8 +47,24 @@ def codes_in_source() -> set[str]:
     prefixed = {f"{product}_ID_{what}" for product in ("ZOOKEEPER", "KAFKA") for what in ("MISSING", "RANGE", "DUPLICATE")}
     judged = {f"{product}_PROPERTY_{what}" for product in ("ZOOKEEPER", "KAFKA", "CLIENT") for what in ("UNKNOWN", "VALUE")}
     words = {"PROPERTY_UNKNOWN", "PROPERTY_VALUE", "SASL_SSL", "SASL_PLAINTEXT", *(word for known in OPERATIONS.values() for word in known)}
-    # What certificates are judged by has its wrong certificates in tests/unit.
     return found - words - {"CERTIFICATE_UNSIGNED"} | prefixed | judged
+
+
+def certificate_codes_in_source() -> set[str]:
+    """Return every code that a certificate, or its declaration, can get."""
+    texts = [(ROOT / "plugins/module_utils/millrace" / name).read_text(encoding="utf-8") for name in ("certificates.py", "pki.py")]
+    found = {code for text in texts for code in re.findall(r'(?:Error|problem)\(\s*"([A-Z_]+)"|\.wrong\([^\n]*?, "([A-Z_]+)",', text)}
+    return {f"CERTIFICATE_{one or other}" for one, other in found}
+
+
+def certificate_lines() -> dict[str, str]:
+    """Return a line for each code, warnings marked, as tests of certificates expect it."""
+    texts = [text for _, said in WRONG.values() for text in said]
+    for name in ("test_pki.py", "test_rotation.py"):
+        tree = ast.parse((ROOT / "tests" / "unit" / name).read_text(encoding="utf-8"))
+        texts += [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    whole = [text for text in texts if re.match(r"(warning )?CERTIFICATE_[A-Z_]+ \S+[^\n]*: .*; ", text)]
+    return {text.removeprefix("warning ").split()[0]: text for text in reversed(whole)}
 
 
 def page() -> str:
@@ -59,7 +81,17 @@ def page() -> str:
     for probe in PROBES:
         problems = merged(check_hosts(model(probe), probed(probe)))
         hosts += [(p, line(p, model(probe).groups)) for p in problems if p.code == probe.code][:1]
-    return "\n".join([HEAD, "## The inventory", "", *table(rows), "", "## The hosts", "", *table(hosts), ""])
+    parts = [HEAD, "## The inventory", "", *table(rows), "", OF_CERTIFICATES, *certificate_table(), "", "## The hosts", "", *table(hosts), ""]
+    return "\n".join(parts)
+
+
+def certificate_table() -> list[str]:
+    """Return the lines of the table of certificates."""
+    lines = ["| Code | Example |", "| --- | --- |"]
+    for code, text in sorted(certificate_lines().items()):
+        kind = " *warning*" if text.startswith("warning ") else ""
+        lines.append(f"| `{code}`{kind} | {text.removeprefix('warning ').partition(' ')[2]} |")
+    return lines
 
 
 def table(rows: Sequence[tuple[Problem, str]]) -> list[str]:

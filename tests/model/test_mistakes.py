@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from generate_errors import PAGE, codes_in_source, page
+from generate_errors import PAGE, certificate_codes_in_source, certificate_lines, codes_in_source, page
 from unit.certificate_maker import Ca, key_pem, new_key, pem
 
 from millrace.inventory import certificate_problems, job_problems, load
@@ -51,6 +51,7 @@ def test_every_code_has_its_mistake() -> None:
     """No code is without a wrong inventory or a wrong host, and there are many."""
     tested = [mistake.code for mistake in ALL] + [probe.code for probe in PROBES]
     assert codes_in_source() == set(tested)
+    assert certificate_codes_in_source() == set(certificate_lines())
     assert len([mistake.code for mistake in ALL]) == len({mistake.code for mistake in ALL}) >= 60
 
 

@@ -435,17 +435,32 @@ def test_provided_and_soon_to_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "text"),
     [
-        ({"certificate": None}, "source is provided, and certificate is not declared; name the file as certificate: PATH"),
-        ({"key": None}, "source is provided, and key is not declared; name the file as key: PATH"),
-        ({"key": "/absent.key"}, "the key /absent.key: No such file or directory; put the file there, or correct the path"),
-        ({"key_passphrase": "wrong"}, "the key given/broker.key cannot be opened with the passphrase; correct the passphrase or the path"),
+        ({"certificate": None},
+         "CERTIFICATE_MISSING dc1-kafka1/pki_certificates[broker]: source is provided, and certificate is not declared; "
+         "name the file as certificate: PATH"),
+        ({"key": None},
+         "CERTIFICATE_MISSING dc1-kafka1/pki_certificates[broker]: source is provided, and key is not declared; name the file as key: PATH"),
+        ({"key": "/absent.key"},
+         "CERTIFICATE_MISSING dc1-kafka1/pki_certificates[broker]: the key /absent.key: No such file or directory; "
+         "put the file there, or correct the path"),
+        ({"key_passphrase": "wrong"},
+         "CERTIFICATE_KEY dc1-kafka1/pki_certificates[broker]: the key given/broker.key cannot be opened with the passphrase; "
+         "correct the passphrase or the path"),
     ],
-)
+)  # fmt: skip
 def test_provided_and_missing(tmp_path: Path, changed: dict[str, Any], text: str) -> None:
     inputs = provided(tmp_path / "given", Ca("Infra CA"))
     inputs["certificates"] = [{**inputs["certificates"][0], **changed}]
-    code = "KEY" if "cannot be opened" in text else "MISSING"
-    assert said(run(tmp_path / "pki", **inputs), tmp_path) == [f"CERTIFICATE_{code} dc1-kafka1/pki_certificates[broker]: {text}"]
+    assert said(run(tmp_path / "pki", **inputs), tmp_path) == [text]
+
+
+def test_provided_and_no_certificate(tmp_path: Path) -> None:
+    inputs = provided(tmp_path / "given", Ca("Infra CA"))
+    (tmp_path / "given/broker.crt").write_bytes(b"nothing")
+    assert said(run(tmp_path / "pki", **inputs), tmp_path) == [
+        "CERTIFICATE_UNREADABLE dc1-kafka1/pki_certificates[broker]: given/broker.crt holds no certificate in PEM; "
+        "export it as PEM (BEGIN CERTIFICATE)"
+    ]
 
 
 def test_request(tmp_path: Path) -> None:

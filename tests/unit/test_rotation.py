@@ -66,8 +66,8 @@ def test_a_ca_that_somebody_still_needs_is_not_dropped(tmp_path: Path) -> None:
     before = snapshot(tmp_path)
     done = run(tmp_path, host="dc1-spark1", certificates=[], truststores=[{"path": STORE, "authorities": ["new"]}])
     assert said(done) == [
-        f"CERTIFICATE_STEP dc1-spark1/pki_truststores[{STORE}]: CN=Infra CA,O=lab is dropped, and dc1-kafka1, dc1-kafka2 still have certificates "
-        "from it: this host would refuse them; first give everybody a certificate of the new CA, and run (docs/security.md)"
+        "CERTIFICATE_STEP dc1-spark1/pki_truststores[/etc/kafka/tls/ca.pem]: CN=Infra CA,O=lab is dropped, and dc1-kafka1, dc1-kafka2 still have "
+        "certificates from it: this host would refuse them; first give everybody a certificate of the new CA, and run (docs/security.md)"
     ]
     assert snapshot(tmp_path) == before
 
