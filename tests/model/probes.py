@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import copy
+import hashlib
+import tarfile
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from millrace.archives import expected
@@ -98,6 +102,16 @@ def peer(address: str, said: str) -> Callable[[dict[str, Any]], None]:
     return lambda probe: probe["peers"].update({address: said})
 
 
+@cache
+def archive(*names: str) -> dict[str, str]:
+    """Return the variables of a Kafka archive with these files."""
+    path = Path(tempfile.mkdtemp()) / "kafka_2.13-3.9.2.tgz"
+    with tarfile.open(path, "w:gz") as made:
+        for name in names:
+            made.addfile(tarfile.TarInfo(f"kafka_2.13-3.9.2/{name}"))
+    return {"kafka_archive": str(path), "kafka_archive_checksum": f"sha512:{hashlib.sha512(path.read_bytes()).hexdigest()}"}
+
+
 PROBES: tuple[Probe, ...] = (
     Probe("ADDRESS_ABSENT", f"{KAFKA}/replication_address", "configure the interface", answer(addresses=["198.18.1.21"])),
     Probe("CLOCK_OFFSET", KAFKA, "the same time servers", answer(clock={"synchronized": True, "time": 998.0})),
@@ -157,5 +171,12 @@ PROBES: tuple[Probe, ...] = (
         "make archives",
         answer(archives={}),
         declared={"kafka_archive": "/nowhere/kafka_2.13-3.9.2.tgz", "kafka_archive_checksum": f"sha512:{64 * 'ab'}"},
+    ),
+    Probe(
+        "ZOOKEEPER_CLIENT",
+        f"{KAFKA}/kafka_archive",
+        "make archives",
+        answer(archives={}),
+        declared=archive("libs/zookeeper-jute-3.8.4.jar", "libs/zookeeper-3.8.4.jar"),
     ),
 )

@@ -9,7 +9,7 @@ from millrace import firewall
 from millrace.hosts import check_hosts
 from millrace.model import check_model
 from millrace.problems import line, merged
-from model.probes import KAFKA, PROBES, ZOOKEEPER, Probe, answer, lab, model, peer, probed
+from model.probes import KAFKA, PROBES, ZOOKEEPER, Probe, answer, archive, lab, model, peer, probed
 
 
 def test_healthy_hosts() -> None:
@@ -51,6 +51,17 @@ def test_probe(probe: Probe) -> None:
     assert [problem.code for problem in problems] == [probe.code], "\n".join(lines)
     assert re.match(rf"{probe.code} {re.escape(probe.where)}( = .*)?: .", lines[0]), lines[0]
     assert probe.advice in lines[0].rpartition("; ")[2] or probe.advice in lines[0], lines[0]
+
+
+@pytest.mark.parametrize("version", ["3.8.5", "3.8.6", "3.9.3", "3.10.0"])
+def test_archives_with_a_mended_client(version: str) -> None:
+    probe = Probe("", "", "", answer(archives={}), declared=archive(f"libs/zookeeper-{version}.jar"))
+    assert check_hosts(model(probe), probed(probe)) == []
+
+
+def test_an_old_client_without_tls() -> None:
+    probe = Probe("", "", "", answer(archives={}), declared={**archive("libs/zookeeper-3.8.4.jar"), "kafka_zookeeper_keystore": ""})
+    assert check_hosts(model(probe), probed(probe)) == []
 
 
 def test_a_listener_on_a_third_network() -> None:

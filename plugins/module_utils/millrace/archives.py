@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import tarfile
 import tempfile
 import urllib.request
 from pathlib import Path
@@ -67,6 +68,16 @@ def local(source: str, checksum: str) -> Path:
             "correct the checksum or the archive"
         )
     return path
+
+
+def zookeeper_client(path: Path) -> tuple[int, ...]:
+    """Return the version of the ZooKeeper client among the libraries of a Kafka archive, () where there is none."""
+    try:
+        with tarfile.open(path) as archive:
+            found = (re.search(r"/libs/zookeeper-(\d+(?:\.\d+)+)\.jar$", member.name) for member in archive)
+            return next((tuple(map(int, match.group(1).split("."))) for match in found if match), ())
+    except (OSError, tarfile.TarError):
+        return ()
 
 
 def fetch(url: str, path: Path) -> None:

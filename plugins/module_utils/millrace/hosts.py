@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .archives import ArchiveError, expected, local
+from .archives import ArchiveError, expected, local, zookeeper_client
 from .firewall import ECHO, installed, lets_in, lines
 from .model.base import Model, whole
 from .model.firewall import rules_of
@@ -296,6 +296,7 @@ def capacity(model: Model, probes: Mapping[str, Probe]) -> Iterator[Problem]:
 def archives(model: Model, probes: Mapping[str, Any]) -> Iterator[Problem]:
     """Verify each archive that some host still lacks; what every host has needs no reading of large files."""
     verified: dict[tuple[str, str], str] = {}
+    clients: dict[tuple[str, str], tuple[int, ...]] = {}
     for host, probe in probes.items():
         for name in ARCHIVES:
             source, checksum = model.hosts[host].get(name), model.hosts[host].get(f"{name}_checksum")
@@ -304,9 +305,17 @@ def archives(model: Model, probes: Mapping[str, Any]) -> Iterator[Problem]:
             try:
                 if (source, checksum) not in verified and (digest := expected(checksum)) not in probe["archives"].values():
                     verified[source, checksum] = ""
-                    local(source, digest)
+                    path = local(source, digest)
+                    if name == "kafka_archive" and model.get(host, "kafka_zookeeper_keystore"):
+                        clients[source, checksum] = zookeeper_client(path)
             except ArchiveError as error:
                 verified[source, checksum] = str(error)
             if error_text := verified.get((source, checksum)):
                 wrong, _, advice = error_text.partition("; ")
                 yield Problem((host,), name, "ARCHIVE", None, wrong, advice or "correct the archive or its checksum")
+            client = clients.get((source, checksum), ())
+            if client and (client < (3, 8, 5) or (3, 9) <= client < (3, 9, 3)):
+                shown = ".".join(map(str, client))
+                wrong = f"it holds ZooKeeper's client {shown}, which can deadlock over TLS while it connects (ZOOKEEPER-4293): the broker hangs then"
+                advice = "use the archive of `make archives`, or exchange the client in yours (docs/security.md)"
+                yield Problem((host,), name, "ZOOKEEPER_CLIENT", None, wrong, advice, warning=True)

@@ -37,7 +37,7 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
     folder = Path(variables["render_directory"]) / variables["inventory_hostname"]
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{self._task._role.get_name()}.json").write_text(json.dumps(result.validated_parameters))
-    units = {unit["name"]: {"active": True, "restart_owed": False} for unit in result.validated_parameters["units"]}
+    units = {unit["name"]: {"active": False, "restart_owed": False} for unit in result.validated_parameters["units"]}
     return {"changed": False, "changes": [], "units": units}
 
 
