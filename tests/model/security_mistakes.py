@@ -84,6 +84,12 @@ SECURITY: tuple[Mistake, ...] = (
         "one of kafka_super_users (User:kafka-broker, User:admin)",
         variables={"dc1-kafka1": {"pki_certificates": [{**BROKER, "subject": "CN=dc1-kafka1,OU=broker,O=lab"}, TO_ZOOKEEPER]}},
     ),
+    Mistake(
+        "OAUTHBEARER_URL",
+        f"{BROKERS}/kafka_config[listener.name.client.sasl.oauthbearer.jwks.endpoint.url]",
+        "name it there",
+        variables=config("listener.name.client.sasl.oauthbearer.jwks.endpoint.url", "https://login.example.org/keys"),
+    ),
     Mistake("SUPER_USERS_MISSING", f"{BROKERS}/kafka_super_users", "name the principals", variables=kafka(kafka_super_users=[])),
     Mistake(
         "LISTENER_CLIENT_CA",

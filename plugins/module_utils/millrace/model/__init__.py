@@ -50,6 +50,7 @@ RULES: tuple[Rule, ...] = (
     clients.jobs,
     security.profile,
     security.stores,
+    security.token_urls,
     security.certificate_names,
     security.principals,
     security.super_users,

@@ -11,6 +11,8 @@ from ..problems import Problem
 from .base import Model, whole
 from .networks import WILDCARDS, is_address
 
+# org.apache.kafka.common.security.oauthbearer.internals.secured.ConfigurationUtils
+TOKEN_URL = re.compile(r"sasl\.oauthbearer\.(jwks|token)\.endpoint\.url$")
 PROVIDED = "let the role pki put it there (pki_certificates, pki_truststores), or put it there yourself"
 # SslPrincipalMapper of Kafka.
 RULE = re.compile(r"RULE:((?:\\.|[^\\/])*)/((?:\\.|[^\\/])*)/([LU]?)")
@@ -68,6 +70,15 @@ def stores(model: Model) -> Iterator[Problem]:
             for variable, path in found.items():
                 if path not in paths:
                     yield Problem((host,), variable, code, path, f"no entry of {made} has this path", PROVIDED, warning=True)
+
+
+def token_urls(model: Model) -> Iterator[Problem]:
+    """A broker asks no URL for tokens or keys that its JVM is not told of, and does not start."""
+    for host in model.kafka:
+        for name, value in {**model.mapping(host, "kafka_config"), **model.mapping(host, "kafka_config_overrides")}.items():
+            if TOKEN_URL.search(str(name)) and value and str(value) not in map(str, model.sequence(host, "kafka_oauthbearer_allowed_urls")):
+                wrong = "not in kafka_oauthbearer_allowed_urls, so Kafka would not start"
+                yield Problem((host,), f"kafka_config[{name}]", "OAUTHBEARER_URL", value, wrong, "name it there, as it is written here")
 
 
 def certificate_names(model: Model) -> Iterator[Problem]:
