@@ -144,7 +144,8 @@ def kafka_listener_security(listeners: Sequence[Mapping[str, Any]], keystore: st
             found |= store(f"{prefix}.ssl.keystore", listener.get("keystore") or keystore, password)
             found[f"{prefix}.ssl.client.auth"] = auth
             if auth != "none":
-                found |= store(f"{prefix}.ssl.truststore", listener.get("truststore") or truststore, "")
+                found[f"{prefix}.ssl.truststore.type"] = "PEM"
+                found[f"{prefix}.ssl.truststore.location"] = listener.get("truststore") or truststore
             if listener.get("principal_mapping_rules"):
                 found[f"{prefix}.ssl.principal.mapping.rules"] = listener["principal_mapping_rules"]
         if names := mechanisms(listener):

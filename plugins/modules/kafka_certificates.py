@@ -23,7 +23,7 @@ EXAMPLES = """
 - name: Certificates in use
   kafka_certificates:
     admin: "{{ kafka_admin_listeners.REPLICATION }}"
-    endpoints: "{{ groups['kafka'] | kafka_endpoints_with_tls(hostvars, pki_made.hosts, kafka_keystore, kafka_truststore) }}"
+    endpoints: "{{ groups['kafka'] | kafka_endpoints_with_tls(hostvars, pki_made.hosts) }}"
   delegate_to: localhost
   run_once: true
 """
