@@ -141,7 +141,8 @@ def test_environment() -> None:
     [
         ({}, False),
         ({"bootstrap.servers": "h:9092"}, False),
-        ({"sasl.jaas.config": "x.Krb5LoginModule required;"}, False),
+        ({"sasl.jaas.config": "x"}, True),
+        ({"sasl.jaas.config": "x.OAuthBearerLoginModule required;"}, False),
         ({"sasl.jaas.config": 'x.ScramLoginModule required username="u" password="p";'}, True),
         ({"ssl.keystore.password": "x"}, True),
         ({"ssl.keystore.key": "x"}, True),

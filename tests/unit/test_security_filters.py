@@ -208,6 +208,7 @@ def test_hosts_that_are_owed_a_restart() -> None:
         ({"sasl.jaas.config": 'x.LoginModule required username="u" password = "p";'}, True),
         ({"oauth.client.secret": "s"}, True),
         ({"delegation.token.secret.key": "s"}, True),
+        ({"my.secrets.of.old": "s"}, True),
         ({"ssl.key.password": 123456}, True),
         ({"sasl.jaas.config": 'x.OAuthBearerLoginModule required clientSecret="s";'}, True),
         ({"kafka": {"password": "s"}}, True),

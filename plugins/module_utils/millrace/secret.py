@@ -7,15 +7,18 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 NAME = re.compile(r"(password|passwd|passphrase|secret|token|credential)s?$|(secret|master|keystore)\.key$", re.IGNORECASE)
-INSIDE = re.compile(r"(password|secret)\s*=", re.IGNORECASE)
+# A JAAS text without options: a listener's, whose users are elsewhere.
+BARE = re.compile(r"\s*[\w.$]+\s+(required|requisite|sufficient|optional)\s*;\s*", re.IGNORECASE)
+# In a file that is to be shown, any hint is enough.
+HINT = re.compile(r"password\s*=|secret", re.IGNORECASE)
 
 
 def is_secret(path: str, text: str) -> bool:
-    """Tell whether a text is one by its place, as `kafka_config[ssl.key.password]`; in `vault` every text is, a JAAS text where it has one inside."""
+    """Tell whether a text is one by its place, as `kafka_config[ssl.key.password]`; in `vault` every text is, a JAAS text unless it is bare."""
     if path.partition("[")[0] == "vault":
         return True
     name = path.rpartition("[")[2].rstrip("]")
-    return bool(INSIDE.search(text)) if name.endswith("jaas.config") else bool(text and NAME.search(name))
+    return bool(text) and (not BARE.fullmatch(text) if name.endswith("jaas.config") else bool(NAME.search(name)))
 
 
 def texts(path: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -34,5 +37,5 @@ def texts(path: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def told(settings: Mapping[str, Any]) -> bool:
-    """Tell whether a secret is among the settings of a file, by its place or inside of a text."""
-    return any(is_secret(path, text) or INSIDE.search(text) for path, text in texts("", settings))
+    """Tell whether a secret may be among the settings of a file, by its place or by a hint in name or text."""
+    return any(is_secret(path, text) or HINT.search(f"{path}={text}") for path, text in texts("", settings))
