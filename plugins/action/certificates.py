@@ -56,7 +56,7 @@ class ActionModule(ActionBase):
                 errors = merged(problem for pki in found for problem in pki.problems if not problem.warning)
             # A request to an outside CA has to be written before its answer can be there; nothing else is, for this run ends here.
             elif {problem.code for problem in errors} == {"CERTIFICATE_UNSIGNED"} and not self._task.check_mode:
-                found = self._converge(settings, check_mode=True, requests=True)
+                found = self._converge(settings, check_mode=False, requests=True)
         except OSError as error:
             return {"failed": True, "msg": f"{error}; this folder of the control node is what pki_directory names"}
         changes = [change for pki in found for change in pki.changes]

@@ -157,7 +157,7 @@ class Pki:
             return False
         self.changes.append(change)
         self.diffs.append({"before_header": str(where), "after_header": str(where), "before": before, "after": after})
-        return self.requests or not self.check_mode
+        return not self.check_mode
 
     def write(self, path: Path, data: bytes, mode: int = 0o600) -> None:
         """Put a file in its place, whole or not at all; nobody else can read it at any moment."""
