@@ -23,8 +23,12 @@ from millrace.access import Access
 
 PARTITIONS = 6
 USER = "lab"
-AUTHORITIES = [{"name": "infra", "subject": "CN=Infra CA,O=lab"}, {"name": "clients", "subject": "CN=Client CA,O=lab"}]
-OLD, NEW = "infra", "corporate"
+AUTHORITIES = [
+    {"name": "infra", "subject": "CN=Infra CA,O=lab"},
+    {"name": "clients", "subject": "CN=Client CA,O=lab"},
+    {"name": "infra-2027", "subject": "CN=Infra CA 2027,O=lab"},
+]
+OLD, NEW, NEXT = "infra", "corporate", "infra-2027"
 
 
 class Follower(threading.Thread):
@@ -187,7 +191,7 @@ def test_certificates_and_a_new_ca_come_into_use_under_load(
 
     def rotate(trusted: list[str], signs: str, renew: bool) -> tuple[int, str]:
         values = {"pki_authorities": authorities, "infra_trusted": trusted, "infra_authority": signs, "rotate_renew": renew}
-        settings.write_text(json.dumps({**values, "pki_source": "own" if signs == OLD else "csr"}))
+        settings.write_text(json.dumps({**values, "pki_source": "csr" if signs == NEW else "own"}))
         done = operator.play("rotate_certificates", "-e", f"@{settings}")
         return done.code, done.output
 
@@ -228,8 +232,9 @@ def test_certificates_and_a_new_ca_come_into_use_under_load(
     too_few = operator.play("check", "-e", f"@{settings}", "-e", "check_certificate_days=500")
     assert too_few.code != 0 and "days are left, fewer than 500" in too_few.output
 
-    # Back to the CA that the inventory names, in the same steps.
-    for trusted, signs, renew in (([OLD, NEW], NEW, False), ([OLD, NEW], OLD, True), ([OLD], OLD, False)):
+    # From there to a new CA of our own, and on to the one that the inventory names, in the same steps.
+    steps = [([NEXT, NEW], NEW, False), ([NEXT, NEW], NEXT, True), ([OLD, NEXT], NEXT, False), ([OLD, NEXT], OLD, True), ([OLD], OLD, False)]
+    for trusted, signs, renew in steps:
         code, output = rotate(trusted, signs, renew)
         assert code == 0, output
     assert operator.play("check").code == 0
