@@ -11,6 +11,7 @@ from confluent_kafka import KafkaError, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from faults.inventory import Inventory
+from faults.lab import until
 from security.certificates import Authority, of_the_lab, stranger
 from security.wire import QUIET, kafka_says, openssl
 
@@ -96,7 +97,8 @@ OUT: dict[str, tuple[Callable[[World], dict[str, Any]], str]] = {
 def test_let_in_with(world: World, who: str) -> None:
     """The principal has the rights of its name, and no others."""
     properties = IN[who](world)
-    assert written(properties, world.topic) == ""
+    # An ACL reaches the brokers that did not write it a moment later.
+    until("the right to write", lambda: written(properties, world.topic) == "", 15)
     assert written(properties, f"{world.topic}-closed") == "TOPIC_AUTHORIZATION_FAILED"
 
 
