@@ -52,8 +52,8 @@ def codes_in_source() -> set[str]:
 
 def certificate_codes_in_source() -> set[str]:
     """Return every code that a certificate, or its declaration, can get."""
-    texts = [(ROOT / "plugins/module_utils/millrace" / name).read_text(encoding="utf-8") for name in ("certificates.py", "pki.py")]
-    found = {code for text in texts for code in re.findall(r'(?:Error|problem)\(\s*"([A-Z_]+)"|\.wrong\([^\n]*?, "([A-Z_]+)",', text)}
+    texts = [(ROOT / "plugins/module_utils/millrace" / name).read_text(encoding="utf-8") for name in ("certificates.py", "pki.py", "pki_inputs.py")]
+    found = {code for text in texts for code in re.findall(r'(?:Error|problem)\(\s*"([A-Z_]+)"|mistake\([^\n]*?, "([A-Z_]+)",', text)}
     return {f"CERTIFICATE_{one or other}" for one, other in found}
 
 

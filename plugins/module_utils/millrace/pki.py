@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -34,6 +33,7 @@ from .certificates import (
     read,
 )
 from .issuing import Authority, bundle, describe, fingerprint, kind_of, new_key, parsed, pem, request, same_request, sign, sign_authority
+from .pki_inputs import mistakes
 from .problems import Problem
 from .rotation import Before, listed
 
@@ -78,7 +78,7 @@ class Pki:
 
     def converge(self) -> None:
         """Make what is missing, check everything, and say what the host gets. Raises OSError."""
-        self.declarations()
+        self.problems += mistakes(self.host, self.settings)
         if self.problems:
             return
         declared, stores = self.settings["certificates"], self.settings["truststores"]
@@ -102,54 +102,13 @@ class Pki:
         groups = {os.path.dirname(file["path"]): file["group"] for file in reversed(self.files)}
         return [{"path": path, "group": group, "mode": "0750"} for path, group in sorted(groups.items())]
 
-    def declarations(self) -> None:
-        """Note what the inputs themselves have wrong."""
-        known = {item["name"] for item in self.settings["authorities"]}
-        trusted = {name for store in self.settings["truststores"] for name in store["authorities"]}
-        used: dict[str, list[str]] = {"name": [], "path": []}
-        for item in self.settings["certificates"]:
-            if trusted and item["authority"] in known - trusted and {*item["usage"]} == {"server", "client"}:
-                wrong = "a host that is server and client of its like, and its truststores lack this CA: they would refuse one another"
-                self.wrong(f"pki_certificates[{item['name']}]", "UNTRUSTED", item["authority"], wrong, "trust the CA before it is used")
-            if item["authority"] not in known:
-                self.wrong(f"pki_certificates[{item['name']}]", "AUTHORITY", item["authority"], "no CA of this name", "declare it in pki_authorities")
-            for option, said in used.items():
-                if item[option] and item[option] in said:
-                    self.wrong("pki_certificates", "DUPLICATE", item[option], f"two certificates have this {option}", "give each its own")
-                said.append(item[option])
-            for name in item["names"]:
-                if not re.fullmatch(r"(\*\.)?[A-Za-z0-9_.-]+", name) and not address(name):
-                    wrong = "no DNS name and no address"
-                    self.wrong(f"pki_certificates[{item['name']}]", "NAME", name, wrong, "write it as dc1-kafka1.example.org or 198.51.100.7")
-        held: dict[str, Mapping[str, Any]] = {}
-        for store in self.settings["truststores"]:
-            other = held.setdefault(os.path.basename(store["path"]), store)
-            if os.path.splitext(os.path.basename(store["path"]))[0] in used["name"]:
-                wrong = "would have the file of the certificate of that name on the control node"
-                self.wrong(f"pki_truststores[{store['path']}]", "DUPLICATE", None, wrong, "give one of the two another name")
-            if any(store[option] != other[option] for option in ("authorities", "extra")):
-                wrong = f"has the file name of {other['path']} and other CAs, and both are kept under that name on the control node"
-                self.wrong(f"pki_truststores[{store['path']}]", "DUPLICATE", None, wrong, "give it another file name")
-            for name in set(store["authorities"]) - known:
-                self.wrong(f"pki_truststores[{store['path']}]", "AUTHORITY", name, "no CA of this name", "declare it in pki_authorities")
-        if self.settings["days"] <= self.settings["renew_days"]:
-            wrong = f"not more than pki_renew_days ({self.settings['renew_days']}), so every run would renew"
-            self.wrong("pki_days", "DAYS", str(self.settings["days"]), wrong, "give certificates a longer life")
-        for name in [*known, *used["name"]]:
-            if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name):
-                self.wrong("pki_certificates", "NAME", name, "names a file, and cannot", "use letters, digits, dots, dashes")
-
     @contextmanager
     def step(self, variable: str) -> Iterator[None]:
         """Take one step; a file that cannot be used is a problem and not the end."""
         try:
             yield
         except CertificateError as error:
-            self.wrong(variable, error.code, None, error.wrong, error.advice)
-
-    def wrong(self, variable: str, code: str, value: str | None, wrong: str, advice: str) -> None:
-        """Note a mistake."""
-        self.problems.append(Problem((self.host,), variable, f"CERTIFICATE_{code}", value, wrong, advice))
+            self.problems.append(Problem((self.host,), variable, f"CERTIFICATE_{error.code}", None, error.wrong, error.advice))
 
     def act(self, change: str, where: Path, before: str, after: str, request: bool = False) -> bool:
         """Note a change; false when it must not be made: in check mode, and before requests are answered all but these."""
