@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 from faults.inventory import Inventory
+from faults.lab import Lab
 from testinfra.host import Host
 
 from infra.conftest import limit, service_problem
@@ -24,12 +24,12 @@ def admin(inventory: Inventory) -> AdminClient:
 
 
 @pytest.fixture(scope="module")
-def topic(admin: AdminClient) -> Iterator[str]:
+def topic(inventory: Inventory) -> Iterator[str]:
     """An RF 3 topic of this run; deleted afterwards."""
-    name = f"infra-{uuid.uuid4().hex[:8]}"
-    admin.create_topics([NewTopic(name, PARTITIONS, 3)])[name].result(30)
+    lab, name = Lab(inventory), f"infra-{uuid.uuid4().hex[:8]}"
+    lab.create_topic(name, partitions=PARTITIONS)
     yield name
-    admin.delete_topics([name])[name].result(30)
+    lab.delete_topic(name)
 
 
 def test_service_runs_and_starts_at_boot(kafka_host: Host) -> None:

@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, Producer
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 from faults.inventory import Inventory
-from faults.lab import until
+from faults.lab import Lab, until
 from security.certificates import Authority, of_the_lab, stranger
 from security.wire import QUIET, kafka_says, openssl
 
@@ -57,14 +55,14 @@ def world(inventory: Inventory, tmp_path_factory: pytest.TempPathFactory) -> Ite
     """A topic to which the two may write, gone afterwards."""
     found = World(inventory, tmp_path_factory.mktemp("certificates"))
     rights = [{"principal": principal, "operations": ["WRITE"], "resource": "topic", "name": found.topic} for principal in ("User:app", "User:robot")]
-    admin, access = AdminClient({**QUIET, **inventory.admin_properties}), Access(inventory.admin_properties, {})
+    lab, access = Lab(inventory), Access(inventory.admin_properties, {})
     try:
-        admin.create_topics([NewTopic(found.topic, 1, 3)])[found.topic].result(30)
+        lab.create_topic(found.topic)
         access.converge([], rights)
         yield found
     finally:
         access.converge([], [{**right, "state": "absent"} for right in rights])
-        admin.delete_topics([found.topic])[found.topic].result(30)
+        lab.delete_topic(found.topic)
 
 
 def written(properties: dict[str, Any], topic: str) -> str:

@@ -11,11 +11,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
+from confluent_kafka import Consumer, TopicPartition
 from faults.inventory import Inventory
-from faults.lab import until
+from faults.lab import Lab, until
 from faults.ledger import Writer, load, read_all
 from operations.conftest import Operator
 from unit.certificate_maker import Ca, pem
@@ -82,13 +80,10 @@ class Load:
 @pytest.fixture
 def topic(inventory: Inventory) -> Iterator[str]:
     """A topic of RF 3 and min ISR 2, deleted afterwards."""
-    admin, name = AdminClient({**inventory.kafka_properties}), f"rotation-{uuid.uuid4().hex[:8]}"
-    admin.create_topics([NewTopic(name, PARTITIONS, 3, config={"min.insync.replicas": "2"})], operation_timeout=30)[name].result(40)
+    lab, name = Lab(inventory), f"rotation-{uuid.uuid4().hex[:8]}"
+    lab.create_topic(name, partitions=PARTITIONS)
     yield name
-    try:
-        admin.delete_topics([name], operation_timeout=30)[name].result(40)
-    except KafkaException as error:
-        pytest.fail(str(error))
+    lab.delete_topic(name)
 
 
 def served(inventory: Inventory) -> dict[str, str]:

@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 from faults.inventory import Inventory
+from faults.lab import Lab
 
 from millrace.access import Access
 
 from .certificates import Authority, of_the_lab, stranger
-from .wire import QUIET
 
 
 @dataclass(frozen=True)
@@ -102,18 +100,18 @@ def world(inventory: Inventory, tmp_path_factory: pytest.TempPathFactory) -> Ite
     )
     login = {name: value for name, value in inventory.kafka_properties.items() if name not in ("sasl.username", "sasl.password")}
     access = Access(inventory.admin_properties, login)
-    admin = AdminClient({**QUIET, **inventory.admin_properties})
+    lab = Lab(inventory)
     topics = [found.closed, found.readable, found.writable]
     rights = [
         {"principal": f"User:{found.user}", "operations": ["READ"], "resource": "topic", "name": found.readable},
         {"principal": f"User:{found.user}", "operations": ["WRITE"], "resource": "topic", "name": found.writable},
     ]
     try:
-        for made in admin.create_topics([NewTopic(topic, 1, 3) for topic in topics]).values():
-            made.result(30)
+        for topic in topics:
+            lab.create_topic(topic, partitions=1)
         access.converge([{"name": found.user, "password": found.password}], rights)
         yield found
     finally:
         access.converge([{"name": found.user, "state": "absent"}], [{**right, "state": "absent"} for right in rights])
-        for deleted in admin.delete_topics(topics).values():
-            deleted.result(30)
+        for topic in topics:
+            lab.delete_topic(topic)
