@@ -44,6 +44,10 @@ class State:
         """Return partitions with a replica out of sync."""
         return [p for p in self.partitions if len(p.isr) < len(p.replicas)]
 
+    def led_by_another(self) -> list[Partition]:
+        """Return partitions whose first replica, the preferred leader, is in sync and does not lead."""
+        return [p for p in self.partitions if p.replicas and p.leader != p.replicas[0] and p.replicas[0] in p.isr]
+
     def leaders(self) -> dict[int, int]:
         """Return the number of partitions that each registered broker leads."""
         counts = dict.fromkeys(self.brokers, 0)
@@ -93,6 +97,26 @@ class Cluster:
         except (KafkaException, TimeoutError) as error:
             raise ClusterError(f"listener {listener}: {error}") from error
         return State(brokers, controller, partitions)
+
+    def prefer(self, timeout: float) -> tuple[list[Partition], list[Partition]]:
+        """Elect the preferred leaders, and wait until they lead; return the partitions that others led, and those that others still lead.
+
+        Raises ClusterError.
+        """
+        from confluent_kafka import ElectionType, KafkaException, TopicPartition
+
+        before = still = self.state().led_by_another()
+        deadline, tick = time.monotonic() + timeout, threading.Event()
+        if before:
+            client = next(iter(self.clients.values()))
+            try:  # a timeout as a keyword is a SystemError in confluent-kafka 2.16.1
+                client.elect_leaders(ElectionType.PREFERRED, [TopicPartition(p.topic, p.number) for p in before]).result(timeout)
+            except (KafkaException, TimeoutError) as error:
+                raise ClusterError(f"election of preferred leaders: {error or type(error).__name__}") from error
+        while still and time.monotonic() < deadline:
+            tick.wait(0.2)
+            still = self.state().led_by_another()
+        return before, still
 
     def wait(self, expected: Sequence[int], timeout: float) -> tuple[State, list[str]]:
         """Ask until the cluster is whole, `timeout` seconds at most (0: once); return the last answer and what is wrong."""

@@ -92,7 +92,7 @@ def kafka(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
     most = max(leaders.values(), default=0)
     skew = f"{most / share:.2f}" if share else "-"
     if share and most > SKEW * share and most - share > len(hosts):
-        problems.append(f"leaders are skewed: one broker leads {most} of {total} partitions; run a preferred leader election")
+        problems.append(f"leaders are skewed: one broker leads {most} of {total} partitions; Kafka mends it in a while, kafka-leader-election.sh now")
     return [
         "Kafka",
         *table(("id", "broker", "rack", "listeners", "leads"), rows),

@@ -1,0 +1,60 @@
+#!/usr/bin/python
+"""Elect the preferred leaders of a Kafka cluster."""
+
+from __future__ import annotations
+
+from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+from ansible.module_utils.millrace.cluster import Cluster, ClusterError
+
+DOCUMENTATION = """
+module: kafka_leaders
+short_description: Have every partition led by its preferred replica, where that one is in sync
+description:
+  - A restarted broker leads nothing; Kafka gives it its partitions back within leader.imbalance.check.interval.seconds, this module at once.
+  - A partition whose preferred replica is not in sync keeps its leader. Nothing is copied.
+  - Runs where confluent-kafka is installed and the listener can be reached (the control node, or a host of the group admin).
+options:
+  listeners:
+    description: Client properties per listener; the first one is asked. The principal needs ALTER on the cluster.
+    type: dict
+    required: true
+  timeout: {type: int, default: 60, description: Seconds until the elected ones lead; after that there is a warning.}
+author: [Millrace developers]
+"""
+
+EXAMPLES = """
+- name: Leaders back where they were
+  kafka_leaders:
+    listeners: {REPLICATION: {bootstrap.servers: "198.18.2.21:9093"}}
+  delegate_to: localhost
+"""
+
+RETURN = """
+moved: {description: Partitions that another replica led., type: list, elements: str, returned: always}
+"""
+
+
+def main() -> None:
+    """Run as an Ansible module."""
+    module = AnsibleModule(
+        argument_spec={"listeners": {"type": "dict", "required": True}, "timeout": {"type": "int", "default": 60}},
+        supports_check_mode=True,
+    )
+    try:
+        cluster = Cluster(module.params["listeners"])
+    except ImportError:
+        module.fail_json(msg=missing_required_lib("confluent-kafka"))
+    try:
+        if module.check_mode:
+            moved, left = cluster.state().led_by_another(), []
+        else:
+            moved, left = cluster.prefer(module.params["timeout"])
+    except ClusterError as error:
+        module.fail_json(msg=f"{error}. Every partition keeps the leader it has; Kafka elects the preferred one by itself in a while")
+    if left:
+        module.warn(f"{len(left)} partitions are still led by another replica than the preferred one ({', '.join(map(str, left[:5]))})")
+    module.exit_json(changed=bool(moved), moved=[str(partition) for partition in moved])
+
+
+if __name__ == "__main__":
+    main()

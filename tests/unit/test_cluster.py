@@ -1,0 +1,68 @@
+"""The election of preferred leaders, with a stand-in for the client."""
+
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import Any
+
+import confluent_kafka.admin
+import pytest
+from confluent_kafka import ElectionType, KafkaError, KafkaException, TopicPartition
+
+from millrace.cluster import Cluster, ClusterError, Partition, State
+
+LISTENERS = {"REPLICATION": {"bootstrap.servers": "b:9093"}}
+
+
+class Brokers:
+    """Stands in for AdminClient and for what it sees: each election moves what is asked for."""
+
+    def __init__(self, *partitions: Partition) -> None:
+        self.partitions = list(partitions)
+        self.asked: list[tuple[Any, list[tuple[str, int]]]] = []
+        self.refuse = False
+        self.deaf = False
+
+    def elect_leaders(self, kind: ElectionType, partitions: list[TopicPartition]) -> "Future[Any]":
+        self.asked.append((kind, [(p.topic, p.partition) for p in partitions]))
+        answer: Future[Any] = Future()
+        if self.refuse:
+            answer.set_exception(KafkaException(KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED)))
+            return answer
+        wanted = {(p.topic, p.partition) for p in partitions} if not self.deaf else set()
+        self.partitions = [replace(p, leader=p.replicas[0]) if (p.topic, p.number) in wanted else p for p in self.partitions]
+        answer.set_result({})
+        return answer
+
+
+@pytest.fixture
+def brokers(monkeypatch: pytest.MonkeyPatch) -> Brokers:
+    """Partition 0 is led as wanted, 1 by another, 2 by another since the preferred one is not in sync."""
+    found = Brokers(Partition("t", 0, 1, (1, 2), (1, 2)), Partition("t", 1, 1, (2, 1), (1, 2)), Partition("t", 2, 1, (3, 1), (1,)))
+    monkeypatch.setattr(confluent_kafka.admin, "AdminClient", lambda _: found)
+    monkeypatch.setattr(Cluster, "state", lambda _: State({}, 1, found.partitions))
+    return found
+
+
+def test_what_another_leads_is_elected(brokers: Brokers) -> None:
+    moved, left = Cluster(LISTENERS).prefer(5)
+    assert brokers.asked == [(ElectionType.PREFERRED, [("t", 1)])]
+    assert [str(p) for p in moved] == ["t-1"] and left == []
+    assert [p.leader for p in brokers.partitions] == [1, 2, 1]
+
+
+def test_nothing_is_asked_where_all_lead(brokers: Brokers) -> None:
+    brokers.partitions = brokers.partitions[:1]
+    assert Cluster(LISTENERS).prefer(5) == ([], [])
+    assert brokers.asked == []
+
+
+def test_what_does_not_move_is_told_after_the_timeout(brokers: Brokers) -> None:
+    brokers.deaf = True
+    moved, left = Cluster(LISTENERS).prefer(0.3)
+    assert [str(p) for p in moved] == [str(p) for p in left] == ["t-1"]
+
+
+def test_a_refusal_is_in_the_clients_own_words(brokers: Brokers) -> None:
+    brokers.refuse = True
+    with pytest.raises(ClusterError, match=r"election of preferred leaders: .*CLUSTER_AUTHORIZATION_FAILED"):
+        Cluster(LISTENERS).prefer(5)
