@@ -45,9 +45,9 @@ def test_every_broker_is_registered_with_its_rack_and_client_address(inventory: 
     }
 
 
-def test_replicas_of_every_partition_span_three_racks(admin: AdminClient, topic: str) -> None:
+def test_replicas_of_every_partition_span_three_racks(inventory: Inventory, admin: AdminClient, topic: str) -> None:
     racks = {node.id: node.rack for node in admin.describe_cluster().result(10).nodes}
-    partitions = admin.list_topics(topic, timeout=10).topics[topic].partitions
+    partitions = Lab(inventory).partitions(topic)
     assert len(partitions) == PARTITIONS
     assert {len({racks[replica] for replica in partition.replicas}) for partition in partitions.values()} == {3}
 

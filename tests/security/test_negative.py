@@ -242,7 +242,7 @@ def test_a_user_may_what_the_acls_say_and_sees_nothing_else(world: World) -> Non
     assert lab.flush(10) == 0
     until("the right to read", lambda: read(world, world.readable) == "", 15)
     client = AdminClient({**QUIET, **world.login()})
-    assert set(client.list_topics(timeout=10).topics) == {world.readable, world.writable}
+    until("the two topics", lambda: set(client.list_topics(timeout=10).topics) == {world.readable, world.writable}, 15)
     everything: Any = (ResourceType.ANY, None, ResourcePatternType.ANY, None, None, AclOperation.ANY, AclPermissionType.ANY)
     assert client.describe_acls(AclBindingFilter(*everything), request_timeout=10).result(15) == []  # refused, and the library keeps that to itself
 

@@ -1,7 +1,8 @@
-"""The election of preferred leaders, with a stand-in for the client."""
+"""What is read of a cluster, and the election of preferred leaders, with stand-ins for the client."""
 
 from concurrent.futures import Future
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import confluent_kafka.admin
@@ -41,6 +42,25 @@ def brokers(monkeypatch: pytest.MonkeyPatch) -> Brokers:
     monkeypatch.setattr(confluent_kafka.admin, "AdminClient", lambda _: found)
     monkeypatch.setattr(Cluster, "state", lambda _: State({}, 1, found.partitions))
     return found
+
+
+@pytest.mark.parametrize(
+    ("knows", "problems"),
+    [((1, 2), []), ((1,), ["broker 2 is not registered"]), ((), ["broker 1 is not registered", "broker 2 is not registered"])],
+)
+def test_what_a_broker_says_of_partitions_counts_only_with_the_brokers_it_knows(
+    monkeypatch: pytest.MonkeyPatch, knows: tuple[int, ...], problems: list[str]
+) -> None:
+    """Two questions, which two brokers may answer: the second has just started, and knows no partition yet."""
+    nodes = [SimpleNamespace(id=number, rack="a", host="b", port=9093) for number in (1, 2)]
+    described: Future[Any] = Future()
+    described.set_result(SimpleNamespace(nodes=nodes, controller=nodes[0]))
+    client = SimpleNamespace(
+        describe_cluster=lambda request_timeout: described,
+        list_topics=lambda timeout: SimpleNamespace(brokers=dict.fromkeys(knows), topics={}),
+    )
+    monkeypatch.setattr(confluent_kafka.admin, "AdminClient", lambda _: client)
+    assert Cluster(LISTENERS).state().problems([1, 2]) == problems
 
 
 def test_what_another_leads_is_elected(brokers: Brokers) -> None:

@@ -84,7 +84,7 @@ class Cluster:
         from confluent_kafka import KafkaException
 
         brokers: dict[int, dict[str, Any]] = {}
-        controller, partitions = -1, []
+        controller, partitions, known = -1, [], set[int]()
         try:
             for number, (listener, client) in enumerate(self.clients.items()):
                 described = client.describe_cluster(request_timeout=timeout).result(timeout + 1)
@@ -92,11 +92,14 @@ class Cluster:
                     brokers.setdefault(node.id, {"rack": node.rack})[listener] = f"{node.host}:{node.port}"
                 if number == 0:
                     controller = described.controller.id if described.controller else -1
-                    for name, topic in client.list_topics(timeout=timeout).topics.items():
+                    metadata = client.list_topics(timeout=timeout)
+                    known = set(metadata.brokers)
+                    for name, topic in metadata.topics.items():
                         partitions += [Partition(name, p.id, p.leader, tuple(p.replicas), tuple(p.isrs)) for p in topic.partitions.values()]
         except (KafkaException, TimeoutError) as error:
             raise ClusterError(f"listener {listener}: {error}") from error
-        return State(brokers, controller, partitions)
+        # A broker that has just started may not know the others yet, nor their partitions: what it says of those proves nothing.
+        return State({number: facts for number, facts in brokers.items() if number in known}, controller, partitions)
 
     def prefer(self, timeout: float) -> tuple[list[Partition], list[Partition]]:
         """Elect the preferred leaders, and wait until they lead; return the partitions that others led, and those that others still lead.
