@@ -257,13 +257,7 @@ def read_all(properties: Mapping[str, str], topic: str, seconds: float = 60) -> 
     }
     consumer = Consumer({**_CLIENT, **properties, **own})
     try:
-        # A broker that has just started knows no topic until the controller has told it: the next answer may be another's.
-        pause = Event()
-        while not (partitions := consumer.list_topics(topic, timeout=10).topics[topic].partitions):
-            if time.monotonic() > deadline:
-                raise ValueError(f"{topic}: no such topic")
-            pause.wait(0.2)
-        ends = {number: high_watermark(consumer, TopicPartition(topic, number), deadline) for number in partitions}
+        ends = {number: high_watermark(consumer, TopicPartition(topic, number), deadline) for number in partitions(consumer, topic, deadline)}
         left = {number for number, end in ends.items() if end > 0}
         consumer.assign([TopicPartition(topic, number, 0) for number in left])
         found: list[Record] = []
@@ -281,6 +275,16 @@ def read_all(properties: Mapping[str, str], topic: str, seconds: float = 60) -> 
         return [record for record in found if record.offset < ends[record.partition]]
     finally:
         consumer.close()
+
+
+def partitions(consumer: Consumer, topic: str, deadline: float) -> list[int]:
+    """Return the numbers of a topic's partitions; a broker that has just started knows none yet, and the next answer may be another's."""
+    pause = Event()
+    while not (found := consumer.list_topics(topic, timeout=10).topics[topic].partitions):
+        if time.monotonic() > deadline:
+            raise ValueError(f"{topic}: no such topic")
+        pause.wait(0.2)
+    return sorted(found)
 
 
 def high_watermark(consumer: Consumer, partition: TopicPartition, deadline: float) -> int:

@@ -9,7 +9,7 @@ import regex
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from .lab import Lab
-from .ledger import high_watermark
+from .ledger import high_watermark, partitions
 
 INPUT, OUTPUT = "streams-plaintext-input", "streams-wordcount-output"
 JOBS = {"spark_producer": "spark-job@publish_lines.service", "spark_consumer": "spark-job@count_words.service"}
@@ -26,9 +26,10 @@ class LastCounts:
         self.tag, self.records = tag, 0
         self.counts: dict[str, int] = {}
         self.consumer = Consumer({"log_level": 0, **properties, "group.id": "faults", "enable.auto.commit": False, "auto.offset.reset": "earliest"})
-        ends = [TopicPartition(OUTPUT, number) for number in self.consumer.list_topics(OUTPUT, timeout=10).topics[OUTPUT].partitions]
+        deadline = time.monotonic() + 60
+        ends = [TopicPartition(OUTPUT, number) for number in partitions(self.consumer, OUTPUT, deadline)]
         for end in ends:
-            end.offset = high_watermark(self.consumer, end, time.monotonic() + 60)
+            end.offset = high_watermark(self.consumer, end, deadline)
         self.consumer.assign(ends)
 
     def close(self) -> None:
