@@ -20,12 +20,14 @@ class Brokers:
     def __init__(self, *partitions: Partition) -> None:
         self.partitions = list(partitions)
         self.asked: list[tuple[Any, list[tuple[str, int]]]] = []
-        self.refuse = False
+        self.refuse = self.silent = False
         self.deaf = False
 
     def elect_leaders(self, kind: ElectionType, partitions: list[TopicPartition]) -> "Future[Any]":
         self.asked.append((kind, [(p.topic, p.partition) for p in partitions]))
         answer: Future[Any] = Future()
+        if self.silent:
+            return answer
         if self.refuse:
             answer.set_exception(KafkaException(KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED)))
             return answer
@@ -86,3 +88,9 @@ def test_a_refusal_is_in_the_clients_own_words(brokers: Brokers) -> None:
     brokers.refuse = True
     with pytest.raises(ClusterError, match=r"election of preferred leaders: .*CLUSTER_AUTHORIZATION_FAILED"):
         Cluster(LISTENERS).prefer(5)
+
+
+def test_silence_is_told_with_the_timeout(brokers: Brokers) -> None:
+    brokers.silent = True
+    with pytest.raises(ClusterError, match=r"election of preferred leaders: no answer within 0 s"):
+        Cluster(LISTENERS).prefer(0.1)

@@ -115,7 +115,8 @@ class Cluster:
             try:  # a timeout as a keyword is a SystemError in confluent-kafka 2.16.1
                 client.elect_leaders(ElectionType.PREFERRED, [TopicPartition(p.topic, p.number) for p in before]).result(timeout)
             except (KafkaException, TimeoutError) as error:
-                raise ClusterError(f"election of preferred leaders: {error or type(error).__name__}") from error
+                words = str(error) or f"no answer within {timeout:.0f} s"
+                raise ClusterError(f"election of preferred leaders: {words}") from error
         while still and time.monotonic() < deadline:
             tick.wait(0.2)
             still = self.state().led_by_another()
