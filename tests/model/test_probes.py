@@ -1,7 +1,9 @@
 """What healthy hosts answer is silent; each wrong answer is said once, with its code, its place and how to mend it."""
 
+import hashlib
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -57,6 +59,18 @@ def test_probe(probe: Probe) -> None:
 def test_archives_with_a_mended_client(version: str) -> None:
     probe = Probe("", "", "", answer(archives={}), declared=archive(f"libs/zookeeper-{version}.jar"))
     assert check_hosts(model(probe), probed(probe)) == []
+
+
+def test_an_archive_that_was_cut_before_its_checksum_was_taken(tmp_path: Path) -> None:
+    whole = Path(archive("libs/zookeeper-3.8.6.jar")["kafka_archive"])
+    for name, data in (("cut", whole.read_bytes()[:40]), ("other", b"<html>")):
+        (tmp_path / name).write_bytes(data)
+        declared = {"kafka_archive": str(tmp_path / name), "kafka_archive_checksum": f"sha512:{hashlib.sha512(data).hexdigest()}"}
+        probe = Probe("", "", "", answer(archives={}), declared=declared)
+        problems = check_hosts(model(probe), probed(probe))
+        assert {(problem.code, problem.warning) for problem in problems} == {("ARCHIVE", False)}
+        assert problems[0].wrong.startswith(f"{tmp_path / name}: the SHA-512 is the declared one, and the archive cannot be read (")
+        assert problems[0].advice == "fetch it again, and take the checksum from where it is published"
 
 
 def test_an_old_client_without_tls() -> None:

@@ -8,6 +8,7 @@ import re
 import tarfile
 import tempfile
 import urllib.request
+import zlib
 from pathlib import Path
 
 
@@ -71,13 +72,18 @@ def local(source: str, checksum: str) -> Path:
 
 
 def zookeeper_client(path: Path) -> tuple[int, ...]:
-    """Return the version of the ZooKeeper client among the libraries of a Kafka archive, () where there is none."""
+    """Return the version of the ZooKeeper client among the libraries of a Kafka archive, () where there is none.
+
+    Raises ArchiveError where the archive is as declared and cannot be read.
+    """
     try:
         with tarfile.open(path) as archive:
             found = (re.search(r"/libs/zookeeper-(\d+(?:\.\d+)+)\.jar$", member.name) for member in archive)
             return next((tuple(map(int, match.group(1).split("."))) for match in found if match), ())
-    except (OSError, tarfile.TarError):
-        return ()
+    except (OSError, EOFError, zlib.error, tarfile.TarError) as error:
+        words = str(error).partition("\n")[0].rstrip(":")
+        wrong = f"{path}: the SHA-512 is the declared one, and the archive cannot be read ({words})"
+        raise ArchiveError(f"{wrong}; fetch it again, and take the checksum from where it is published") from error
 
 
 def fetch(url: str, path: Path) -> None:
