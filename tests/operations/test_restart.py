@@ -102,8 +102,8 @@ def assert_healthy(operator: Operator) -> None:
 
     def led_by_another() -> list[str]:
         partitions = [(topic.topic, p) for topic in admin.list_topics(timeout=10).topics.values() for p in topic.partitions.values()]
-        assert len(partitions) > 10
-        return [f"{topic}-{p.id}" for topic, p in partitions if p.leader != p.replicas[0]]
+        few = [f"{len(partitions)} partitions"] if len(partitions) <= 10 else []
+        return few + [f"{topic}-{p.id}" for topic, p in partitions if p.leader != p.replicas[0]]
 
     until_none("preferred leaders", led_by_another, 5)  # not every broker hears of an election at once
     run = operator.play("check")
