@@ -60,8 +60,8 @@ def certificate_codes_in_source() -> set[str]:
 def certificate_lines() -> dict[str, str]:
     """Return a line for each code, warnings marked, as tests of certificates expect it."""
     texts = [text for _, said in WRONG.values() for text in said]
-    for name in ("test_pki.py", "test_rotation.py"):
-        tree = ast.parse((ROOT / "tests" / "unit" / name).read_text(encoding="utf-8"))
+    for file in sorted([*(ROOT / "tests" / "unit").glob("test_pki*.py"), ROOT / "tests" / "unit" / "test_rotation.py"]):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
         texts += [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     whole = [text for text in texts if re.match(r"(warning )?CERTIFICATE_[A-Z_]+ \S+[^\n]*: .*; ", text)]
     return {text.removeprefix("warning ").split()[0]: text for text in reversed(whole)}

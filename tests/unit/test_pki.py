@@ -5,87 +5,16 @@ import hashlib
 import os
 import re
 import stat
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import IO, Any
 
 import pytest
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key, pkcs12
-from unit.certificate_maker import Ca, key_pem, new_key, pem
-
-from millrace.pki import Pki
-from millrace.problems import line
-from millrace.specs import argument_spec
-
-NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
-BROKER: dict[str, Any] = {
-    "name": "broker", "subject": "CN=dc1-kafka1,OU=brokers,O=lab", "authority": "infra", "path": "/etc/kafka/tls/keystore.pem", "group": "kafka",
-    "names": ["dc1-kafka1", "198.18.1.21", "198.18.2.21"],
-}  # fmt: skip
-ZOOKEEPER: dict[str, Any] = {
-    "name": "zookeeper", "subject": "CN=kafka,OU=zkclients,O=lab", "authority": "infra", "usage": ["client"], "path": "/etc/kafka/tls/zk.pem",
-}  # fmt: skip
-BROKER_PEM, CA_PEM, CA_KEY = "certificates/dc1-kafka1/broker.pem", "authorities/infra.pem", "authorities/infra.key"
-
-
-def settings(folder: Path, **changed: Any) -> dict[str, Any]:
-    """Return the role's inputs of one broker, defaults and all."""
-    inputs = {
-        "directory": str(folder), "passphrase": "correct horse", "certificates": [BROKER], "key": "ec-p256", "authority_key": "ec-p256",
-        "authorities": [{"name": "infra", "subject": "CN=Infra CA,O=lab"}, {"name": "new", "subject": "CN=New CA,O=lab"}], **changed,
-    }  # fmt: skip
-    spec = {name.removeprefix("pki_"): option for name, option in argument_spec("pki").items() if name != "pki_users"}
-    result = ArgumentSpecValidator(spec).validate(inputs)
-    assert not result.error_messages
-    found: dict[str, Any] = result.validated_parameters
-    return found
-
-
-def run(folder: Path, now: datetime = NOW, check_mode: bool = False, host: str = "dc1-kafka1", **changed: Any) -> Pki:
-    """Converge once."""
-    done = Pki(host, settings(folder, **changed), check_mode, now)
-    done.converge()
-    return done
-
-
-def said(done: Pki, folder: Path = Path("/absent")) -> list[str]:
-    """Return the lines that are printed, warnings marked."""
-    return [("warning " if problem.warning else "") + line(problem, {}).replace(f"{folder}/", "") for problem in done.problems]
-
-
-def snapshot(folder: Path) -> dict[str, tuple[str, bytes]]:
-    """Return mode and content of every file."""
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != ".lock"]
-    return {str(path.relative_to(folder)): (f"{stat.S_IMODE(path.stat().st_mode):04o}", path.read_bytes()) for path in files}
-
-
-def leaf(folder: Path, name: str = BROKER_PEM) -> x509.Certificate:
-    """Return the first certificate of a file."""
-    return x509.load_pem_x509_certificates((folder / name).read_bytes())[0]
-
-
-def key_bytes(path: Path) -> bytes:
-    """Return the part of a file that is a key."""
-    return path.read_bytes().split(b"-----BEGIN CERTIFICATE-----")[0]
-
-
-def provided(folder: Path, ca: Ca, **certificate: Any) -> dict[str, Any]:
-    """Return inputs of a host with a certificate that somebody else made."""
-    key = new_key()
-    folder.mkdir(exist_ok=True)
-    (folder / "broker.crt").write_bytes(pem(ca.issue(key, **certificate)))
-    (folder / "broker.key").write_bytes(key_pem(key, b"sesame"))
-    (folder / "ca.crt").write_bytes(pem(ca.certificate))
-    files = {"certificate": str(folder / "broker.crt"), "key": str(folder / "broker.key"), "key_passphrase": "sesame"}
-    return {
-        "certificates": [{**BROKER, **files}],
-        "authorities": [{"name": "infra", "certificate": str(folder / "ca.crt")}],
-        "source": "provided",
-        "passphrase": None,
-    }
+from unit.certificate_maker import Ca, pem
+from unit.pki_folder import BROKER, BROKER_PEM, CA_KEY, CA_PEM, NOW, ZOOKEEPER, key_bytes, leaf, provided, run, said, snapshot
 
 
 def test_first_run(tmp_path: Path) -> None:
@@ -308,53 +237,6 @@ def test_damaged_certificate_is_made_anew(tmp_path: Path) -> None:
     assert (done.problems, done.changes[0].split(":")[0]) == ([], "certificate broker")
 
 
-@pytest.mark.parametrize(
-    ("changed", "text"),
-    [
-        ({"certificates": [{**BROKER, "authority": "infar"}]},
-         "CERTIFICATE_AUTHORITY dc1-kafka1/pki_certificates[broker] = infar: no CA of this name; declare it in pki_authorities"),
-        ({"truststores": [{"path": "/t/ca.pem", "authorities": ["infra", "infar"]}]},
-         "CERTIFICATE_AUTHORITY dc1-kafka1/pki_truststores[/t/ca.pem] = infar: no CA of this name; declare it in pki_authorities"),
-        ({"certificates": [BROKER, {**ZOOKEEPER, "authority": "new"}], "truststores": [{"path": "/t/ca.pem", "authorities": ["new"]}]},
-         "CERTIFICATE_UNTRUSTED dc1-kafka1/pki_certificates[broker] = infra: a host that is server and client of its like, and its truststores "
-         "lack this CA: they would refuse one another; trust the CA before it is used"),
-        ({"certificates": [BROKER, {**ZOOKEEPER, "name": "broker"}]},
-         "CERTIFICATE_DUPLICATE dc1-kafka1/pki_certificates = broker: two certificates have this name; give each its own"),
-        ({"certificates": [BROKER, {**ZOOKEEPER, "path": BROKER["path"]}]},
-         "CERTIFICATE_DUPLICATE dc1-kafka1/pki_certificates = /etc/kafka/tls/keystore.pem: two certificates have this path; give each its own"),
-        ({"truststores": [{"path": "/t/ca.pem", "authorities": ["infra"]}, {"path": "/t/clients/ca.pem", "authorities": ["new", "infra"]}]},
-         "CERTIFICATE_DUPLICATE dc1-kafka1/pki_truststores[/t/clients/ca.pem]: has the file name of /t/ca.pem and other CAs, and both are kept "
-         "under that name on the control node; give it another file name"),
-        ({"truststores": [{"path": "/t/broker.pem", "authorities": ["infra"]}]},
-         "CERTIFICATE_DUPLICATE dc1-kafka1/pki_truststores[/t/broker.pem]: would have the file of the certificate of that name on the control node; "
-         "give one of the two another name"),
-        ({"certificates": [{**BROKER, "name": "../broker"}]},
-         "CERTIFICATE_NAME dc1-kafka1/pki_certificates = ../broker: names a file, and cannot; use letters, digits, dots, dashes"),
-        ({"certificates": [{**BROKER, "names": ["dc1 kafka1", "*.client", "2001:db8::1"]}]},
-         "CERTIFICATE_NAME dc1-kafka1/pki_certificates[broker] = dc1 kafka1: no DNS name and no address; "
-         "write it as dc1-kafka1.example.org or 198.51.100.7"),
-        ({"certificates": [{**BROKER, "subject": "dc1-kafka1"}]},
-         "CERTIFICATE_SUBJECT dc1-kafka1/pki_certificates[broker]: dc1-kafka1 is no subject; write it as CN=kafka,OU=zkclients,O=lab"),
-        ({"authorities": [{"name": "infra"}]},
-         "CERTIFICATE_SUBJECT dc1-kafka1/pki_authorities[infra]: nothing is no subject; write it as CN=kafka,OU=zkclients,O=lab"),
-        ({"certificates": [{**BROKER, "names": []}]},
-         "CERTIFICATE_SAN dc1-kafka1/pki_certificates[broker] = CN=dc1-kafka1,OU=brokers,O=lab: a server's certificate and no name is declared; "
-         "declare names, or usage: [client]"),
-        ({"days": 30},
-         "CERTIFICATE_DAYS dc1-kafka1/pki_days = 30: not more than pki_renew_days (30), so every run would renew; give certificates a longer life"),
-        ({"certificates": [{**BROKER, "format": "pkcs12"}]},
-         "CERTIFICATE_PASSPHRASE dc1-kafka1/pki_certificates[broker]: format is pkcs12, and pki_store_password is not set; "
-         "set it from a vaulted file"),
-    ],
-)  # fmt: skip
-def test_wrong_inputs(tmp_path: Path, changed: dict[str, Any], text: str) -> None:
-    """Said in check mode too, before anything is made."""
-    assert said(run(tmp_path / "a", **changed)) == [text]
-    if "declare names" not in text:
-        assert said(run(tmp_path / "b", check_mode=True, **changed)) == [text]
-    assert not list(tmp_path.rglob("broker.*")) or "pkcs12" in text
-
-
 def test_pkcs12(tmp_path: Path) -> None:
     """The store is left while it holds the same, and made anew with another certificate or another password."""
     inputs: dict[str, Any] = {"certificates": [{**BROKER, "format": "pkcs12"}], "store_password": "sesame"}
@@ -393,116 +275,6 @@ def test_bundle_of_two(tmp_path: Path) -> None:
     found = x509.load_pem_x509_certificates(file["content"].encode())
     assert [certificate.subject.rfc4514_string() for certificate in found] == ["CN=Infra CA,O=lab", "CN=New CA,O=lab", "CN=Foreign CA,O=lab"]
     assert (file["group"], file["mode"]) == ("kafka", "0640")
-
-
-def test_provided(tmp_path: Path) -> None:
-    """The host gets key and chain in one file, the key as PKCS #8 without its passphrase."""
-    between = Ca("Issuing CA", root := Ca("Infra CA"))
-    inputs = provided(tmp_path / "given", between)
-    given = (tmp_path / "given/broker.crt").read_bytes()
-    (tmp_path / "given/broker.crt").write_bytes(pem(root.certificate, between.certificate) + given)
-    (tmp_path / "given/ca.crt").write_bytes(pem(root.certificate))
-    done = run(tmp_path / "pki", **inputs)
-    assert (done.problems, done.changes) == ([], ["certificate broker"])
-    text = (tmp_path / "pki" / BROKER_PEM).read_bytes()
-    assert text.startswith(b"-----BEGIN PRIVATE KEY-----\n")
-    assert text.endswith(given + pem(between.certificate))
-    assert run(tmp_path / "pki", **inputs).changes == []
-
-
-def test_provided_and_wrong(tmp_path: Path) -> None:
-    """What is in use stays until the files are right."""
-    ca = Ca("Infra CA")
-    run(tmp_path / "pki", **provided(tmp_path / "given", ca))
-    before = snapshot(tmp_path / "pki")
-    done = run(tmp_path / "pki", **provided(tmp_path / "given", ca, end=datetime(2026, 5, 1, tzinfo=UTC)))
-    assert said(done) == [
-        "CERTIFICATE_EXPIRED dc1-kafka1/pki_certificates[broker] = CN=dc1-kafka1,OU=brokers,O=lab: ended on 2026-05-01; have a new one issued"
-    ]
-    assert snapshot(tmp_path / "pki") == before
-
-
-def test_provided_and_soon_to_end(tmp_path: Path) -> None:
-    """It is used, with a warning: we cannot renew it."""
-    done = run(tmp_path / "pki", **provided(tmp_path / "given", Ca("Infra CA"), end=datetime(2026, 6, 11, 12, tzinfo=UTC)))
-    assert done.changes == ["certificate broker"]
-    assert said(done) == [
-        "warning CERTIFICATE_EXPIRES dc1-kafka1/pki_certificates[broker] = CN=dc1-kafka1,OU=brokers,O=lab: ends on 2026-06-11, in 10 days; "
-        "have a new one issued"
-    ]
-
-
-@pytest.mark.parametrize(
-    ("changed", "text"),
-    [
-        ({"certificate": None},
-         "CERTIFICATE_MISSING dc1-kafka1/pki_certificates[broker]: source is provided, and certificate is not declared; "
-         "name the file as certificate: PATH"),
-        ({"key": None},
-         "CERTIFICATE_MISSING dc1-kafka1/pki_certificates[broker]: source is provided, and key is not declared; name the file as key: PATH"),
-        ({"key": "/absent.key"},
-         "CERTIFICATE_MISSING dc1-kafka1/pki_certificates[broker]: the key /absent.key: No such file or directory; "
-         "put the file there, or correct the path"),
-        ({"key_passphrase": "wrong"},
-         "CERTIFICATE_KEY dc1-kafka1/pki_certificates[broker]: the key given/broker.key cannot be opened with the passphrase; "
-         "correct the passphrase or the path"),
-    ],
-)  # fmt: skip
-def test_provided_and_missing(tmp_path: Path, changed: dict[str, Any], text: str) -> None:
-    inputs = provided(tmp_path / "given", Ca("Infra CA"))
-    inputs["certificates"] = [{**inputs["certificates"][0], **changed}]
-    assert said(run(tmp_path / "pki", **inputs), tmp_path) == [text]
-
-
-def test_provided_and_no_certificate(tmp_path: Path) -> None:
-    inputs = provided(tmp_path / "given", Ca("Infra CA"))
-    (tmp_path / "given/broker.crt").write_bytes(b"nothing")
-    assert said(run(tmp_path / "pki", **inputs), tmp_path) == [
-        "CERTIFICATE_UNREADABLE dc1-kafka1/pki_certificates[broker]: given/broker.crt holds no certificate in PEM; "
-        "export it as PEM (BEGIN CERTIFICATE)"
-    ]
-
-
-def test_request(tmp_path: Path) -> None:
-    """A request is written once; until its certificate is there, it is said where it belongs."""
-    ca = Ca("Outside CA")
-    (tmp_path / "ca.crt").write_bytes(pem(ca.certificate))
-    inputs: dict[str, Any] = {
-        "authorities": [{"name": "infra", "certificate": str(tmp_path / "ca.crt")}],
-        "source": "csr",
-        "requests_directory": str(tmp_path / "out"),
-        "signed_directory": str(tmp_path / "in"),
-    }
-    missing = [
-        "CERTIFICATE_UNSIGNED dc1-kafka1/pki_certificates[broker]: the signed certificate in/dc1-kafka1.broker.pem is missing; "
-        "have out/dc1-kafka1.broker.csr signed, put the certificate and its intermediates there, and run again"
-    ]
-    first = run(tmp_path / "pki", **inputs)
-    assert (said(first, tmp_path), first.changes) == (missing, ["key broker", "request broker"])
-    asked = (tmp_path / "out/dc1-kafka1.broker.csr").read_bytes()
-    second = run(tmp_path / "pki", **inputs)
-    assert (said(second, tmp_path), second.changes) == (missing, [])
-
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in/dc1-kafka1.broker.pem").write_bytes(pem(ca.sign_request(asked)))
-    third = run(tmp_path / "pki", **inputs)
-    assert (third.problems, third.changes) == ([], ["certificate broker"])
-    assert run(tmp_path / "pki", **inputs).changes == []
-
-    moved = {**inputs, "certificates": [{**BROKER, "names": [*BROKER["names"], "198.18.3.21"]}]}
-    fourth = run(tmp_path / "pki", **moved)
-    assert fourth.changes == ["request broker"]
-    assert [text.partition(":")[2].partition(";")[0] for text in said(fourth)] == [" lacks 198.18.3.21, so peers refuse the host there"]
-    assert (tmp_path / "out/dc1-kafka1.broker.csr").read_bytes() != asked
-
-
-def test_outside_ca_signs_nothing_of_ours(tmp_path: Path) -> None:
-    (tmp_path / "ca.crt").write_bytes(pem(Ca("Outside CA").certificate))
-    done = run(tmp_path / "pki", authorities=[{"name": "infra", "certificate": str(tmp_path / "ca.crt")}])
-    assert said(done, tmp_path) == [
-        "CERTIFICATE_SOURCE dc1-kafka1/pki_certificates[broker]: source is own, and infra is an outside CA, whose key is not here; "
-        "set source: provided or csr, or take certificate away from the CA"
-    ]
 
 
 def test_nothing_secret_is_said(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from unit.certificate_maker import Ca, key_pem, new_key, pem
-from unit.test_pki import BROKER, run, said, snapshot
+from unit.pki_folder import BROKER, run, said, snapshot
 
 from millrace.endpoints import broker_endpoints, zookeeper_endpoints
 from millrace.reload import Reload, ReloadError
