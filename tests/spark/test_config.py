@@ -244,7 +244,7 @@ def test_a_node_against_kafka() -> None:
     assert config.sink == Topic("streams-wordcount-output", KAFKA)
     assert config.topics == [config.source, config.sink]
     assert config.checkpoint == "/var/lib/millrace/count"
-    assert (config.jars_directory, config.trigger_interval, config.shuffle_partitions) == (None, None, None)
+    assert (config.jars_directory, config.trigger_interval, config.shuffle_partitions) == (None, "1 second", None)
     assert (config.topic_wait_seconds, config.spark) == (300, {})
 
 

