@@ -46,7 +46,7 @@ survival() { pytest tests/survival; }
 
 molecule() {
   local scenario
-  [ $# -gt 0 ] || set -- zookeeper kafka datacenter
+  [ $# -gt 0 ] || set -- datacenter
   for scenario in "$@"; do
     echo "--- molecule test -s $scenario"
     command molecule test -s "$scenario"

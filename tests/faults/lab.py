@@ -98,7 +98,7 @@ class Lab:
     def zookeeper_problems(self) -> list[str]:
         """Return what keeps the ensemble from being whole: every server serving, exactly one of them leading."""
         modes = {host: said.get("Mode", "not serving") for host, said in self.zookeeper().items()}
-        found = [f"{host}: {mode}" for host, mode in modes.items() if mode not in ("leader", "follower")]
+        found = [f"{host}: {mode}" for host, mode in modes.items() if mode not in ("leader", "follower", "observer")]
         return found + ([] if list(modes.values()).count("leader") == 1 else [f"not one leader: {modes}"])
 
     def _srvr(self, host: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""A client with a certificate of the clients' CA, and one with a token: who is let in, as whom, and who is not (molecule scenario kafka)."""
+"""A client with a certificate of the clients' CA, and one with a token: who is let in, as whom, and who is not."""
 
 import time
 import uuid

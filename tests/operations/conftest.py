@@ -4,8 +4,9 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,25 +40,35 @@ class Operator:
 
     def play(self, playbook: str, *options: str, inventory: Path | None = None) -> Run:
         """Run a playbook to its end."""
-        counts = self.folder / "host-tasks.json"
-        callback = {"ANSIBLE_CALLBACKS_ENABLED": "host_tasks", "MILLRACE_HOST_TASKS": str(counts)}
-        done = subprocess.run(
+        run = self.begin(playbook, *options, inventory=inventory)
+        try:
+            output, _ = run.communicate(timeout=900)
+        finally:
+            if run.poll() is None:
+                os.killpg(run.pid, signal.SIGKILL)
+        return Run(run.returncode, output, json.loads((self.folder / "host-tasks.json").read_text()))
+
+    def begin(self, playbook: str, *options: str, inventory: Path | None = None) -> subprocess.Popen[str]:
+        """Start a playbook in a process group of its own."""
+        callback = {"ANSIBLE_CALLBACKS_ENABLED": "host_tasks", "MILLRACE_HOST_TASKS": str(self.folder / "host-tasks.json")}
+        return subprocess.Popen(
             ["ansible-playbook", "-i", str(inventory or self.inventory.directory), f"playbooks/{playbook}.yml", *options],
-            cwd=ROOT, capture_output=True, text=True, timeout=900, stdin=subprocess.DEVNULL,
+            cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, stdin=subprocess.DEVNULL, start_new_session=True,
             env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), **callback},
         )  # fmt: skip
-        return Run(done.returncode, done.stdout + done.stderr, json.loads(counts.read_text()))
 
-    def changed_inventory(self, name: str, change: Callable[[str], str], file: str = "hosts.yml") -> Path:
-        """Return a copy of the inventory with one file changed; the change must not be void."""
+    def changed_inventory(self, name: str, *changes: tuple[str, str]) -> Path:
+        """Return a copy of the inventory with changes, each a pattern and what takes its place; each must fit in exactly one file, once."""
         copy = self.folder / name
         shutil.copytree(self.inventory.directory, copy)
-        hosts = copy / "hosts.yml"
-        hosts.write_text(re.sub(r"\{\{ inventory_dir \}\}/(\.\./)*", f"{ROOT}/", hosts.read_text()))
-        before = (copy / file).read_text()
-        after = change(before)
-        assert after != before
-        (copy / file).write_text(after)
+        files = list(copy.rglob("*.yml"))
+        for file in files:
+            file.write_text(re.sub(r"\{\{ inventory_dir \}\}/(\.\./)*", f"{ROOT}/", file.read_text()))
+        for pattern, replacement in changes:
+            (file,) = [file for file in files if re.search(pattern, file.read_text())]
+            after, number = re.subn(pattern, replacement, before := file.read_text())
+            assert number == 1 and after != before, f"{pattern} in {file}: {number} times"
+            file.write_text(after)
         return copy
 
     def processes(self) -> dict[str, str]:
