@@ -25,7 +25,7 @@ archives: python ## build the Kafka, ZooKeeper and Spark archives into .build/ar
 	@PYTHON=$(PYTHON) packaging/build.sh
 
 test: setup ## everything that CI runs
-	@tests/run.sh lint unit render spark lab molecule survival
+	@tests/run.sh all
 
 lint: ## ansible-lint, yamllint, ruff, mypy, shellcheck
 	@tests/run.sh lint

@@ -1,5 +1,7 @@
-"""What tests against running hosts share: the option --inventory, the inventory that it names, and the lines of the summary."""
+"""What tests share: the option --inventory, the inventory that it names, the lines of the summary, and what each folder cost."""
 
+import os
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -42,3 +44,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if notes:
         terminalreporter.section("measured")
         terminalreporter.write_line("\n".join(notes))
+    costs: defaultdict[str, float] = defaultdict(float)
+    for report in (report for reports in terminalreporter.stats.values() for report in reports if isinstance(report, pytest.TestReport)):
+        costs[report.nodeid.rpartition("/")[0]] += report.duration
+    lines = [f"{folder}: {seconds:.0f} s" for folder, seconds in sorted(costs.items())]
+    terminalreporter.section("seconds of tests, those of parallel ones added up")
+    terminalreporter.write_line("\n".join(lines))
+    if file := os.environ.get("MILLRACE_TEST_COSTS"):
+        with open(file, "a") as stream:
+            stream.writelines(f"  {line}\n" for line in lines)

@@ -1,8 +1,10 @@
 #!/bin/bash
-# Runs the layers of tests that are named, cheap ones first as given, and stops at the first that fails. Prints each layer's time.
+# Runs layers of tests: `all`, as `make test` does, or those that are named, one after the other. Prints what each cost; stops at the first that fails.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.."
 export PATH="$PWD/.venv/bin:$PATH" CONTAINERS_CONF="$PWD/lab/containers.conf" ANSIBLE_FORCE_COLOR=0 NO_COLOR=1
+LOGS=.build/logs
+export MILLRACE_TEST_COSTS="$PWD/$LOGS/test-costs"   # tests/conftest.py adds what each folder cost
 
 lint() {
   yamllint --strict .
@@ -53,17 +55,47 @@ molecule() {
   done
 }
 
-layers=("$@")
+# One layer after the other; where standard output is a log, the terminal (3) still sees how far it is.
+run() {
+  local layer before
+  for layer in "$@"; do
+    before=$SECONDS
+    echo "=== $layer"
+    "$layer"
+    echo "$layer: $((SECONDS - before)) s" >>"$MILLRACE_TEST_COSTS"
+    echo "=== $layer: passed in $((SECONDS - before)) s" | tee /dev/fd/3
+  done
+}
+
+# Lanes of layers side by side: one that waits most of the time beside those that compute. Each lane's output is shown when all have ended.
+together() {
+  local lane number=0 lanes=() failed=0
+  for lane in "$@"; do
+    number=$((number + 1))
+    # shellcheck disable=SC2086  # a lane is a list of layers
+    (run $lane) >"$LOGS/test-lane$number.log" 2>&1 &
+    lanes+=("$!")
+  done
+  for number in "${!lanes[@]}"; do wait "${lanes[number]}" || failed=1; done
+  for number in "${!lanes[@]}"; do cat "$LOGS/test-lane$((number + 1)).log"; done
+  [ "$failed" = 0 ] || {
+    echo "=== a layer failed: see above" >&2
+    exit 1
+  }
+}
+
+all() {
+  together "lint unit render spark lab" survival
+  run molecule
+}
+
+mkdir -p "$LOGS"
+: >"$MILLRACE_TEST_COSTS"
+exec 3>&1
 if [ "${1:-}" = molecule ] && [ $# -gt 1 ]; then
   molecule "${@:2}"
   exit
 fi
-summary=()
-for layer in "${layers[@]}"; do
-  echo "=== $layer"
-  SECONDS=0
-  "$layer"
-  summary+=("$layer: $SECONDS s")
-  echo "=== $layer: passed in $SECONDS s"
-done
-printf '%s\n' "all passed:" "${summary[@]/#/  }"
+if [ "$*" = all ]; then all; else run "$@" 3>/dev/null; fi
+echo "all passed in $SECONDS s; what each layer, and each folder of tests, cost:"
+sed 's/^/  /' "$MILLRACE_TEST_COSTS"
