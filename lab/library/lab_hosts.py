@@ -89,6 +89,11 @@ class Host:
     disks: tuple[str, ...]
 
 
+def hardware_address(address: str) -> str:
+    """Return the MAC address of an interface: locally administered, made from its IP address, so unique on the machine."""
+    return ":".join(f"{byte:02x}" for byte in (0x02, 0x00, *ipaddress.IPv4Address(address).packed))
+
+
 class Lab:
     """The containers, networks, disks and keys of one lab directory."""
 
@@ -226,7 +231,7 @@ class Lab:
 
     def spec(self, host: Host) -> str:
         """Digest of everything a container is made from."""
-        parts = [asdict(host), self.image, CAPABILITIES, self.disk_size, self.networks]
+        parts = [asdict(host), self.interfaces(host), self.image, CAPABILITIES, self.disk_size, self.networks]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
     def raise_inotify_limit(self) -> None:
@@ -309,16 +314,15 @@ class Lab:
             *("--systemd=always", "--cap-add", CAPABILITIES),
             *("--ulimit", f"nofile={files}:{files}", "--ulimit", "nproc=30000:30000"),
             *("--pids-limit", "8192", "--no-hosts"),
-            *("--network", f"{self.name}-client:ip={host.client_address},interface_name=client"),
-            *self.replication_network(host),
+            *self.interfaces(host),
             *("-v", f"{keys}/{host.name}:/etc/ssh/lab:ro", "-v", f"{keys}/id_ed25519.pub:/root/.ssh/authorized_keys:ro"),
         ]
 
-    def replication_network(self, host: Host) -> list[str]:
-        """Return the second network of a host that has an address in it."""
-        if not host.replication_address:
-            return []
-        return ["--network", f"{self.name}-replication:ip={host.replication_address},interface_name=replication"]
+    def interfaces(self, host: Host) -> list[str]:
+        """Return the networks of a host: addresses, names, and hardware addresses that outlive a power-off, as a machine's do."""
+        wanted = {"client": host.client_address, "replication": host.replication_address}
+        options = [f"{self.name}-{kind}:ip={ip},mac={hardware_address(ip)},interface_name={kind}" for kind, ip in wanted.items() if ip]
+        return [word for option in options for word in ("--network", option)]
 
     def make_disks(self, host: Host) -> list[str]:
         """Make and mount one sparse XFS image per disk; return the volumes for podman."""

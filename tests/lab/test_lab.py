@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,10 @@ import pytest
 from faults.inventory import ROOT
 
 ENVIRONMENT = {**os.environ, "CONTAINERS_CONF": str(ROOT / "lab" / "containers.conf"), "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")}
+
+
+# The first of eight networks 198.18.N.0/24.
+NETWORK = int(os.environ.get("LAB_TEST_NETWORK", "41"))
 
 
 class SmallLab:
@@ -79,7 +84,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def first(folder: Path) -> Iterator[SmallLab]:
     """A lab that lives through all tests of this file."""
-    lab = SmallLab(folder / "one", "test-first", 41)
+    lab = SmallLab(folder / "one", "test-first", NETWORK)
     lab.create()
     yield lab
     lab.play("destroy")
@@ -98,7 +103,7 @@ def test_nothing_meant_for_a_lab_can_leave_the_machine(first: SmallLab) -> None:
 
 def test_hosts_have_named_interfaces_with_their_addresses(first: SmallLab) -> None:
     addresses = sorted(re.findall(r"^\d+: (client|replication)\S*\s+inet ([\d.]+)", first.run("broker", "ip -o -4 addr"), re.MULTILINE))
-    assert addresses == [("client", "198.18.41.21"), ("replication", "198.18.42.21")]
+    assert addresses == [("client", f"198.18.{NETWORK}.21"), ("replication", f"198.18.{NETWORK + 1}.21")]
     assert "replication" not in first.run("node", "ip -o -4 addr")
 
 
@@ -121,8 +126,24 @@ def test_a_restarted_container_keeps_its_addresses_and_files(first: SmallLab) ->
     test_hosts_have_named_interfaces_with_their_addresses(first)
 
 
+def test_a_host_keeps_its_hardware_addresses_over_a_power_off_and_answers_at_once(first: SmallLab) -> None:
+    """A machine keeps its network cards; its neighbours keep what they know of them."""
+    show, ask = "cat /sys/class/net/{client,replication}/address", f"timeout 5 bash -c 'head -c 4 < /dev/tcp/198.18.{NETWORK}.21/22'"
+    before = first.run("broker", show)
+    assert len(set(before.split())) == 2
+    assert first.run("node", ask) == "SSH-"
+    podman("kill", "-s", "KILL", "test-first-broker")
+    podman("wait", "test-first-broker")
+    podman("start", "test-first-broker")
+    assert first.create() == 0
+    begin = time.monotonic()
+    assert first.run("broker", show) == before
+    assert first.run("node", ask) == "SSH-"
+    assert time.monotonic() - begin < 3
+
+
 def test_two_labs_live_side_by_side_and_each_is_removed_alone(first: SmallLab, folder: Path) -> None:
-    second = SmallLab(folder / "one", "test-second", 43)
+    second = SmallLab(folder / "one", "test-second", NETWORK + 2)
     second.create()
     assert (len(first.containers()), len(second.containers())) == (2, 2)
     assert second.play("destroy").returncode == 0
@@ -132,17 +153,17 @@ def test_two_labs_live_side_by_side_and_each_is_removed_alone(first: SmallLab, f
 
 
 def test_a_lab_on_the_networks_of_another_one_of_this_checkout_is_refused(first: SmallLab, folder: Path) -> None:
-    done = SmallLab(folder / "one", "test-clash", 41).play("create")
+    done = SmallLab(folder / "one", "test-clash", NETWORK).play("create")
     assert done.returncode != 0
-    assert "lab test-first of this checkout holds 198.18.41.0/24" in re.sub(r"\s+", " ", done.stdout)
+    assert f"lab test-first of this checkout holds 198.18.{NETWORK}.0/24" in re.sub(r"\s+", " ", done.stdout)
     assert len(first.containers()) == 2
 
 
 @pytest.mark.parametrize("name", ["test-left", "test-other-name"])
 def test_a_lab_that_another_checkout_left_behind_is_replaced(folder: Path, name: str) -> None:
-    left = SmallLab(folder / f"left-by-{name}", "test-left", 45)
+    left = SmallLab(folder / f"left-by-{name}", "test-left", NETWORK + 4)
     left.create()
-    taken = SmallLab(folder / f"mine-{name}", name, 45)
+    taken = SmallLab(folder / f"mine-{name}", name, NETWORK + 4)
     taken.create()
     assert left.containers() == set()
     assert len(taken.containers()) == 2
@@ -153,8 +174,8 @@ def test_a_lab_that_another_checkout_left_behind_is_replaced(folder: Path, name:
 
 
 def test_addresses_outside_the_range_are_refused_before_anything_is_made(folder: Path) -> None:
-    lab = SmallLab(folder / "outside", "test-outside", 47)
-    lab.inventory.write_text(lab.inventory.read_text().replace("198.18.47.", "192.0.2."))
+    lab = SmallLab(folder / "outside", "test-outside", NETWORK + 6)
+    lab.inventory.write_text(lab.inventory.read_text().replace(f"198.18.{NETWORK + 6}.", "192.0.2."))
     done = lab.play("create")
     assert done.returncode != 0
     assert "outside 198.18.0.0/15" in re.sub(r"\s+", " ", done.stdout)
