@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from faults.inventory import ROOT
+from wordcount import publish
 
 ENVIRONMENT = {**os.environ, "CONTAINERS_CONF": str(ROOT / "lab" / "containers.conf"), "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")}
 
@@ -140,6 +141,18 @@ def test_a_host_keeps_its_hardware_addresses_over_a_power_off_and_answers_at_onc
     assert first.run("broker", show) == before
     assert first.run("node", ask) == "SSH-"
     assert time.monotonic() - begin < 3
+
+
+def test_the_name_of_a_text_is_never_an_option_of_tar(first: SmallLab, tmp_path: Path) -> None:
+    names = ("--checkpoint=1", "--checkpoint-action=exec=touch planted", "plain.txt")
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    for name in names:
+        (texts / name).write_text("words\n")
+    first.run("node", "useradd --system spark; mkdir -p /srv/input")
+    publish(first.directory, "node", "/srv/input", [texts / name for name in names])
+    assert not [*tmp_path.rglob("planted"), *Path.cwd().glob("planted")]
+    assert set(first.run("node", "ls /srv/input").splitlines()) == set(names)
 
 
 def test_two_labs_live_side_by_side_and_each_is_removed_alone(first: SmallLab, folder: Path) -> None:
