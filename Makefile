@@ -7,7 +7,7 @@ TEXT ?= /usr/share/common-licenses
 export CONTAINERS_CONF := $(CURDIR)/lab/containers.conf
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: help lab lab-down setup archives test lint unit render spark molecule survival bench-unchanged bench-tls docs definitions lock
+.PHONY: help lab lab-down lab-down-all setup archives test lint unit render spark molecule survival bench-unchanged bench-tls docs definitions lock
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,6 +17,9 @@ lab: python ## a bare machine becomes a running datacenter with Spark jobs (i=<i
 
 lab-down: ## remove everything that make lab made (i=<inventory>)
 	@[ ! -x .venv/bin/ansible-playbook ] || for hosts in $$(find inventories/$(i) -name hosts.yml); do ansible-playbook -i $${hosts%/hosts.yml} lab/destroy.yml || exit; done
+
+lab-down-all: python ## remove all labs of this checkout, and what lost its checkout (git clean): found by label, and listed
+	@$(PYTHON) lab/down.py
 
 setup: python ## install and build what lab and test need, start nothing
 	@$(PYTHON) lab/up.py --only-prepare

@@ -17,6 +17,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from derive import Settled, settle
+from millrace_lab.machine import LabError
+
 ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
 LOGS = ROOT / ".build" / "logs"
@@ -116,15 +121,18 @@ def main() -> int:
         if arguments.only_prepare:
             print(steps.summary())
             return 0
-        for member in members(inventory):
+        labs = [settle(ROOT / member, os.getpid()) for member in members(inventory)]
+        for lab in labs:
+            member = shown(lab.inventory)
+            steps.say(f"networks: {' and '.join(lab.networks.values())}, inventory {member}")
             steps.run("create", f"containers and networks of {member}", "ansible-playbook", "-i", member, "lab/create.yml")
             steps.run("site", "the datacenter", "ansible-playbook", "-i", member, "playbooks/site.yml", shown=True)
-            steps.run("count", "publish text, count words, compare", "python", "lab/wordcount.py", "--lab", lab_directory(member),
+            steps.run("count", "publish text, count words, compare", "python", "lab/wordcount.py", "--lab", shown(lab.directory),
                       "--text", arguments.text, shown=True)  # fmt: skip
-    except StepError as error:
+    except (LabError, StepError) as error:
         print(f"\nmake lab: {error}", file=sys.stderr)
         return 1
-    print(f"\n{steps.summary()}\n\n{further(members(inventory)[0])}")
+    print(f"\n{steps.summary()}\n\n{further(labs[0], inventory)}")
     return 0
 
 
@@ -138,22 +146,24 @@ def members(inventory: str) -> list[str]:
     return found
 
 
-def lab_directory(inventory: str) -> str:
-    """Return where the lab of an inventory keeps its keys and client files."""
-    return f".lab/{'_'.join(Path(inventory).parts[1:])}"
+def shown(path: Path) -> str:
+    """Return a path as it is typed in the checkout."""
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 
-def further(inventory: str) -> str:
+def further(made: Settled, asked: str) -> str:
     """Return how to look further."""
-    lab = lab_directory(inventory)
+    inventory, lab = shown(made.inventory), shown(made.directory)
+    name = Path(asked).relative_to("inventories").as_posix()
+    which = "" if name == "lab" else f" i={name}"
     return f"""How to look further:
   . .venv/bin/activate
   ansible-playbook -i {inventory} playbooks/check.yml                     one page on the cluster's health
   kcat -F {lab}/kcat.conf -L                                     brokers, topics, partitions
   kcat -F {lab}/kcat.conf -C -t streams-wordcount-output -e -K ' ' counts as they grew
   ssh -F {lab}/ssh_config <host>                                 a host of the inventory; kafka-topics.sh and the other tools are on PATH
-  make lab TEXT=/path/to/text                                   count your own text as well
-  make lab-down                                                 remove everything"""
+  make lab{which} TEXT=/path/to/text                                   count your own text as well
+  make lab-down{which}                                                 remove everything"""
 
 
 if __name__ == "__main__":

@@ -12,20 +12,21 @@ import shutil
 import socket
 import subprocess
 import time
-import uuid
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.millrace_lab.claims import claim, derived
+from ansible.module_utils.millrace_lab.machine import RANGE, STATE, LabError, Machine, identity, machine_lock
 
 DOCUMENTATION = """
 module: lab_hosts
 short_description: Make or remove the containers of one lab
 description:
   - Everything made carries the labels millrace.lab (the lab's name) and millrace.id (one random id per lab directory).
-  - A lab of the same name, or on the same addresses, that another checkout left behind is replaced.
+  - A lab on the same networks whose directory is gone is replaced; one whose directory is there is left alone, and this one refused.
   - Runs on the control node as root. The first act is a blackhole route over the lab's address range, so that
     nothing meant for a lab can leave the machine while a network is missing.
 options:
@@ -46,7 +47,7 @@ options:
       replication_address: {type: str, default: "", description: Empty for a host on the client network alone.}
       disks: {type: list, elements: str, default: [], description: Mount points that get a file system of their own.}
   disk_size: {type: str, default: 600M, description: Size of each file system (a sparse loop image).}
-  range: {type: str, default: 198.18.0.0/15, description: Addresses that must never leave the machine.}
+  replace: {type: bool, default: false, description: Remove labs of other checkouts that hold these networks.}
   config: {type: path, required: true, description: The containers.conf for podman.}
 author: [Millrace developers]
 """
@@ -65,18 +66,16 @@ EXAMPLES = """
 
 RETURN = """
 actions: {description: What was done, type: list, elements: str, returned: always}
+containers: {description: Name of each host's container, type: dict, returned: always}
 """
-
-DISKS = Path("/var/lib/millrace-lab")
-
-
-class LabError(Exception):
-    """A step that failed; the text names the command and what it said."""
-
 
 # SYS_ADMIN: without it systemd skips ProtectSystem and its kin in silence, and the hardening is tested by nobody.
 # NET_ADMIN: the firewall of its own network namespace. SYS_PTRACE: root enters the namespace of a service, as on a machine.
 CAPABILITIES = "SYS_ADMIN,NET_ADMIN,SYS_PTRACE"
+
+
+# The profile that podman gives containers where the kernel has AppArmor forbids mounts, which sandboxed units begin with.
+APPARMOR = Path("/sys/module/apparmor/parameters/enabled")
 
 
 @dataclass(frozen=True)
@@ -99,94 +98,55 @@ class Lab:
 
     def __init__(self, parameters: dict[str, Any], check_mode: bool) -> None:
         """Read the module's parameters; touch nothing."""
+        self.machine = Machine(parameters["config"], check_mode)
+        self.run, self.act = self.machine.run, self.machine.act
         self.directory = Path(parameters["directory"]).resolve()
         self.name = self.directory.name
         self.image = parameters["image"]
         self.networks = {"client": parameters["client_network"], "replication": parameters["replication_network"]}
         self.hosts = [Host(h["name"], h["client_address"], h["replication_address"], tuple(h["disks"])) for h in parameters["hosts"]]
         self.disk_size = parameters["disk_size"]
-        self.range = parameters["range"]
-        self.check_mode = check_mode
-        self.environment = {**os.environ, "CONTAINERS_CONF": parameters["config"]}
-        self.actions: list[str] = []
+        self.replace = parameters["replace"]
 
-    def run(self, *argv: str, check: bool = True) -> str:
-        """Run a command; stop at the first that fails (a lab half made must not send traffic)."""
-        done = subprocess.run(argv, capture_output=True, text=True, env=self.environment)
-        if check and done.returncode:
-            raise LabError(f"{' '.join(argv)}: {done.stderr.strip() or done.stdout.strip() or done.returncode}")
-        return done.stdout
+    @property
+    def id(self) -> str:
+        """The random id of this lab directory, '' before it is made."""
+        return identity(self.directory)
 
-    def act(self, what: str) -> bool:
-        """Note a change; false in check mode, when it must not be made."""
-        self.actions.append(what)
-        return not self.check_mode
+    def podman_name(self, what: str) -> str:
+        """Return the name of a container or network: of this checkout alone, by the first digits of the id."""
+        return f"{self.name}-{self.id[:6]}-{what}"
 
-    def identity(self, make: bool) -> str:
-        """Return the random id of this lab directory, '' where there is none yet."""
-        file = self.directory / "id"
-        if not file.exists():
-            if not make:
-                return ""
-            self.directory.mkdir(parents=True, exist_ok=True)
-            file.write_text(uuid.uuid4().hex[:12] + "\n")
-        return file.read_text().strip()
-
-    # -- what is there ------------------------------------------------------------------------------------------------
-    def containers(self) -> list[dict[str, Any]]:
-        """List every lab container of the machine, of any checkout."""
-        found: list[dict[str, Any]] = json.loads(self.run("podman", "ps", "-a", "--filter", "label=millrace.id", "--format", "json"))
-        return found
-
-    def bridges(self) -> list[dict[str, Any]]:
-        """List every lab network of the machine, of any checkout."""
-        names = self.run("podman", "network", "ls", "--filter", "label=millrace.id", "--format", "{{.Name}}").split()
-        found: list[dict[str, Any]] = json.loads(self.run("podman", "network", "inspect", *names)) if names else []
-        return found
+    def own_containers(self) -> dict[str, dict[str, Any]]:
+        """Return this lab's containers by host."""
+        return {c["Labels"]["millrace.host"]: c for c in self.machine.containers() if c["Labels"]["millrace.id"] == self.id}
 
     # -- remove ---------------------------------------------------------------------------------------------------------
-    def remove(self, lab_id: str) -> None:
-        """Remove the containers, networks and disks that carry this id, and nothing else."""
-        names = [c["Names"][0] for c in self.containers() if c["Labels"]["millrace.id"] == lab_id]
-        if names and self.act(f"remove {len(names)} containers"):
-            self.run("podman", "rm", "-f", "-t", "0", *names)
-        for bridge in self.bridges():
-            if bridge["labels"]["millrace.id"] == lab_id and self.act(f"remove network {bridge['name']}"):
-                self.run("podman", "network", "rm", bridge["name"])
-        root = DISKS / lab_id
-        if root.exists() and self.act("remove the disks"):
-            for line in Path("/proc/mounts").read_text().splitlines():
-                if line.split()[1].startswith(f"{root}/"):
-                    self.run("umount", line.split()[1])
-            shutil.rmtree(root)
-            if not any(DISKS.iterdir()):
-                DISKS.rmdir()
-
     def absent(self) -> None:
-        """Remove this lab, its keys, and the blackhole route with the last lab."""
-        lab_id = self.identity(make=False)
-        if lab_id:
-            self.remove(lab_id)
-        if self.directory.exists() and self.act(f"remove {self.directory}"):
-            shutil.rmtree(self.directory)
-        route = self.run("ip", "route", "show", "type", "blackhole", self.range).strip()
-        if route and not self.containers() and not self.bridges() and self.act("remove the blackhole route"):
-            self.run("ip", "route", "del", "blackhole", self.range)
+        """Remove this lab, its keys, its derived inventory, and the blackhole route with the last lab."""
+        with machine_lock():
+            if self.id:
+                self.machine.remove(self.id)
+            held = any(claim.directory == self.directory and claim.held for claim in self.machine.claims())
+            for path in (self.directory, *([] if held else [derived(self.directory)])):
+                if path.exists() and self.act(f"remove {path}"):
+                    shutil.rmtree(path)
+            self.machine.drop_route()
 
     # -- make -----------------------------------------------------------------------------------------------------------
     def present(self) -> None:
-        """Make what is missing; replace a lab that another checkout left in the way."""
-        if not self.run("ip", "route", "show", "type", "blackhole", self.range).strip() and self.act("blackhole route"):
-            self.run("ip", "route", "replace", "blackhole", self.range)
+        """Make what is missing; replace what a checkout that is gone left in the way."""
         self.check_addresses()
-        self.clear_the_way()
-        if self.check_mode:
-            there = {c["Labels"].get("millrace.host") for c in self.containers() if c["Labels"]["millrace.id"] == self.identity(make=False)}
-            self.actions += [f"make host {host.name}" for host in self.hosts if host.name not in there]
-            return
+        with machine_lock():
+            self.clear_the_way()
+            self.machine.route()
+            if self.machine.check_mode:
+                there = self.own_containers()
+                self.machine.actions += [f"make host {host.name}" for host in self.hosts if host.name not in there]
+                return
+            self.make_networks()
         self.raise_inotify_limit()
         self.make_keys()
-        self.make_networks()
         self.make_hosts()
         self.wait_for_ssh()
 
@@ -194,40 +154,26 @@ class Lab:
         """Refuse addresses outside the range that the blackhole route covers, or outside their network."""
         for kind, subnet in self.networks.items():
             network = ipaddress.ip_network(subnet)
-            if not network.subnet_of(ipaddress.ip_network(self.range)):
-                raise LabError(f"{kind}_network = {subnet}: outside {self.range}; labs stay inside that range")
+            if not network.subnet_of(ipaddress.ip_network(RANGE)):
+                raise LabError(f"{kind}_network = {subnet}: outside {RANGE}; labs stay inside that range")
             for host in self.hosts:
                 address = host.client_address if kind == "client" else host.replication_address
                 if address and ipaddress.ip_address(address) not in network:
                     raise LabError(f"{host.name}: {kind}_address = {address}: outside {kind}_network {subnet}")
 
     def clear_the_way(self) -> None:
-        """Remove labs of other checkouts with this name or these addresses, and this lab if its declaration changed."""
-        own = self.identity(make=not self.check_mode)
-        wanted = [ipaddress.ip_network(n) for n in self.networks.values()]
-        stale: set[str] = set()
-        for bridge in self.bridges():
-            labels, subnet = bridge["labels"], ipaddress.ip_network(bridge["subnets"][0]["subnet"])
-            clash = any(subnet.overlaps(network) for network in wanted)
-            if labels["millrace.id"] == own:
-                continue
-            if clash and (Path(labels["millrace.directory"]) / "id").exists() and Path(labels["millrace.directory"]).parent == self.directory.parent:
-                raise LabError(
-                    f"lab {labels['millrace.lab']} of this checkout holds {subnet}: give one of the two inventories other networks, "
-                    f"or run: make lab-down i={labels['millrace.lab']}"
-                )
-            if clash or labels["millrace.lab"] == self.name:
-                stale.add(labels["millrace.id"])
+        """Claim the networks; remove orphaned labs on them, and this lab if its declaration changed."""
+        if self.replace:
+            for lab_id in {tenant.id for tenant in self.machine.tenants() if tenant.overlaps(self.networks.values()) and tenant.id != self.id}:
+                self.machine.remove(lab_id)
+        claim(self.machine, self.directory, self.networks)
+        bridges = {b["name"]: b["subnets"][0]["subnet"] for b in self.machine.bridges() if b["labels"]["millrace.id"] == self.id}
+        moved = any(bridges.get(self.podman_name(kind), subnet) != subnet for kind, subnet in self.networks.items())
         specs = {host.name: self.spec(host) for host in self.hosts}
-        for container in self.containers():
-            labels = container["Labels"]
-            if labels["millrace.id"] == own:
-                if specs.get(labels["millrace.host"], labels["millrace.spec"]) != labels["millrace.spec"]:
-                    stale.add(own)
-            elif labels["millrace.lab"] == self.name:
-                stale.add(labels["millrace.id"])
-        for lab_id in stale:
-            self.remove(lab_id)
+        made = {host: container["Labels"]["millrace.spec"] for host, container in self.own_containers().items()}
+        changed = any(specs.get(host, spec) != spec for host, spec in made.items())
+        if moved or changed:
+            self.machine.remove(self.id, keep_claim=True)
 
     def spec(self, host: Host) -> str:
         """Digest of everything a container is made from."""
@@ -275,22 +221,21 @@ class Lab:
             "--label",
             f"millrace.lab={self.name}",
             "--label",
-            f"millrace.id={self.identity(make=True)}",
+            f"millrace.id={self.id}",
             "--label",
             f"millrace.directory={self.directory}",
         ]
 
     def make_networks(self) -> None:
         """Two internal bridges: no default route inside, so a host reaches its lab and nothing else."""
-        there = {bridge["name"] for bridge in self.bridges()}
+        there = {bridge["name"] for bridge in self.machine.bridges()}
         for kind, subnet in self.networks.items():
-            if f"{self.name}-{kind}" not in there and self.act(f"network {kind} {subnet}"):
-                self.run("podman", "network", "create", "--internal", "--subnet", subnet, *self.labels(), f"{self.name}-{kind}")
+            if self.podman_name(kind) not in there and self.act(f"network {kind} {subnet}"):
+                self.run("podman", "network", "create", "--internal", "--subnet", subnet, *self.labels(), self.podman_name(kind))
 
     def make_hosts(self) -> None:
         """Start every container that is not running."""
-        own = self.identity(make=True)
-        state = {c["Labels"]["millrace.host"]: c["State"] for c in self.containers() if c["Labels"]["millrace.id"] == own}
+        state = {host: container["State"] for host, container in self.own_containers().items()}
 
         def make(host: Host) -> None:
             volumes = self.make_disks(host)
@@ -299,7 +244,7 @@ class Lab:
                 self.run(*self.podman_run(host), *volumes, self.image, "/sbin/init")
             elif state[host.name] != "running":
                 self.act(f"start {host.name}")
-                self.run("podman", "start", f"{self.name}-{host.name}")
+                self.run("podman", "start", self.podman_name(host.name))
 
         with ThreadPoolExecutor(max_workers=4) as pool:
             list(pool.map(make, self.hosts))
@@ -309,26 +254,32 @@ class Lab:
         files = min(resource.getrlimit(resource.RLIMIT_NOFILE)[1], 100000)
         keys = self.directory / "keys"
         return [
-            *("podman", "run", "-d", "--name", f"{self.name}-{host.name}", "--hostname", host.name, *self.labels()),
+            *("podman", "run", "-d", "--name", self.podman_name(host.name), "--hostname", host.name, *self.labels()),
             *("--label", f"millrace.host={host.name}", "--label", f"millrace.spec={self.spec(host)}"),
-            *("--systemd=always", "--cap-add", CAPABILITIES),
+            *("--systemd=always", "--cap-add", CAPABILITIES, *self.security()),
             *("--ulimit", f"nofile={files}:{files}", "--ulimit", "nproc=30000:30000"),
             *("--pids-limit", "8192", "--no-hosts"),
             *self.interfaces(host),
             *("-v", f"{keys}/{host.name}:/etc/ssh/lab:ro", "-v", f"{keys}/id_ed25519.pub:/root/.ssh/authorized_keys:ro"),
         ]
 
+    @staticmethod
+    def security() -> list[str]:
+        """Return what lets sandboxed units work where the kernel has AppArmor."""
+        enabled = APPARMOR.exists() and APPARMOR.read_text().strip() == "Y"
+        return ["--security-opt", "apparmor=unconfined"] if enabled else []
+
     def interfaces(self, host: Host) -> list[str]:
         """Return the networks of a host: addresses, names, and hardware addresses that outlive a power-off, as a machine's do."""
         wanted = {"client": host.client_address, "replication": host.replication_address}
-        options = [f"{self.name}-{kind}:ip={ip},mac={hardware_address(ip)},interface_name={kind}" for kind, ip in wanted.items() if ip]
+        options = [f"{self.podman_name(kind)}:ip={ip},mac={hardware_address(ip)},interface_name={kind}" for kind, ip in wanted.items() if ip]
         return [word for option in options for word in ("--network", option)]
 
     def make_disks(self, host: Host) -> list[str]:
         """Make and mount one sparse XFS image per disk; return the volumes for podman."""
         volumes = []
         for number, path in enumerate(host.disks, 1):
-            mount = DISKS / self.identity(make=True) / host.name / str(number)
+            mount = STATE / self.id / host.name / str(number)
             image = mount.with_suffix(".img")
             if not image.exists():
                 mount.mkdir(parents=True, exist_ok=True)
@@ -347,7 +298,8 @@ class Lab:
         for host in self.hosts:
             while not self.greets(host.client_address):
                 if time.monotonic() > deadline:
-                    raise LabError(f"{host.name} ({host.client_address}): no SSH greeting in 60 s; look with: podman logs {self.name}-{host.name}")
+                    look = f"podman logs {self.podman_name(host.name)}"
+                    raise LabError(f"{host.name} ({host.client_address}): no SSH greeting in 60 s; look with: {look}")
 
     @staticmethod
     def greets(address: str) -> bool:
@@ -378,7 +330,7 @@ def main() -> None:
             "replication_network": {"type": "str"},
             "hosts": {"type": "list", "elements": "dict", "options": host, "default": []},
             "disk_size": {"type": "str", "default": "600M"},
-            "range": {"type": "str", "default": "198.18.0.0/15"},
+            "replace": {"type": "bool", "default": False},
             "config": {"type": "path", "required": True},
         },
         required_if=[("state", "present", ("image", "client_network", "replication_network"))],
@@ -388,8 +340,9 @@ def main() -> None:
     try:
         lab.present() if module.params["state"] == "present" else lab.absent()
     except LabError as error:
-        module.fail_json(msg=f"lab {lab.name}: {error}", actions=lab.actions)
-    module.exit_json(changed=bool(lab.actions), actions=lab.actions)
+        module.fail_json(msg=f"lab {lab.name}: {error}", actions=lab.machine.actions)
+    names = {host.name: lab.podman_name(host.name) for host in lab.hosts}
+    module.exit_json(changed=bool(lab.machine.actions), actions=lab.machine.actions, containers=names)
 
 
 if __name__ == "__main__":

@@ -111,10 +111,10 @@ class Inventory:
         return str(next((values[name] for values in self.variables.values() if name in values), ""))
 
     def container(self, host: str) -> str:
-        """Return the name of a host's podman container."""
+        """Return the name of a host's podman container, as lab/create.yml wrote it down."""
         if self.lab_directory is None:
             raise ValueError(f"{self.directory} is no lab: its hosts are no containers")
-        return f"{self.lab_directory.name}-{host}"
+        return str(json.loads((self.lab_directory / "lab.json").read_text())["containers"][host])
 
     def run(self, host: str, command: str, *, stdin: str = "", check: bool = True, seconds: float = 60) -> str:
         """Run a shell command on a host over SSH (one connection a host); return what it printed.

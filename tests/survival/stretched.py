@@ -1,8 +1,6 @@
 """A running cluster of one layout, as a lab of its own; taking servers away, and looking at what is left."""
 
 import os
-import re
-import shutil
 import socket
 import subprocess
 import time
@@ -17,6 +15,7 @@ from typing import Any
 import yaml
 from confluent_kafka import KafkaError, Message, Producer
 from confluent_kafka.cimpl import NewTopic
+from derive import derive, settle
 from faults.inventory import ROOT, Inventory
 from faults.inventory import load as load_inventory
 from faults.lab import UNITS, Lab, until_none
@@ -48,9 +47,9 @@ class Stretched:
     """The lab, made from a copy of an inventory."""
 
     def __init__(self, source: Path, directory: Path, name: str, networks: tuple[str, str]) -> None:
-        """Copy the inventory; make nothing."""
-        self.source, self.directory = source, directory
+        """Copy the inventory, with networks that no other checkout's lab holds; make nothing."""
         copy_inventory(source, directory, name, networks)
+        self.source, self.directory = source, settle(directory, os.getpid()).inventory
 
     @cached_property
     def layout(self) -> Layout:
@@ -163,20 +162,18 @@ def write(properties: Mapping[str, str], topic: str, partitions: Collection[int]
 
 
 def copy_inventory(source: Path, target: Path, name: str, networks: tuple[str, str]) -> None:
-    """Copy an inventory with what its links point to: its Spark hosts left out, with other networks and another lab directory."""
-    shutil.copytree(source, target)
+    """Copy an inventory: its Spark hosts left out, with other networks and another lab directory."""
+    old = yaml.safe_load((source / "hosts.yml").read_text())["all"]["vars"]
+    moves = {old[variable]: f"{network}.0/24" for variable, network in zip(("client_network", "replication_network"), networks, strict=True)}
+    derive(source, target, moves, ROOT / ".lab" / name)
     for file in target.glob("group_vars/spark*.yml"):
         file.unlink()
     data = yaml.safe_load((target / "hosts.yml").read_text())
-    groups, variables = data["all"]["children"], data["all"]["vars"]
+    groups = data["all"]["children"]
     spark = set(hosts_below(groups.pop("spark", {})))
     for group in groups.values():
         group["hosts"] = {host: values for host, values in group.get("hosts", {}).items() if host not in spark}
-    variables["lab_directory"] = str(ROOT / ".lab" / name)
-    text = yaml.safe_dump(data).replace("{{ inventory_dir }}/../..", str(ROOT))
-    for variable, network in zip(("client_network", "replication_network"), networks, strict=True):
-        text = re.sub(rf"\b{re.escape(variables[variable].rpartition('.')[0])}\.", f"{network}.", text)
-    (target / "hosts.yml").write_text(text)
+    (target / "hosts.yml").write_text(yaml.safe_dump(data))
 
 
 def hosts_below(group: Mapping[str, Any]) -> Iterator[str]:

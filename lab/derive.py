@@ -1,0 +1,107 @@
+"""Gives an inventory of a lab networks that no other checkout's lab holds, and prints the path of the inventory to use.
+
+That is the given one while its networks are free. Where a living lab of another checkout holds them, it is a copy with spare networks
+of 198.18.0.0/15, in .lab/inventories/<lab>; asked again, the lab keeps what it had. Standard library only: survival and molecule use it too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ipaddress
+import os
+import re
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "module_utils"))
+
+from millrace_lab.claims import choose, derived
+from millrace_lab.machine import LabError, Machine, machine_lock
+
+ROOT = Path(__file__).resolve().parents[1]
+KINDS = ("client", "replication")
+
+
+@dataclass(frozen=True)
+class Settled:
+    """The inventory to use, and its networks by kind (client, replication)."""
+
+    inventory: Path
+    directory: Path
+    networks: Mapping[str, str]
+
+
+def settle(source: Path, holder: int | None = None) -> Settled:
+    """Claim networks for the lab of an inventory; derive a copy of it where its own are held by another checkout's lab.
+
+    The claim stands while the lab's directory does, and while the process `holder` lives. Raises LabError where a lab of the same
+    checkout holds the networks.
+    """
+    text = (source / "hosts.yml").read_text()
+    directory = Path(resolved(word(text, "lab_directory", source), source)).resolve()
+    declared = {kind: word(text, f"{kind}_network", source) for kind in KINDS}
+    target = derived(directory)
+    with machine_lock():
+        networks = choose(Machine(str(ROOT / "lab" / "containers.conf")), directory, declared, holder)
+        if networks == declared:
+            return Settled(source, directory, networks)
+        shutil.rmtree(target, ignore_errors=True)
+        derive(source, target, dict(zip(declared.values(), networks.values(), strict=True)))
+    return Settled(target, directory, networks)
+
+
+def derive(source: Path, target: Path, networks: Mapping[str, str], directory: Path | None = None) -> None:
+    """Copy an inventory with what its links point to: every address of the networks moved, paths absolute, another lab directory if given.
+
+    `networks` maps old subnets to new ones of the same size; a host keeps its place in them.
+    """
+    shutil.copytree(source, target)
+    moves = [(ipaddress.IPv4Network(old), ipaddress.IPv4Network(new)) for old, new in networks.items()]
+
+    def move(match: re.Match[str]) -> str:
+        address = ipaddress.IPv4Address(match[0])
+        for old, new in moves:
+            if address in old:
+                return str(new[int(address) - int(old[0])])
+        return match[0]
+
+    for file in target.rglob("*.yml"):
+        text = re.sub(r"\b\d{1,3}(?:\.\d{1,3}){3}\b", move, file.read_text())
+        text = re.sub(r"\{\{ inventory_dir \}\}[^\"'\s]*", lambda match: resolved(match[0], source), text)
+        if directory and file == target / "hosts.yml":
+            text = re.sub(r"(?m)^(\s*lab_directory:\s*).*$", lambda match: f"{match[1]}{directory}", text)
+        file.write_text(text)
+
+
+def word(text: str, name: str, source: Path) -> str:
+    """Return a literal value of hosts.yml, without its quotes."""
+    found = re.search(rf"^\s*{name}:\s*(\"[^\"]*\"|[^\s#]+)", text, re.MULTILINE)
+    if not found:
+        raise LabError(f"{source}/hosts.yml sets no {name}, so it is no lab's inventory")
+    return found[1].strip('"')
+
+
+def resolved(path: str, source: Path) -> str:
+    """Return a path of an inventory as an absolute one."""
+    return os.path.normpath(path.replace("{{ inventory_dir }}", str(source.resolve())))
+
+
+def main() -> int:
+    """Print the inventory to use; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("inventory", type=Path)
+    parser.add_argument("--holder", type=int, metavar="PID", help="a process that keeps the networks while it lives, also while the lab is made anew")
+    arguments = parser.parse_args()
+    try:
+        print(settle(arguments.inventory.resolve(), arguments.holder).inventory)
+    except LabError as error:
+        print(f"derive: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,46 @@
+"""`make lab-down-all`: removes the labs of this checkout and every lab whose directory is gone; the living labs of others stay.
+
+What to remove is found by the labels of containers and networks, by claims and by disks: after `git clean` nothing else is left to
+tell. Standard library only, since that takes the control node's environment away as well.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "module_utils"))
+
+from millrace_lab.machine import LabError, Machine, identity, machine_lock
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def remove_all(machine: Machine, labs: Path) -> None:
+    """Remove the labs below a checkout's .lab, orphans of all checkouts, and the blackhole route with the last lab."""
+    with machine_lock():
+        own = [file.parent for file in sorted(labs.glob("*/id"))]
+        for lab_id in [*map(identity, own), *machine.orphans()]:
+            machine.remove(lab_id)
+        for path in (*own, labs / "inventories"):
+            if path.exists() and machine.act(f"remove {path}"):
+                shutil.rmtree(path)
+        machine.drop_route()
+
+
+def main() -> int:
+    """List what was removed; return the exit code."""
+    machine = Machine(str(ROOT / "lab" / "containers.conf"))
+    try:
+        remove_all(machine, ROOT / ".lab")
+    except LabError as error:
+        print(f"make lab-down-all: {error}", file=sys.stderr)
+        return 1
+    finally:
+        print(*(machine.actions or ["nothing was left to remove"]), sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+"""Which lab may use which networks: decided under the machine's lock, written down before anything is made."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import uuid
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+
+from .machine import RANGE, Claim, LabError, Machine, Process, Tenant, identity
+
+# Upper half of the range: no inventory of the project names a network in it.
+SPARE = "198.19.0.0/16"
+
+
+def derived(directory: Path) -> Path:
+    """Return where the copy of an inventory stands whose own networks are held by another checkout's lab."""
+    return directory.parent / "inventories" / directory.name
+
+
+def claim(machine: Machine, directory: Path, networks: Mapping[str, str]) -> None:
+    """Claim exactly these networks for a lab directory; remove orphaned labs on them. Hold machine_lock().
+
+    Raises LabError where a living lab holds one of them.
+    """
+    before = own(machine, directory)
+    in_the_way = conflicts(machine, directory, networks.values())
+    if in_the_way:
+        raise LabError(refusal(in_the_way[0], directory))
+    remove_orphans(machine, directory, networks.values())
+    if not machine.check_mode:
+        declared = before.declared if before and before.networks == networks else networks
+        Claim(make_identity(directory), directory, declared, dict(networks), before.holder if before else None).write()
+
+
+def choose(machine: Machine, directory: Path, declared: Mapping[str, str], holder: int | None = None) -> Mapping[str, str]:
+    """Claim the declared networks for a lab directory, or spare ones where another checkout's lab holds them. Hold machine_lock().
+
+    A lab that has a claim for these declared networks keeps what it had. Raises LabError where a lab of the same checkout holds them.
+    """
+    before = own(machine, directory)
+    networks = before.networks if before and before.declared == declared else declared
+    in_the_way = conflicts(machine, directory, networks.values())
+    for tenant in in_the_way:
+        if tenant.directory.parent == directory.parent:
+            raise LabError(refusal(tenant, directory))
+    if in_the_way:
+        networks = spare(machine, declared)
+    process = Process.of(holder) if holder else None
+    Claim(make_identity(directory), directory, dict(declared), dict(networks), process).write()
+    return networks
+
+
+def make_identity(directory: Path) -> str:
+    """Return the id of a lab directory; make both where they are missing."""
+    if not identity(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / "id").write_text(uuid.uuid4().hex[:12] + "\n")
+    return identity(directory)
+
+
+def own(machine: Machine, directory: Path) -> Claim | None:
+    """Return the claim of a lab directory that stands."""
+    return next((claim for claim in machine.claims() if claim.directory == directory and claim.stands()), None)
+
+
+def conflicts(machine: Machine, directory: Path, networks: Collection[str]) -> list[Tenant]:
+    """List the living labs of other directories on these networks."""
+    return [tenant for tenant in machine.tenants() if tenant.living and tenant.directory != directory and tenant.overlaps(networks)]
+
+
+def remove_orphans(machine: Machine, directory: Path, networks: Collection[str]) -> None:
+    """Remove labs without a directory that stand on these networks, or stood in this directory."""
+    tenants = [tenant for tenant in machine.tenants() if not tenant.living]
+    for lab_id in sorted({tenant.id for tenant in tenants if tenant.overlaps(networks) or tenant.directory == directory}):
+        machine.remove(lab_id)
+
+
+def refusal(tenant: Tenant, directory: Path) -> str:
+    """Say who holds a network, and what to do."""
+    if tenant.directory.parent == directory.parent:
+        return (
+            f"lab {tenant.directory.name} of this checkout holds {tenant.subnet}: give one of the two inventories other networks, "
+            f"or run: make lab-down i={tenant.directory.name}"
+        )
+    return (
+        f"the lab of {tenant.directory} holds {tenant.subnet}. `make lab` would take other networks; to use these, remove that lab "
+        f"(make lab-down i={tenant.directory.name}, in its checkout), or have it replaced (-e lab_replace=true)"
+    )
+
+
+def spare(machine: Machine, declared: Mapping[str, str]) -> dict[str, str]:
+    """Return free networks of the declared sizes: held by no lab, and with no route of their own on this machine."""
+    routes = json.loads(machine.run("ip", "-j", "route", "show", "root", RANGE) or "[]")
+    taken = [tenant.subnet for tenant in machine.tenants()]
+    taken += [ipaddress.IPv4Network(route["dst"]) for route in routes if route.get("type") != "blackhole"]
+    found = {}
+    for kind, subnet in declared.items():
+        free = first_free(ipaddress.IPv4Network(subnet).prefixlen, taken)
+        taken.append(free)
+        found[kind] = str(free)
+    return found
+
+
+def first_free(prefix: int, taken: Iterable[ipaddress.IPv4Network]) -> ipaddress.IPv4Network:
+    """Return the first network of this size that overlaps none of those taken."""
+    held = list(taken)
+    for network in ipaddress.IPv4Network(SPARE).subnets(new_prefix=prefix):
+        if not any(network.overlaps(other) for other in held):
+            return network
+    raise LabError(f"no free network /{prefix} is left in {SPARE}: remove labs (make lab-down, make lab-down-all)")

@@ -1,0 +1,214 @@
+"""What labs of all checkouts share on one machine: podman's containers and networks, disks, claims, the blackhole route.
+
+Standard library only: `make lab-down-all` works after `git clean` has taken the control node's environment away.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import ipaddress
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+RANGE = "198.18.0.0/15"
+STATE = Path("/var/lib/millrace-lab")
+CLAIMS = STATE / "claims"
+LOCK = Path("/run/millrace-lab.lock")
+
+
+class LabError(Exception):
+    """A step that failed, or must not be taken; the text says what and why."""
+
+
+@contextmanager
+def machine_lock() -> Iterator[None]:
+    """Hold the machine's one lock over what all labs share; a process that ends gives it back."""
+    with LOCK.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def identity(directory: Path) -> str:
+    """Return the random id of a lab directory, '' where there is none."""
+    file = directory / "id"
+    return file.read_text().strip() if file.exists() else ""
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process that keeps a claim while it lives; its start tells it from a later one of the same number."""
+
+    pid: int
+    start: str
+
+    @classmethod
+    def of(cls, pid: int) -> Process:
+        """Return a running process; start is '' where there is none."""
+        try:
+            return cls(pid, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+        except (FileNotFoundError, ProcessLookupError):
+            return cls(pid, "")
+
+    def lives(self) -> bool:
+        """Whether it still runs."""
+        return self.start != "" and Process.of(self.pid) == self
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Networks that belong to a lab directory, before its containers are made and until they are gone."""
+
+    id: str
+    directory: Path
+    declared: Mapping[str, str]
+    """Subnets that its inventory declares, by kind (client, replication)."""
+    networks: Mapping[str, str]
+    """Subnets that it uses instead, or the same."""
+    holder: Process | None = None
+
+    @property
+    def file(self) -> Path:
+        """Where it is written: one for each lab directory."""
+        return CLAIMS / f"{hashlib.sha256(str(self.directory).encode()).hexdigest()[:16]}.json"
+
+    @property
+    def held(self) -> bool:
+        """Whether a process that lives keeps it, with or without its lab directory."""
+        return self.holder is not None and self.holder.lives()
+
+    def stands(self) -> bool:
+        """Whether its lab directory is there, or the process that asked for it."""
+        return lives(self.directory, self.id) or self.held
+
+    def write(self) -> None:
+        """Write the file, whole."""
+        CLAIMS.mkdir(parents=True, exist_ok=True)
+        text = json.dumps({**asdict(self), "directory": str(self.directory)})
+        self.file.with_suffix(".new").write_text(text)
+        self.file.with_suffix(".new").rename(self.file)
+
+    @classmethod
+    def read(cls, file: Path) -> Claim:
+        """Read one."""
+        data = json.loads(file.read_text())
+        holder = Process(**data["holder"]) if data["holder"] else None
+        return cls(data["id"], Path(data["directory"]), data["declared"], data["networks"], holder)
+
+
+def lives(directory: Path, lab_id: str) -> bool:
+    """Whether the lab directory of an id is still there; a lab without it is orphaned."""
+    return identity(directory) == lab_id
+
+
+@dataclass(frozen=True)
+class Tenant:
+    """A lab that holds a network."""
+
+    id: str
+    directory: Path
+    subnet: ipaddress.IPv4Network
+    living: bool
+
+    def overlaps(self, networks: Collection[str]) -> bool:
+        """Whether it stands on one of these networks."""
+        return any(self.subnet.overlaps(ipaddress.IPv4Network(network)) for network in networks)
+
+
+class Machine:
+    """Looks at labs, and removes them. Everything that changes something is noted in `actions`."""
+
+    def __init__(self, config: str, check_mode: bool = False) -> None:
+        """`config` is podman's containers.conf; in check mode nothing is changed."""
+        self.environment = {**os.environ, "CONTAINERS_CONF": config}
+        self.check_mode = check_mode
+        self.actions: list[str] = []
+
+    def run(self, *argv: str) -> str:
+        """Run a command; stop at the first that fails (a lab half made must not send traffic)."""
+        done = subprocess.run(argv, capture_output=True, text=True, env=self.environment)
+        if done.returncode:
+            raise LabError(f"{' '.join(argv)}: {done.stderr.strip() or done.stdout.strip() or done.returncode}")
+        return done.stdout
+
+    def act(self, what: str) -> bool:
+        """Note a change; false in check mode, when it must not be made."""
+        self.actions.append(what)
+        return not self.check_mode
+
+    def containers(self) -> list[dict[str, Any]]:
+        """List every lab container of the machine, of any checkout."""
+        found: list[dict[str, Any]] = json.loads(self.run("podman", "ps", "-a", "--filter", "label=millrace.id", "--format", "json"))
+        return found
+
+    def bridges(self) -> list[dict[str, Any]]:
+        """List every lab network of the machine, of any checkout."""
+        names = self.run("podman", "network", "ls", "--filter", "label=millrace.id", "--format", "{{.Name}}").split()
+        found: list[dict[str, Any]] = json.loads(self.run("podman", "network", "inspect", *names)) if names else []
+        return found
+
+    def claims(self) -> list[Claim]:
+        """List the claims of all checkouts."""
+        return [Claim.read(file) for file in sorted(CLAIMS.glob("*.json"))]
+
+    def tenants(self) -> list[Tenant]:
+        """List who holds which network: by a claim that stands, or by a network that exists."""
+        found = []
+        for claim in self.claims():
+            if claim.stands():
+                found += [Tenant(claim.id, claim.directory, ipaddress.IPv4Network(subnet), True) for subnet in claim.networks.values()]
+        for bridge in self.bridges():
+            labels, directory = bridge["labels"], Path(bridge["labels"]["millrace.directory"])
+            subnet = ipaddress.IPv4Network(bridge["subnets"][0]["subnet"])
+            found.append(Tenant(labels["millrace.id"], directory, subnet, lives(directory, labels["millrace.id"])))
+        return found
+
+    def remove(self, lab_id: str, keep_claim: bool = False) -> None:
+        """Remove the containers, networks, disks and claim of this id, and nothing else; a living holder keeps its claim."""
+        mine = [c for c in self.containers() if c["Labels"]["millrace.id"] == lab_id]
+        names = [c["Names"][0] for c in mine]
+        if names and self.act(f"remove {len(names)} containers: {' '.join(sorted(names))}"):
+            self.run("podman", "rm", "-f", "-t", "0", *names)
+        for bridge in self.bridges():
+            if bridge["labels"]["millrace.id"] == lab_id and self.act(f"remove network {bridge['name']} {bridge['subnets'][0]['subnet']}"):
+                self.run("podman", "network", "rm", bridge["name"])
+        self.remove_disks(lab_id)
+        for claim in self.claims():
+            if claim.id == lab_id and not (keep_claim or claim.held or self.check_mode):
+                claim.file.unlink()
+
+    def remove_disks(self, lab_id: str) -> None:
+        """Unmount and remove the disks of this id."""
+        root = STATE / lab_id
+        if root.exists() and self.act(f"remove the disks {root}"):
+            for line in Path("/proc/mounts").read_text().splitlines():
+                if line.split()[1].startswith(f"{root}/"):
+                    self.run("umount", line.split()[1])
+            shutil.rmtree(root)
+
+    def route(self) -> None:
+        """Lead what is meant for labs nowhere while a network is missing; the networks win over it."""
+        if not self.run("ip", "route", "show", "type", "blackhole", RANGE).strip() and self.act("blackhole route"):
+            self.run("ip", "route", "replace", "blackhole", RANGE)
+
+    def drop_route(self) -> None:
+        """Remove the blackhole route with the last lab."""
+        route = self.run("ip", "route", "show", "type", "blackhole", RANGE).strip()
+        if route and not self.containers() and not self.bridges() and self.act("remove the blackhole route"):
+            self.run("ip", "route", "del", "blackhole", RANGE)
+
+    def orphans(self) -> list[str]:
+        """List the ids of labs whose directory is gone: of containers, networks, disks and claims."""
+        labelled = [entry["Labels"] for entry in self.containers()] + [entry["labels"] for entry in self.bridges()]
+        found = {labels["millrace.id"]: Path(labels["millrace.directory"]) for labels in labelled}
+        claims = self.claims()
+        living = {claim.id for claim in claims if claim.stands()} | {lab_id for lab_id, directory in found.items() if lives(directory, lab_id)}
+        disks = {path.name for path in STATE.glob("*") if path != CLAIMS}
+        return sorted((found.keys() | disks | {claim.id for claim in claims}) - living)

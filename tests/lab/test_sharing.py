@@ -1,0 +1,134 @@
+"""Labs of several checkouts on one machine: side by side, refused, left behind, replaced, removed."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from down import remove_all
+from millrace_lab.machine import Machine
+
+from .small import CONTAINERS_CONF, NETWORK, SmallLab, said
+
+Make = Callable[[str, str, int], SmallLab]
+
+
+def test_two_labs_live_side_by_side_and_each_is_removed_alone(first: SmallLab, make: Make) -> None:
+    second = make("one", "test-second", NETWORK + 2)
+    second.create()
+    assert (len(first.containers()), len(second.containers())) == (2, 2)
+    assert second.play("destroy").returncode == 0
+    assert (len(first.containers()), len(second.containers())) == (2, 0)
+    assert not second.directory.exists()
+    assert first.run("broker", "hostname") == "broker\n"
+
+
+def test_a_lab_on_the_networks_of_another_one_of_this_checkout_is_refused(first: SmallLab, make: Make) -> None:
+    clash = make("one", "test-clash", NETWORK)
+    assert f"lab test-first of this checkout holds 198.18.{NETWORK}.0/24" in said(clash.play("create"))
+    asked = clash.derive()
+    assert f"lab test-first of this checkout holds 198.18.{NETWORK}.0/24" in asked.communicate()[1]
+    assert asked.returncode == 1
+    assert len(first.containers()) == 2 and clash.containers() == set()
+
+
+def test_a_living_lab_of_another_checkout_is_replaced_only_when_told(make: Make) -> None:
+    other, mine = make("other", "test-living", NETWORK + 4), make("mine", "test-living", NETWORK + 4)
+    other.create()
+    there = other.containers()
+    refused = mine.play("create")
+    assert refused.returncode != 0
+    assert f"the lab of {other.directory} holds 198.18.{NETWORK + 4}.0/24" in said(refused)
+    assert "make lab-down i=test-living" in said(refused) and "-e lab_replace=true" in said(refused)
+    assert other.containers() == there and mine.containers() == set()
+    assert other.run("broker", "hostname") == "broker\n"
+    mine.create("-e", "lab_replace=true")
+    assert other.containers() == set()
+    assert mine.run("broker", "hostname") == "broker\n"
+    assert mine.play("destroy").returncode == 0
+
+
+@pytest.mark.parametrize("checkout", ["left", "taken"])
+def test_a_lab_whose_directory_is_gone_is_replaced(make: Make, checkout: str) -> None:
+    """As after `git clean`: in the same checkout, or in another one."""
+    left = make("left", f"test-{checkout}", NETWORK + 4)
+    left.create()
+    there = left.containers()
+    shutil.rmtree(left.directory)
+    taken = left if checkout == "left" else make(checkout, "test-taken-by", NETWORK + 4)
+    taken.create()
+    assert not there & left.containers()
+    assert len(taken.containers()) == 2
+    assert taken.run("broker", "hostname") == "broker\n"
+    assert taken.play("destroy").returncode == 0
+
+
+def test_two_checkouts_that_ask_at_once_get_networks_of_their_own_and_keep_them(make: Make) -> None:
+    labs = [make(checkout, "test-same", NETWORK + 6) for checkout in ("a", "b")]
+    asked = [lab.derive() for lab in labs]
+    inventories = [Path(one.communicate()[0].strip()) for one in asked]
+    kept = [inventory == lab.inventory for inventory, lab in zip(inventories, labs, strict=True)]
+    assert sorted(kept) == [False, True]
+    for lab, inventory in zip(labs, inventories, strict=True):
+        lab.create(inventory=inventory)
+        again = lab.derive()
+        assert Path(again.communicate()[0].strip()) == inventory
+        assert lab.create(inventory=inventory) == 0
+        assert lab.run("node", f"timeout 5 bash -c 'head -c 4 < /dev/tcp/{broker(lab)}/22'") == "SSH-"
+    one, two = labs
+    assert broker(one) != broker(two)
+    assert len(one.containers() | two.containers()) == 4
+    moved = labs[kept.index(False)]
+    assert moved.play("destroy").returncode == 0
+    assert not moved.directory.exists() and not inventories[kept.index(False)].exists()
+    assert len(labs[kept.index(True)].containers()) == 2
+
+
+def broker(lab: SmallLab) -> str:
+    """Return the broker's address, as known_hosts has it."""
+    return lab.run("broker", "hostname -I").split()[0]
+
+
+def test_networks_stay_with_their_holder_while_its_lab_is_made_anew(make: Make) -> None:
+    """Molecule destroys first what an earlier run may have left."""
+    holding, other = make("holding", "test-held", NETWORK + 6), make("other", "test-held", NETWORK + 6)
+    process = subprocess.Popen(["tail", "-f", "/dev/null"])
+    try:
+        inventory = Path(holding.derive("--holder", str(process.pid)).communicate()[0].strip())
+        assert holding.play("destroy", inventory=inventory).returncode == 0
+        assert not holding.directory.exists()
+        assert Path(other.derive().communicate()[0].strip()) != other.inventory
+    finally:
+        process.kill()
+        process.wait()
+    other.remove()
+    assert Path(other.derive().communicate()[0].strip()) == other.inventory
+
+
+def test_all_labs_of_a_checkout_and_orphans_are_removed_and_named(first: SmallLab, make: Make) -> None:
+    mine, orphan = make("all", "test-mine", NETWORK + 2), make("gone", "test-orphan", NETWORK + 4)
+    for lab in (mine, orphan):
+        lab.create()
+    shutil.rmtree(orphan.directory)
+    there = mine.containers() | orphan.containers()
+    machine = Machine(CONTAINERS_CONF)
+    remove_all(machine, mine.directory.parent)
+    named = "\n".join(machine.actions)
+    assert len(there) == 4 and all(name in named for name in there)
+    assert f"198.18.{NETWORK + 4}.0/24" in named and named.count("remove the disks") >= 2
+    for lab in (mine, orphan):
+        assert (lab.containers(), lab.networks()) == (set(), set())
+        assert not lab.directory.exists()
+    assert len(first.containers()) == 2
+    assert first.run("broker", "hostname") == "broker\n"
+
+
+def test_labs_made_and_removed_at_once_never_take_each_others_route() -> None:
+    """On a machine of its own, as far as routes and podman go: other labs here would hide a route that is gone."""
+    script = Path(__file__).with_name("churn.py")
+    done = subprocess.run(["unshare", "--net", "--mount", sys.executable, str(script)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(done.stdout) == {"rounds": 8, "routes missing": 0, "routes left": 0}
