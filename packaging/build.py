@@ -24,6 +24,7 @@ from pathlib import Path
 
 from archives import EPOCH, SHOWN, BuildError, Entry, check_jars, sha256_of, tree_entries, write_tar
 from products import (
+    PYTHONS,
     TARGETS,
     TREES,
     Product,
@@ -186,8 +187,8 @@ def pip(command: Sequence[str], *arguments: str, build: Path | None = None) -> N
         raise BuildError(f"pip {arguments[0]} failed:{excerpt(log)}")
 
 
-def build_wheelhouse(item: Product, root: Path, python: str) -> None:
-    """Build or download a wheel for each line of the jobs' lock file, for the hosts' Python."""
+def build_wheelhouse(item: Product, root: Path, pythons: Sequence[str]) -> None:
+    """Build or download a wheel for each line of the jobs' lock file, and one for each of the hosts' Pythons where they differ."""
     made_from, (command, version) = key(item, root), pip_command()
     lock = requirements(root / "spark_jobs" / "requirements.lock")
     built = sorted(BUILT_FROM_SOURCE & lock.keys())
@@ -205,9 +206,10 @@ def build_wheelhouse(item: Product, root: Path, python: str) -> None:
                 pip(command, "wheel", *common, *source, build=root / "packaging" / "build-constraints.txt")
 
         def download() -> None:
-            with step(item.target, f"downloaded {len(lock) - len(built)} wheels for Python {python}"):
-                binary = ["--only-binary=:all:", "--python-version", python, "--dest", str(stage / "others")]
-                pip(command, "download", *common, *binary, "--requirement", str(stage / "others.txt"))
+            with step(item.target, f"downloaded wheels of {len(lock) - len(built)} packages for Python {', '.join(pythons)}"):
+                for python in pythons:
+                    binary = ["--only-binary=:all:", "--python-version", python, "--dest", str(stage / "others")]
+                    pip(command, "download", *common, *binary, "--requirement", str(stage / "others.txt"))
 
         for future in [pool.submit(build), pool.submit(download)]:
             future.result()
@@ -242,31 +244,22 @@ def build_jobs(item: Product, root: Path) -> None:
 # The command line
 
 
-def default_python() -> str:
-    """Return the version of the distribution's Python, which hosts are taken to have; else of this one."""
-    show = "import sys; print('%d.%d' % sys.version_info[:2])"
-    if Path("/usr/bin/python3").exists():
-        status, text = run(["/usr/bin/python3", "-c", show])
-        if status == 0:
-            return text.strip()
-    return "{}.{}".format(*sys.version_info[:2])
-
-
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(description="Assemble the archives that the roles install.")
     option = parser.add_argument
     option("targets", nargs="*", metavar="TARGET", help=f"what to build: {', '.join(TARGETS)} (all)")
     option("--output", type=Path, metavar="DIR", help="where to (.build/archives of the repository)")
-    option("--python-version", metavar="3.X", help="the hosts' Python (that of /usr/bin/python3 here)")
+    option("--python-version", action="append", metavar="3.X", help=f"a Python of the hosts, may be repeated ({', '.join(PYTHONS)})")
     option("--update-checksums", action="store_true", help="pin the jars that Maven gives now")
     option("--list", action="store_true", help="print the paths and build nothing")
     options = parser.parse_args(argv)
     unknown = [name for name in options.targets if name not in TARGETS]
     if unknown:
         parser.error(f"no such target: {', '.join(unknown)} (there are {', '.join(TARGETS)})")
-    if options.python_version and not re.fullmatch(r"3\.\d+", options.python_version):
-        parser.error(f"--python-version {options.python_version}: wants the form 3.11")
+    for version in options.python_version or ():
+        if not re.fullmatch(r"3\.\d+", version):
+            parser.error(f"--python-version {version}: wants the form 3.11")
     return options
 
 
@@ -279,7 +272,7 @@ def attempt(target: str, build: Callable[[], None]) -> list[str]:
     return []
 
 
-def build_all(items: Sequence[Product], root: Path, python: str, update: bool) -> list[str]:
+def build_all(items: Sequence[Product], root: Path, pythons: Sequence[str], update: bool) -> list[str]:
     """Build what is not up to date, side by side; return what went wrong."""
     stale = [item for item in items if (update and item.target in TREES) or not is_current(item, root)]
     for item in items:
@@ -289,7 +282,7 @@ def build_all(items: Sequence[Product], root: Path, python: str, update: bool) -
     with ThreadPoolExecutor() as pool:
         futures = [pool.submit(build_trees, trees, root, update)] if trees else []
         calls: dict[str, Callable[[Product, Path], None]]
-        calls = {"wheelhouse": partial(build_wheelhouse, python=python), "jobs": build_jobs}
+        calls = {"wheelhouse": partial(build_wheelhouse, pythons=pythons), "jobs": build_jobs}
         for item in stale:
             if item.target in calls:
                 futures.append(pool.submit(attempt, item.target, partial(calls[item.target], item, root)))
@@ -300,19 +293,19 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
     """Build what the command line asks for; return the exit status."""
     options = arguments(argv)
     output = (options.output or root / ".build" / "archives").resolve()
-    python = options.python_version or default_python()
+    pythons = options.python_version or PYTHONS
     items: list[Product] = []
     problems: list[str] = []
     for target in options.targets or TARGETS:
         try:
-            items.append(product(target, root, output, python))
+            items.append(product(target, root, output, pythons))
         except BuildError as error:
             problems.append(f"{target}: {error}")
     if options.list:
         print("".join(f"{item.file}\n" for item in items), end="")
     elif items:
         with only_build(output):
-            problems += build_all(items, root, python, options.update_checksums)
+            problems += build_all(items, root, pythons, options.update_checksums)
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)
     return 1 if problems else 0

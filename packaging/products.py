@@ -6,7 +6,7 @@ import hashlib
 import re
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,8 @@ TREES = {
     "spark-jars": Tree("spark-jars-{}", ".tgz", ""),
 }
 TARGETS = (*TREES, "wheelhouse", "jobs")
+# Of hosts: Ubuntu 22.04, Debian 12, Ubuntu 24.04, Debian 13, and the next. One wheelhouse fits them all: PySpark is no binary.
+PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,8 @@ def job_sources(folder: Path) -> tuple[Path, ...]:
     return tuple(folder / path for path in files if not any(skip.fullmatch(part) for part in path.parts))
 
 
-def product(target: str, root: Path, output: Path, python: str) -> Product:
-    """Describe one target's file from the texts in the repository alone."""
+def product(target: str, root: Path, output: Path, pythons: Sequence[str] = PYTHONS) -> Product:
+    """Describe one target's file from the texts in the repository alone; `pythons` are the versions that hosts may have."""
     packaging, jobs = root / "packaging", root / "spark_jobs"
     if target in TREES:
         tree, folder = TREES[target], packaging / target
@@ -70,8 +72,7 @@ def product(target: str, root: Path, output: Path, python: str) -> Product:
         spark = re.match(r"pyspark==([^\s;]+)", requirements(lock).get("pyspark", ""))
         if not spark:
             raise BuildError(f"{lock}: no pyspark==VERSION, and it names the wheelhouse")
-        name = f"spark-wheelhouse-{spark[1]}-py{python.replace('.', '')}.tar"
-        return Product(target, output / name, (lock, constraints), python)
+        return Product(target, output / f"spark-wheelhouse-{spark[1]}.tar", (lock, constraints), " ".join(pythons))
     version = tomllib.loads(read(jobs / "pyproject.toml")).get("project", {}).get("version")
     if not version:
         raise BuildError(f"{jobs / 'pyproject.toml'}: no version in [project], and it names the wheel")

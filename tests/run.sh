@@ -23,7 +23,7 @@ render() { pytest tests/render; }
 # control node's.
 spark() {
   local venv=.build/venv-spark house key
-  house=$(echo .build/archives/spark-wheelhouse-*.tar)
+  house=$(packaging/build.sh --list wheelhouse)
   key=$(cat "$house.sha512" requirements.lock | sha256sum)
   if [ "$(cat "$venv/.key" 2>/dev/null)" != "$key" ]; then
     rm -rf "$venv" .build/wheelhouse

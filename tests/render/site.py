@@ -23,7 +23,7 @@ CHECKSUMS = {
     "kafka_2.13-3.9.2.tgz": "a" * 128,
     "apache-zookeeper-3.8.6-bin.tar.gz": "b" * 128,
     "millrace-0.1.0-py3-none-any.whl": "c" * 128,
-    "spark-wheelhouse-4.2.0-py311.tar": "d" * 128,
+    "spark-wheelhouse-4.2.0.tar": "d" * 128,
     "spark-jars-4.2.0.tgz": "e" * 128,
 }
 

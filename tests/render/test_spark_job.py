@@ -135,7 +135,7 @@ def test_release(inventory_name: str, hosts: Hosts) -> None:
     """Archives and the virtual environment are in folders named by what they were made from."""
     for name in JOBS[inventory_name]:
         assert {archive["src"].rpartition("/")[2]: archive["dest"] for archive in hosts[name].archives} == {
-            "spark-wheelhouse-4.2.0-py311.tar": "/opt/spark-job/wheelhouse/dddddddddddd",
+            "spark-wheelhouse-4.2.0.tar": "/opt/spark-job/wheelhouse/dddddddddddd",
             "millrace-0.1.0-py3-none-any.whl": "/opt/spark-job/wheel/cccccccccccc",
             "spark-jars-4.2.0.tgz": JARS,
         }
