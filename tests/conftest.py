@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from faults.inventory import ROOT, Inventory, load
 
-_NOTES: pytest.StashKey[list[str]] = pytest.StashKey()
+NOTE = "note"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -33,14 +33,15 @@ def note(request: pytest.FixtureRequest) -> Callable[[str], None]:
     def add(text: str) -> None:
         line = f"{request.node.name}: {text}"
         print(line)
-        request.config.stash.setdefault(_NOTES, []).append(line)
+        request.node.user_properties.append((NOTE, line))  # reaches the summary from another process, too
 
     return add
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say what was measured, also where a test passed."""
-    notes = config.stash.get(_NOTES, [])
+    ended = [report for reports in terminalreporter.stats.values() for report in reports if getattr(report, "when", "") == "teardown"]
+    notes = [str(text) for report in ended for name, text in report.user_properties if name == NOTE]
     if notes:
         terminalreporter.section("measured")
         terminalreporter.write_line("\n".join(notes))

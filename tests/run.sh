@@ -15,7 +15,8 @@ lint() {
   ansible-lint --offline --strict --profile production
 }
 
-unit() { pytest tests/unit tests/model; }
+# Tests take from a few milliseconds to ten seconds, so idle processes take over what others have not begun.
+unit() { pytest -n auto --maxprocesses 4 --dist worksteal tests/unit tests/model; }
 
 render() { pytest tests/render; }
 
