@@ -295,9 +295,19 @@ def certificate_problems(reader: Reader, model: Model) -> Iterator[Problem]:
         yield from (replace(problem, warning=True) if problem.code == "CERTIFICATE_UNSIGNED" else problem for problem in pki.problems)
 
 
+@cache
+def judged(wheel: str, written: int, asked: str) -> tuple[list[list[str]], str]:
+    """Return what a wheel, `written` then (ns), says of [[job, configuration], ...] as JSON; and why it cannot judge, "" where it can."""
+    done = subprocess.run(
+        [sys.executable, "-c", "import json, sys; from millrace.config import problems; "
+         "print(json.dumps([problems(job, config) for job, config in json.load(sys.stdin)]))"],
+        input=asked, capture_output=True, text=True, env={"PYTHONPATH": wheel, "PYTHONDONTWRITEBYTECODE": "1"},
+    )  # fmt: skip
+    return (json.loads(done.stdout), "") if done.returncode == 0 else ([], done.stderr.strip().splitlines()[-1])
+
+
 def job_problems(model: Model) -> Iterator[Problem]:
     """Yield what is wrong with the jobs' configurations, as the very wheel that would be installed judges them."""
-    judged: dict[str, list[list[str]]] = {}
     for host in model.groups["spark"]:
         wheel = model.hosts[host].get("spark_job_wheel")
         # A job without a configuration is reported with the role's inputs.
@@ -310,18 +320,12 @@ def job_problems(model: Model) -> Iterator[Problem]:
             )
             continue
         asked = json.dumps([[job.get("job", job.get("name")), job.get("config")] for job in jobs], default=str)
-        if asked not in judged:
-            done = subprocess.run(
-                [sys.executable, "-c", "import json, sys; from millrace.config import problems; "
-                 "print(json.dumps([problems(job, config) for job, config in json.load(sys.stdin)]))"],
-                input=asked, capture_output=True, text=True, env={"PYTHONPATH": str(wheel), "PYTHONDONTWRITEBYTECODE": "1"},
-            )  # fmt: skip
-            if done.returncode:
-                wrong = f"cannot judge job configurations: {done.stderr.strip().splitlines()[-1]}"
-                yield Problem((host,), "spark_job_wheel", "WHEEL_UNFIT", wheel, wrong, "build it anew: `make archives`")
-                continue
-            judged[asked] = json.loads(done.stdout)
-        for job, found in zip(jobs, judged[asked], strict=True):
+        answers, error = judged(str(wheel), Path(wheel).stat().st_mtime_ns, asked)
+        if error:
+            wrong = f"cannot judge job configurations: {error}"
+            yield Problem((host,), "spark_job_wheel", "WHEEL_UNFIT", wheel, wrong, "build it anew: `make archives`")
+            continue
+        for job, found in zip(jobs, answers, strict=True):
             for text in found:
                 wrong, _, advice = text.rpartition("; ")
                 variable = f"spark_job_jobs[{job.get('name')}].config"
