@@ -1,24 +1,20 @@
 #!/usr/bin/env python3
-"""Write docs/errors.md: a line for each code of preflight, with the message that a wrong inventory of tests/model really gets."""
+"""Write docs/errors.md: a line for each code of preflight, with the message that its test gets."""
 
 import ast
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
-from model.mistakes import MISTAKES, spoil
 from model.probes import PROBES, model, probed
-from model.security_mistakes import SECURITY
-from unit.test_certificates import WRONG
+from model.said import ALL, ROOT, row, told
+from unit.certificate_mistakes import CERTIFICATES
 
 from millrace.hosts import check_hosts
-from millrace.inventory import certificate_problems, job_problems, load
-from millrace.model import check_model
 from millrace.model.access import OPERATIONS
-from millrace.problems import Problem, line, merged
+from millrace.problems import line, merged
 
-ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "errors.md"
 HEAD = """# What preflight says
 
@@ -28,18 +24,24 @@ hosts. Each line is `CODE where = value: what is wrong; what to do`. Warnings (m
 `value`, `wrong`, `advice`; and `survival`, what the layout survives (docs/layouts.md). `--tags model` runs the first phase alone, for an
 inventory whose hosts do not exist yet.
 
-Made by `make docs` from tests/model and, for certificates, tests/unit, where each line is a test.
+Made by `make docs`. Each line is what a test of its code's name was told, and compares: the tests are named under each heading.
 """
-OF_CERTIFICATES = """## Certificates
-
-Said by preflight, and by every play that makes or installs certificates, before a file is written.
-"""
-SOURCES = ("plugins/module_utils/millrace/inventory.py", "plugins/module_utils/millrace/hosts.py")
+# Title, the test of each code, and what else is to be known.
+SECTIONS = {
+    "The inventory": ("tests/model/test_mistakes.py::test_mistake", ""),
+    "Certificates": (
+        "tests/unit/test_certificate_mistakes.py::test_certificate",
+        "Said by preflight, and by every play that makes or installs certificates, before a file is written.",
+    ),
+    "The hosts": ("tests/model/test_probes.py::test_probe", ""),
+}
+TABLE = ["| Code | Example |", "| --- | --- |"]
+MILLRACE = ROOT / "plugins/module_utils/millrace"
 
 
 def codes_in_source() -> set[str]:
-    """Return every code that the sources can say."""
-    files = [*(ROOT / name for name in SOURCES), *(ROOT / "plugins/module_utils/millrace/model").glob("*.py")]
+    """Return every code that the sources can say, those of certificates apart."""
+    files = [MILLRACE / "inventory.py", MILLRACE / "hosts.py", *(MILLRACE / "model").glob("*.py")]
     found = set()
     for file in files:
         text = file.read_text(encoding="utf-8")
@@ -51,60 +53,57 @@ def codes_in_source() -> set[str]:
 
 
 def certificate_codes_in_source() -> set[str]:
-    """Return every code that a certificate, or its declaration, can get."""
-    texts = [(ROOT / "plugins/module_utils/millrace" / name).read_text(encoding="utf-8") for name in ("certificates.py", "pki.py", "pki_inputs.py")]
-    found = {code for text in texts for code in re.findall(r'(?:Error|problem)\(\s*"([A-Z_]+)"|mistake\([^\n]*?, "([A-Z_]+)",', text)}
-    return {f"CERTIFICATE_{one or other}" for one, other in found}
+    """Return every code that a certificate, or its declaration, can get: what CertificateError, problem and mistake are called with."""
+    found = set()
+    for name in ("certificates.py", "issuing.py", "pki.py", "pki_inputs.py"):
+        for node in ast.walk(ast.parse((MILLRACE / name).read_text(encoding="utf-8"))):
+            called = node.func if isinstance(node, ast.Call) else None
+            function = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
+            position = {"CertificateError": 0, "problem": 0, "mistake": 1}.get(function)
+            if isinstance(node, ast.Call) and position is not None:
+                code = ast.unparse(node.args[position])
+                assert code == "error.code" or re.fullmatch("'[A-Z_]+'", code), f"{name}:{node.lineno}: which code is {code}?"
+                found |= {f"CERTIFICATE_{code.strip(chr(39))}"} - {"CERTIFICATE_error.code"}
+    return found
 
 
-def certificate_lines() -> dict[str, str]:
-    """Return a line for each code, warnings marked, as tests of certificates expect it."""
-    texts = [text for _, said in WRONG.values() for text in said]
-    for file in sorted([*(ROOT / "tests" / "unit").glob("test_pki*.py"), ROOT / "tests" / "unit" / "test_rotation.py"]):
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-        texts += [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    whole = [text for text in texts if re.match(r"(warning )?CERTIFICATE_[A-Z_]+ \S+[^\n]*: .*; ", text)]
-    return {text.removeprefix("warning ").split()[0]: text for text in reversed(whole)}
-
-
-def page() -> str:
-    """Return the page."""
-    rows = []
-    with tempfile.TemporaryDirectory() as folder:
-        for mistake in (*MISTAKES, *SECURITY):
-            place = Path(folder) / mistake.code
-            reader = load(spoil(place / "inventory", mistake), mistake.extra)
-            found = reader.read()
-            problems = merged([*reader.said_of(check_model(found)), *job_problems(found), *certificate_problems(reader, found)])
-            rows += [(p, line(p, {**found.groups, **found.all_groups}).replace(str(place), "")) for p in problems if p.code == mistake.code][:1]
-    hosts = []
-    for probe in PROBES:
-        problems = merged(check_hosts(model(probe), probed(probe)))
-        hosts += [(p, line(p, model(probe).groups)) for p in problems if p.code == probe.code][:1]
-    parts = [HEAD, "## The inventory", "", *table(rows), "", OF_CERTIFICATES, *certificate_table(), "", "## The hosts", "", *table(hosts), ""]
+def page(rows: Mapping[str, str]) -> str:
+    """Return the page; `rows` by code."""
+    codes = {
+        "The inventory": [mistake.code for mistake in ALL],
+        "Certificates": list(CERTIFICATES),
+        "The hosts": [probe.code for probe in PROBES],
+    }
+    parts = [HEAD]
+    for title, (test, text) in SECTIONS.items():
+        parts += [f"## {title}", "", *([text, ""] if text else []), f"Shown by `{test}[CODE]`.", ""]
+        parts += [*TABLE, *(rows[code] for code in sorted(codes[title])), ""]
     return "\n".join(parts)
 
 
-def certificate_table() -> list[str]:
-    """Return the lines of the table of certificates."""
-    lines = ["| Code | Example |", "| --- | --- |"]
-    for code, text in sorted(certificate_lines().items()):
-        kind = " *warning*" if text.startswith("warning ") else ""
-        lines.append(f"| `{code}`{kind} | {text.removeprefix('warning ').partition(' ')[2]} |")
-    return lines
+def written() -> dict[str, str]:
+    """Return the rows of the page as it is, by code; each code is there once."""
+    found = re.findall(r"^(\| `([A-Z_]+)`.*)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    rows = {code: text for text, code in found}
+    assert len(rows) == len(found), "a code is there twice"
+    return rows
 
 
-def table(rows: Sequence[tuple[Problem, str]]) -> list[str]:
-    """Return the lines of a table: code, kind and message."""
-    lines = ["| Code | Example |", "| --- | --- |"]
-    for problem, text in sorted(rows, key=lambda row: row[1]):
-        code, _, message = text.partition(" ")
-        kind = " *warning*" if problem.warning else ""
-        lines.append(f"| `{code}`{kind} | {message.replace('|', chr(92) + '|').replace(str(ROOT), '')} |")
-    return lines
+def said() -> dict[str, str]:
+    """Return the rows of the page as its tests would be told them now, by code."""
+    rows = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for mistake in ALL:
+            rows[mistake.code] = told(mistake, Path(folder) / mistake.code)[1]
+        for code, make in CERTIFICATES.items():
+            (Path(folder) / code.lower()).mkdir()
+            rows[code] = row(*make(Path(folder) / code.lower()))
+    for probe in PROBES:
+        (problem,) = merged(check_hosts(model(probe), probed(probe)))
+        rows[probe.code] = row(line(problem, model(probe).groups), problem.warning)
+    return rows
 
 
 if __name__ == "__main__":
-    PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text(page(), encoding="utf-8")
+    PAGE.write_text(page(said()), encoding="utf-8")
     print(f"{PAGE.relative_to(ROOT)}: written")

@@ -6,12 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from generate_errors import written
 
 from millrace import firewall
 from millrace.hosts import check_hosts
 from millrace.model import check_model
 from millrace.problems import line, merged
 from model.probes import KAFKA, PROBES, ZOOKEEPER, Probe, answer, archive, lab, model, peer, probed
+from model.said import row
 
 
 def test_healthy_hosts() -> None:
@@ -47,12 +49,13 @@ def test_a_host_without_rules_needs_no_nft() -> None:
 
 @pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.code)
 def test_probe(probe: Probe) -> None:
-    """The code is said once, of the right place, with its advice; nothing else is said."""
+    """The code is said once, of the right place, with its advice, as docs/errors.md shows it; nothing else is said."""
     problems = merged(check_hosts(model(probe), probed(probe)))
     lines = [line(problem, model(probe).groups) for problem in problems]
     assert [problem.code for problem in problems] == [probe.code], "\n".join(lines)
     assert re.match(rf"{probe.code} {re.escape(probe.where)}( = .*)?: .", lines[0]), lines[0]
     assert probe.advice in lines[0].rpartition("; ")[2] or probe.advice in lines[0], lines[0]
+    assert written()[probe.code] == row(lines[0], problems[0].warning), "run: make docs"
 
 
 @pytest.mark.parametrize("version", ["3.8.5", "3.8.6", "3.9.3", "3.10.0"])
