@@ -254,10 +254,10 @@ def host_file(file: Mapping[str, Any]) -> dict[str, Any]:
     return {**{key: value for key, value in file.items() if key != "source"}, "secret": True, "secret_base64": secret}
 
 
-def nftables(rules: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the rules of base_firewall_rules as lines of nft."""
+def nftables(rules: Sequence[Mapping[str, Any]], alone: Sequence[int] | None = None) -> list[str]:
+    """Return the rules of base_firewall_rules as lines of nft; `alone` are the ports that a closed host does not judge."""
     try:
-        return firewall.lines(rules)
+        return firewall.lines(rules, alone)
     except ValueError as error:
         raise AnsibleFilterError(f"base_firewall_rules: {error}") from error
 

@@ -13,7 +13,7 @@ from .ledger import Writer, load, read_all
 from .words import LastCounts, publish
 
 RECORDS = 1000
-FIREWALL = "nft list table inet millrace 2>/dev/null || true"
+FIREWALL = "nft list table inet millrace"
 UNITS = "'zookeeper.service' 'kafka.service' 'spark-job@*.service'"
 
 
@@ -58,7 +58,7 @@ def test_reboot(lab: Lab, topic: str, tmp_path: Path, word_counts: LastCounts, n
     whole = time.monotonic() - at
     until_none("every unit is still active", units_missing, 5)
     assert lab.on_all(hosts, FIREWALL) == rules
-    assert {host for host, said in rules.items() if said} == {*inventory.hosts("zookeeper"), *inventory.hosts("kafka")}
+    assert all("drop" in said for said in rules.values()), rules
     report = load(tmp_path).compare(read_all(inventory.kafka_properties, topic))
     assert report.ok, str(report)
     assert report.acknowledged == RECORDS

@@ -15,12 +15,9 @@ def test_hosts_find_each_other_by_name_on_both_networks(any_host: Host, inventor
     assert {line.split()[0]: line.split()[1] for line in lines} == wanted
 
 
-def test_firewall_is_loaded_and_starts_at_boot_where_ports_are_opened(inventory: Inventory) -> None:
-    opened = {*inventory.hosts("zookeeper"), *inventory.hosts("kafka")}
-    for host in inventory.hosts("all"):
-        table = inventory.run(host, "nft list table inet millrace 2>/dev/null || true")
-        enabled = inventory.run(host, "systemctl is-enabled millrace-firewall 2>/dev/null || true")
-        assert ("drop" in table, enabled) == ((True, "enabled\n") if host in opened else (False, "")), host
+def test_firewall_is_loaded_and_starts_at_boot(any_host: Host) -> None:
+    assert "drop" in any_host.check_output("nft list table inet millrace")
+    assert any_host.check_output("systemctl is-enabled millrace-firewall") == "enabled"
 
 
 def test_kernel_settings_survive_a_reboot(any_host: Host) -> None:

@@ -71,6 +71,7 @@ def healthy(number: int, host: str) -> dict[str, Any]:
         "archives": {f"/opt/{name}": expected(str(found.get(host, f"{name}_checksum"))) for name in ARCHIVES if found.get(host, name)},
         "nft": "",
         "firewall": "",
+        "ssh_port": 22,
         "control_node": {found.get(host, "client_address"): "198.18.1.1", found.get(host, "replication_address"): "198.18.2.1"},
         "peers": {f"{peer['address']}:{peer['port']}": "refused" for peer in peers(found, host)},
     }
@@ -159,6 +160,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("ECHO_DROPPED", ZOOKEEPER, "REJECT (not DROP)", peer("198.18.2.12:7", "timeout"), ZOOKEEPER),
     Probe("PEER_UNREACHABLE", KAFKA, "open the way", peer("198.18.2.22:9093", "timeout")),
     Probe("FIREWALL_NFT", f"{KAFKA}/base_firewall", "install the package nftables", answer(nft="no such program")),
+    Probe("FIREWALL_SSH_CLOSED", "dc1-spark1/base_firewall_closed", "ansible_port", answer(ssh_port=2200), "dc1-spark1"),
     Probe(
         "FIREWALL_CONTROL_NODE",
         f"{KAFKA}/base_firewall_rules[9093]",

@@ -40,11 +40,28 @@ def test_ports_that_an_earlier_run_closed_are_not_judged() -> None:
 
 
 def test_a_host_without_rules_needs_no_nft() -> None:
-    """Spark hosts open no port, and on others the firewall can be switched off."""
+    """Rules or closed, a host needs it; the firewall can be switched off."""
     answers = {host: {**healthy, "nft": "no such program"} for host, healthy in probed(Probe("", "", "")).items()}
-    assert {problem.hosts[0] for problem in check_hosts(lab(), answers)} == set(lab().cluster_hosts)
-    off = replace(lab(), hosts={host: {**values, "base_firewall": False} for host, values in lab().hosts.items()})
-    assert check_hosts(off, answers) == []
+    for word, needing in (("base_firewall_rules", lab().function_hosts), ("base_firewall_closed", lab().cluster_hosts), ("base_firewall", ())):
+        void = [] if word == "base_firewall_rules" else False
+        spark = replace(lab(), hosts={host: {**values, **({word: void} if host in lab().spark or word == "base_firewall" else {})}
+                                      for host, values in lab().hosts.items()})  # fmt: skip
+        assert {problem.hosts[0] for problem in check_hosts(spark, answers)} == set(needing), word
+
+
+def test_a_host_that_was_closed_says_nothing_by_silence() -> None:
+    """It becomes a broker, and the others cannot reach it until this run replaces its rules."""
+    answers = probed(Probe("", "", "", peer("198.18.2.22:9093", "timeout")))
+    assert [problem.code for problem in check_hosts(lab(), answers)] == ["PEER_UNREACHABLE"]
+    answers["dc1-kafka2"]["firewall"] = "tcp dport != { 22 } drop"
+    assert check_hosts(lab(), answers) == []
+
+
+def test_the_port_of_ssh_stays_open_on_a_closed_host() -> None:
+    """Where Ansible comes in at another port than 22, that one has to be declared, or in a rule."""
+    probe = next(probe for probe in PROBES if probe.code == "FIREWALL_SSH_CLOSED")
+    for declared in ({"ansible_port": 2200}, {"base_firewall_closed": False}, {"base_firewall_rules": [{"port": 2200, "from": ["198.18.1.1"]}]}):
+        assert check_hosts(model(replace(probe, declared=declared)), probed(probe)) == [], declared
 
 
 @pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.code)

@@ -18,8 +18,9 @@ Hosts = dict[str, Rendered]
 def vary(folder: Path) -> Path:
     """Return a copy of the lab in which one broker, one ZooKeeper server and one job differ from the others."""
     shutil.copytree(ROOT / "inventories" / "lab", folder)
+    more = {"firewall_extra_sources": {"client": ["198.19.0.0/16"], "admin": ["198.18.1.1", "198.18.2.1"]}}
     variables = {
-        "dc1-kafka1": {"kafka_config_overrides": {"offsets.topic.num.partitions": 12}},
+        "dc1-kafka1": {"kafka_config_overrides": {"offsets.topic.num.partitions": 12}, **more},
         "dc1-kafka2": {
             "kafka_config_overrides": {
                 "auto.create.topics.enable": None, "zookeeper.session.timeout.ms": None, "min.insync.replicas": 1,
@@ -40,13 +41,17 @@ def vary(folder: Path) -> Path:
             "zookeeper_config": {"tickTime": 3000, "autopurge.purgeInterval": None},
             "zookeeper_heap": "3g",
             "zookeeper_java_options": ["-Da=b"],
+            **more,
         },
         "dc1-spark1": {
             "spark_job_jobs": [
                 {"name": "lines-a", "job": "publish_lines", "config": {"checkpoint": "/c/a", "kafka": {"ssl.key.password": "pw"}}},
                 {"name": "lines-b", "job": "publish_lines", "state": "stopped", "config": {"checkpoint": "/c/b"}},
-            ]
+            ],
+            "base_firewall_rules": [{"port": 9100, "from": ["{{ client_network }}"]}],
+            "ansible_port": 2222,
         },
+        "dc1-spark2": {"base_firewall_closed": False},
     }  # fmt: skip
     (folder / "host_vars").mkdir()
     for host, values in variables.items():

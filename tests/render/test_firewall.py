@@ -35,6 +35,11 @@ LAB_KAFKA = """\
   }
 }
 """
+CLOSED = """\
+    tcp dport != { 22 } drop
+  }
+}
+"""
 STRETCH2_ZOOKEEPER = """\
     tcp dport 2281 ip saddr { 198.18.51.0/24, 198.18.52.1, 198.18.52.21, 198.18.52.22, 198.18.52.23, 198.18.52.24 } accept
     tcp dport 2888 ip saddr { 198.18.51.11, 198.18.51.12, 198.18.51.13, 198.18.51.14, 198.18.51.15, 198.18.51.16, \
@@ -55,7 +60,10 @@ STRETCH2_KAFKA = """\
   }
 }
 """
-EXPECTED = {"lab": {"zk": LAB_ZOOKEEPER, "kafka": LAB_KAFKA}, "lab_stretch2": {"zk": STRETCH2_ZOOKEEPER, "kafka": STRETCH2_KAFKA}}
+EXPECTED = {
+    "lab": {"zk": LAB_ZOOKEEPER, "kafka": LAB_KAFKA, "spark": CLOSED},
+    "lab_stretch2": {"zk": STRETCH2_ZOOKEEPER, "kafka": STRETCH2_KAFKA, "spark": CLOSED},
+}
 
 
 def function(host: str) -> str:
@@ -71,22 +79,36 @@ def table(rendered: Any) -> Mapping[str, Any]:
 
 @pytest.mark.parametrize("inventory_name", EXPECTED)
 def test_rulesets(inventory_name: str, hosts: Hosts) -> None:
-    """The same for all hosts of a function; a Spark host opens no port."""
+    """The same for all hosts of a function; a Spark host is closed but for SSH."""
     expected = EXPECTED[inventory_name]
-    assert {name: table(rendered) for name, rendered in hosts.items() if function(name) != "spark"} == {
+    assert {function(name) for name in hosts} == set(expected)
+    assert {name: table(rendered) for name, rendered in hosts.items()} == {
         name: {"table": "millrace", "path": "/etc/nftables.d/millrace.nft", "state": "present", "content": RULESET + expected[function(name)]}
         for name in hosts
-        if function(name) != "spark"
     }
 
 
 @pytest.mark.parametrize("inventory_name", [*INVENTORIES, *LAYOUTS])
-def test_no_trace_where_no_port_is_opened(inventory_name: str, hosts: Hosts) -> None:
-    """Table, unit and its file are there on brokers and ZooKeeper servers, and gone on Spark hosts; no rule ever names SSH's port."""
+def test_every_host_has_rules(inventory_name: str, hosts: Hosts) -> None:
+    """Table, unit and its file; SSH's port is named in no rule, but for the one that spares it."""
     for name, rendered in hosts.items():
         states = (table(rendered)["state"], rendered.file(UNIT)["state"], rendered.roles["base"]["units"][0]["state"])
-        assert states == (("absent", "absent", "absent") if function(name) == "spark" else ("present", "present", "started")), name
-        assert not re.search(r"\b22\b(?!\.)", table(rendered)["content"].replace(".22", "")), name
+        assert states == ("present", "present", "started"), name
+        content = table(rendered)["content"]
+        assert content.count("tcp dport != { 22 } drop") == (function(name) == "spark"), name
+        assert not re.search(r"\b22\b(?!\.)", content.replace(".22", "").replace("!= { 22 }", "")), name
+
+
+@pytest.mark.parametrize("inventory_name", ["varied"])
+def test_rules_of_ones_own(inventory_name: str, hosts: Hosts) -> None:
+    """A source more is in the rules of the listener of clients and of ZooKeeper's client port, and nowhere else; a closed host opens one port."""
+    for name, port in (("dc1-kafka1", "9092"), ("dc1-zk1", "2281")):
+        added = [line.split()[2] for line in table(hosts[name])["content"].splitlines() if "198.19.0.0/16" in line]
+        assert added == [port], name
+    assert "198.19" not in table(hosts["dc1-kafka2"])["content"]
+    opened = "    tcp dport 9100 ip saddr { 198.18.1.0/24 } accept\n"
+    assert table(hosts["dc1-spark1"])["content"] == RULESET + opened + CLOSED.replace("{ 22 }", "{ 22, 2222 }")
+    assert [table(hosts["dc1-spark2"])[key] for key in ("state", "content")] == ["absent", RULESET + "  }\n}\n"]
 
 
 def test_switched_off(rendered: Callable[[str], Hosts]) -> None:

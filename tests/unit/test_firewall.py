@@ -80,6 +80,15 @@ def test_lines_of_no_rules() -> None:
     assert lines([]) == []
 
 
+def test_lines_of_a_closed_host() -> None:
+    """Whoever is in a rule is let in there; everybody else to SSH alone."""
+    assert lines([], [22, 22]) == ["tcp dport != { 22 } drop"]
+    assert lines([{"port": 9100, "from": ["10.0.0.9"]}], [2222, 22]) == [
+        "tcp dport 9100 ip saddr { 10.0.0.9 } accept",
+        "tcp dport != { 22, 2222 } drop",
+    ]
+
+
 @pytest.mark.parametrize("source", ["10.0.0.300", "10.0.0.1/24", "kafka1", ""])
 def test_lines_of_malformed_sources(source: str) -> None:
     with pytest.raises(ValueError):
@@ -108,6 +117,7 @@ def test_who_gets_an_answer(port: int, source: str, answered: bool) -> None:
         {"port": 7, "from": ["10.0.0.9"], "action": "reject"},
     ]
     assert lets_in(wanted, port, source) is answered
+    assert lets_in(wanted, port, source, closed=True) is (answered and port != 22)
 
 
 def test_installed() -> None:

@@ -3,12 +3,14 @@
 import os
 import socket
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from millrace.probe import clock, connect, java_version, limits, memory, mounts, nft, reach
+from millrace import probe
+from millrace.probe import clock, connect, java_version, limits, memory, mounts, nft, reach, ssh_port
 
 
 def said(*command: str) -> str:
@@ -72,3 +74,17 @@ def test_peers() -> None:
         found = reach([{"address": "127.0.0.1", "port": port}, {"address": "127.0.0.1", "port": free}])
     assert found == {f"127.0.0.1:{port}": "open", f"127.0.0.1:{free}": "refused"}
     assert connect("127.255.255.255", 9, 0.2) not in ("open", "refused")
+
+
+@pytest.mark.parametrize(("inherited", "port"), [("198.18.1.1 40000 198.18.1.31 2200", "2200"), ("", None)])
+def test_port_of_the_ssh_connection(inherited: str, port: str | None) -> None:
+    """Found at a parent where a child has an environment of its own, as behind sudo; none where nobody came by SSH."""
+    child = "from millrace.probe import ssh_port; print(ssh_port())"
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}], env={{'PYTHONPATH': sys.argv[1]}}, check=True)"
+    environment = {name: value for name, value in os.environ.items() if name != "SSH_CONNECTION"} | (
+        {"SSH_CONNECTION": inherited} if inherited else {}
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", parent, str(Path(probe.__file__).parents[1])], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == (port or str(ssh_port()))

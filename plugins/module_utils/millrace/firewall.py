@@ -10,6 +10,7 @@ from typing import Any
 ECHO = 7
 QUORUM_PORTS = (2888, 3888)
 ADDRESSES = ("client_address", "replication_address")
+SSH = 22
 
 Rules = Sequence[Mapping[str, Any]]
 
@@ -51,9 +52,10 @@ def rules(known: Mapping[str, Sequence[str]], listeners: Rules, inter_broker: st
     return found
 
 
-def lines(wanted: Rules) -> list[str]:
+def lines(wanted: Rules, alone: Sequence[int] | None = None) -> list[str]:
     """Return the lines of nft that judge a new connection: who is let in (or answered with a reset), and nobody else.
 
+    Ports that no rule names are not judged; on a closed host all are, but for those in `alone`.
     Raises ValueError for what is no address and no subnet.
     """
     found = []
@@ -62,8 +64,8 @@ def lines(wanted: Rules) -> list[str]:
         for family, version in (("ip", 4), ("ip6", 6)):
             if named := _distinct(network for network in map(ip_network, rule["from"]) if network.version == version):
                 found.append(f"tcp dport {rule['port']} {family} saddr {{ {', '.join(named)} }} {verdict}")
-    ports = sorted({int(rule["port"]) for rule in wanted})
-    return [*found, f"tcp dport {{ {', '.join(map(str, ports))} }} drop"] if ports else []
+    ports, but = (sorted({int(rule["port"]) for rule in wanted}), "") if alone is None else (sorted(set(alone)), "!= ")
+    return [*found, f"tcp dport {but}{{ {', '.join(map(str, ports))} }} drop"] if ports else []
 
 
 def _distinct(networks: Iterable[IPv4Network | IPv6Network]) -> list[str]:
@@ -75,10 +77,15 @@ def _distinct(networks: Iterable[IPv4Network | IPv6Network]) -> list[str]:
     return [str(network.network_address if network.num_addresses == 1 else network) for network in kept]
 
 
-def lets_in(wanted: Rules, port: int, source: str) -> bool:
-    """Tell whether a connection gets an answer: the port is in no rule, or the source in one of its rules. Malformed sources let nobody in."""
+def lets_in(wanted: Rules, port: int, source: str, closed: bool = False) -> bool:
+    """Tell whether a connection gets an answer: the source is in a rule of the port, or no rule names the port and the host is not closed.
+
+    Malformed sources let nobody in.
+    """
     named = [rule for rule in wanted if str(rule.get("port")) == str(port)]
-    if not named or any(source in rule.get("from", []) for rule in named):
+    if not named:
+        return not closed
+    if any(source in rule.get("from", []) for rule in named):
         return True
     return any(_inside(_network(source), _network(network)) for rule in named for network in rule.get("from", []))
 

@@ -10,7 +10,7 @@ from typing import Any
 from .archives import ArchiveError, expected, local, zookeeper_client
 from .firewall import ECHO, installed, lets_in, lines
 from .model.base import Model, whole
-from .model.firewall import rules_of
+from .model.firewall import left_alone, rules_of
 from .model.machine import size
 from .model.networks import WILDCARDS, is_address
 from .model.peers import peers
@@ -219,10 +219,14 @@ def zookeeper_disks(model: Model, host: str, probe: Probe) -> Iterator[Problem]:
 
 def firewall(model: Model, host: str, probe: Probe) -> Iterator[Problem]:
     """Rules can be loaded, and let in the control node where it asks whether the cluster is whole."""
-    rules = rules_of(model, host)
-    if rules and probe["nft"]:
+    rules, alone = rules_of(model, host), left_alone(model, host)
+    if (rules or alone) and probe["nft"]:
         wrong = f"there are rules for this host, and nft cannot load them ({probe['nft']})"
         yield Problem((host,), "base_firewall", "FIREWALL_NFT", True, wrong, "install the package nftables, or set base_firewall: false")
+    if alone and probe["ssh_port"] not in (0, *alone, *(rule.get("port") for rule in rules)):
+        wrong = "Ansible's own connection comes in at this port, and the host is to be closed but for SSH"
+        advice = "declare it as the ansible_port of the host"
+        yield Problem((host,), "base_firewall_closed", "FIREWALL_SSH_CLOSED", probe["ssh_port"], wrong, advice)
     if model.all_groups.get("admin"):
         return
     asked = model.mapping(host, "kafka_admin_listeners")
@@ -231,16 +235,19 @@ def firewall(model: Model, host: str, probe: Probe) -> Iterator[Problem]:
         ways += [(model.get(host, "client_address"), port) for port in model.zookeeper_ports(host).values()]
     for address, port in ways:
         source = probe["control_node"].get(address)
-        if source and not lets_in(rules, port, source):
+        if source and not lets_in(rules, port, source, alone is not None):
             wrong = "the control node asks from there whether the cluster is whole, and no rule lets it in"
             advice = "add the address to firewall_extra_sources.admin"
             yield Problem((host,), f"base_firewall_rules[{port}]", "FIREWALL_CONTROL_NODE", source, wrong, advice)
 
 
 def older_ports(model: Model, host: str, probe: Probe) -> set[str]:
-    """Return the ports whose silence says nothing: a run before this one installed other rules, which this one replaces."""
+    """Return the ports whose silence says nothing: a run before this one installed other rules, which this one replaces.
+
+    `!=` stands for all of them: the host was closed.
+    """
     found = installed(probe["firewall"])
-    return set() if found == lines(rules_of(model, host)) else {line.split()[2] for line in found}
+    return set() if found == lines(rules_of(model, host), left_alone(model, host)) else {line.split()[2] for line in found}
 
 
 def connections(model: Model, host: str, probe: Probe, older: Mapping[str, set[str]]) -> Iterator[Problem]:
@@ -251,7 +258,7 @@ def connections(model: Model, host: str, probe: Probe, older: Mapping[str, set[s
     for peer in peers(model, host):
         address, port = peer["address"], peer["port"]
         answer = probe["peers"].get(f"{address}:{port}")
-        if peer["host"] not in older or str(port) in older[peer["host"]] or answer in (None, "open", "refused"):
+        if peer["host"] not in older or {str(port), "!="} & older[peer["host"]] or answer in (None, "open", "refused"):
             continue
         if port == ECHO:
             yield Problem(

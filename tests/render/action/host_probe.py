@@ -23,6 +23,7 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
         "myid": "",
         "nft": "",
         "firewall": "",
+        "ssh_port": 22,
         "control_node": {},
         "archives": {f"/opt/{digit}": digit * 128 for digit in "abcde"},
         "java": True,

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping
 from ipaddress import ip_network
 from typing import Any
 
-from ..firewall import lets_in
+from ..firewall import SSH, lets_in
 from ..problems import Problem
 from .base import Model, whole
 from .peers import peers
 
 NAME = "base_firewall_rules"
-SSH = 22
 # Words whose values have rules of their own.
 DECLARED = ("client_address", "replication_address", "client_network")
 
@@ -20,6 +19,12 @@ DECLARED = ("client_address", "replication_address", "client_network")
 def rules_of(model: Model, host: str) -> list[Mapping[str, Any]]:
     """Return the firewall rules of a host; none where it is switched off."""
     return [rule for rule in model.sequence(host, NAME) if isinstance(rule, Mapping)] if model.get(host, "base_firewall") else []
+
+
+def left_alone(model: Model, host: str) -> list[int] | None:
+    """Return the ports that a closed host does not judge, those of SSH; None where only the ports of rules are judged."""
+    closed = model.get(host, "base_firewall") and model.get(host, "base_firewall_closed")
+    return [SSH, model.whole(host, "ansible_port") or SSH] if closed else None
 
 
 def ports(model: Model) -> Iterator[Problem]:
@@ -64,7 +69,8 @@ def everybody_needed(model: Model) -> Iterator[Problem]:
             target, port = peer["host"], peer["port"]
             for network in ("client_address", "replication_address"):
                 source = model.get(host, network)
-                if source and str(model.get(target, network)) == peer["address"] and not lets_in(wanted[target], port, str(source)):
+                asked = source and str(model.get(target, network)) == peer["address"]
+                if asked and not lets_in(wanted[target], port, str(source), left_alone(model, target) is not None):
                     found.setdefault((target, port), []).append(str(source))
     for (target, port), left_out in found.items():
         wrong = "hosts of this inventory connect from there, and no rule lets them in"
