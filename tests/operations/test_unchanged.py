@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from operations.conftest import Operator
 
-BUDGET = 8
+BUDGET = 3
 
 
 def test_second_run_changes_and_restarts_nothing(operator: Operator, note: Callable[[str], None]) -> None:
