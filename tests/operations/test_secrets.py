@@ -3,9 +3,12 @@
 import base64
 import json
 import os
+import subprocess
 import threading
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Self
 
@@ -15,6 +18,44 @@ from faults.inventory import ROOT, Inventory
 from operations.conftest import Operator
 
 JOB, NODE_FILE = "publish_lines", "/etc/spark-job/publish_lines.json"
+# Where a secret must not be on a host: folder, files, and a file of that kind to plant; /etc/kafka/tls and its like hold keys by right.
+FOLDERS = {
+    "logs": ("/var/log", "**/*.log*", "planted/planted.log"),
+    "/tmp": ("/tmp", "**/*", "planted/planted"),
+    "/var/tmp": ("/var/tmp", "**/*", "planted/planted"),
+    "/root": ("/root", "**/*", "planted/planted"),
+    "units": ("/etc/systemd/system", "*.service", "planted.service"),
+    "configuration of Kafka": ("/etc/kafka", "*.properties", "planted.properties"),
+    "configuration of ZooKeeper": ("/etc/zookeeper", "*.*", "planted.cfg"),
+}
+DRIFT = "/etc/sysctl.d/60-millrace.conf"
+# Run on a host: plant a marker in every place, or read them all; only a file that is gone meanwhile is passed over.
+PLACES = """
+import base64, json, pathlib, subprocess, sys
+word, marker, folders = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+here = {name: [pathlib.Path(folder), *more] for name, (folder, *more) in folders.items() if pathlib.Path(folder).is_dir()}
+if word == "plant":
+    subprocess.run(["logger", "-t", "planted", marker], check=True)
+for folder, _, file in here.values():
+    if word == "plant":
+        (folder / file).parent.mkdir(exist_ok=True)
+        (folder / file).write_text(marker)
+    elif word == "remove":
+        (folder / file).unlink()
+        if (folder / file).parent != folder:
+            (folder / file).parent.rmdir()
+if word == "read":
+    found = {"journal": subprocess.run(["journalctl", "--no-pager", "--all", "-o", "export"], capture_output=True, check=True).stdout}
+    for name, (folder, pattern, _) in here.items():
+        found[name] = b""
+        for path in folder.glob(pattern):
+            if path.is_file() and not path.is_symlink() and ".ssh" not in path.parts:
+                try:
+                    found[name] += path.read_bytes()
+                except FileNotFoundError:
+                    continue
+    print(json.dumps({name: base64.b64encode(text).decode() for name, text in found.items()}))
+"""
 
 
 class CommandLines(threading.Thread):
@@ -74,6 +115,40 @@ def leaks(secrets: dict[str, str], places: dict[str, bytes]) -> list[str]:
     )
 
 
+def on_all(inventory: Inventory, word: str, marker: str) -> dict[str, dict[str, bytes]]:
+    """Have PLACES run on every host; return what was read there, by host and place."""
+
+    def run(host: str) -> dict[str, bytes]:
+        said = inventory.run(host, f"python3 - {word} {marker} '{json.dumps(FOLDERS)}'", stdin=PLACES)
+        return {name: base64.b64decode(text) for name, text in json.loads(said or "{}").items()}
+
+    with ThreadPoolExecutor(len(inventory.hosts("all"))) as pool:
+        return dict(zip(inventory.hosts("all"), pool.map(run, inventory.hosts("all")), strict=True))
+
+
+@contextmanager
+def shown(inventory: Inventory, marker: str) -> Iterator[list[bytes]]:
+    """Have a process on every host with a marker of its own in its command line, which ssh itself does not have in its own."""
+    with ExitStack() as stack:
+        for host in inventory.hosts("all"):
+            command = inventory.command(host, f'of={host}; sh -c "read line" {marker}-"$of"')
+            waiting = stack.enter_context(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL))
+            stack.callback(waiting.communicate, b"\n")
+        yield [f"{marker}-{host}".encode() for host in inventory.hosts("all")]
+
+
+@pytest.fixture
+def marker(inventory: Inventory) -> Iterator[str]:
+    """A word that stands in every place that is looked into, for as long as the test takes."""
+    word = f"planted-{uuid.uuid4().hex}"
+    log = ROOT / ".build" / "logs" / "planted.log"
+    on_all(inventory, "plant", word)
+    log.write_text(word)
+    yield word
+    on_all(inventory, "remove", word)
+    log.unlink()
+
+
 @pytest.fixture
 def settings(operator: Operator, inventory: Inventory, tmp_path: Path) -> Iterator[tuple[str, Path]]:
     """A new password for the user of a job, and a file that brings it into the inventory; the old one is back afterwards."""
@@ -95,12 +170,16 @@ def test_a_secret_that_leaks_is_found() -> None:
     assert leaks({"s": secret}, {"p": f"password={secret};".encode(), "q": b"nothing"}) == ["s in p"]
 
 
-def test_no_secret_is_seen(operator: Operator, inventory: Inventory, settings: tuple[str, Path], note: Callable[[str], None]) -> None:
+def test_no_secret_is_seen(operator: Operator, inventory: Inventory, settings: tuple[str, Path], marker: str, note: Callable[[str], None]) -> None:
+    """A place that could not be read, or in which the marker is missing, shows nothing, and fails."""
     canary, file = settings
     assert inventory.lab_directory
     secrets = {**passwords(inventory.lab_directory), **keys(inventory.lab_directory), "canary": canary}
-    with CommandLines() as lines:
+    drift = f"echo '# {marker}' >> {DRIFT}"
+    with CommandLines() as lines, shown(inventory, marker) as commands:
+        inventory.run(inventory.hosts("kafka")[0], drift)
         done = operator.play("site", "-vvv", "--diff", "-e", f"@{file}")
+        inventory.run(inventory.hosts("kafka")[0], drift)
         checked = operator.play("site", "-vvv", "--check", "--diff")  # the old password again: a diff of every secret
     assert done.code == 0 and checked.code == 0, done.output + checked.output
     assert lines.samples > 100
@@ -110,15 +189,10 @@ def test_no_secret_is_seen(operator: Operator, inventory: Inventory, settings: t
     assert "(secret, changed)" in done.output and f"user {JOB}: the password differs" in done.output
 
     places = {"output": done.output.encode(), "output of --check": checked.output.encode(), "command lines": b"\n".join(lines.seen)}
-    commands = {
-        "journal": "journalctl --no-pager --all -o export",
-        "left-overs": "cat /var/log/*/*.log* /var/log/*.log; find /tmp /root /var/tmp -xdev -type f -not -path '*/.ssh/*' -exec cat {} +",
-        "broker and server files": "cat /etc/kafka/*.properties /etc/zookeeper/*.* /etc/systemd/system/*.service",
-    }
-    for host in inventory.hosts("all"):
-        for what, command in commands.items():
-            places[f"{what} of {host}"] = base64.b64decode(inventory.run(host, f"({command}) 2>/dev/null | base64 -w0"))
-    for log in (ROOT / ".build" / "logs").glob("*.log"):
-        places[log.name] = log.read_bytes()
+    places |= {f"{what} of {host}": text for host, found in on_all(inventory, "read", marker).items() for what, text in found.items()}
+    places |= {log.name: log.read_bytes() for log in (ROOT / ".build" / "logs").glob("*.log")}
+    logs = {log.name for log in (ROOT / ".build" / "logs").glob("*.log")} - {"planted.log"}
+    assert sorted(place for place, text in places.items() if marker.encode() not in text) == sorted(logs)
+    assert [command for command in commands if command not in places["command lines"]] == []
     assert leaks(secrets, places) == []
     note(f"{len(secrets)} secrets looked for in {len(places)} places, {len(lines.seen)} command lines of {lines.samples} samples")
