@@ -28,6 +28,7 @@ FOLDERS = {
     "configuration of Kafka": ("/etc/kafka", "*.properties", "planted.properties"),
     "configuration of ZooKeeper": ("/etc/zookeeper", "*.*", "planted.cfg"),
 }
+LOGS = ROOT / ".build" / "logs"
 DRIFT = "/etc/sysctl.d/60-millrace.conf"
 # Run on a host: plant a marker in every place, or read them all; only a file that is gone meanwhile is passed over.
 PLACES = """
@@ -141,12 +142,9 @@ def shown(inventory: Inventory, marker: str) -> Iterator[list[bytes]]:
 def marker(inventory: Inventory) -> Iterator[str]:
     """A word that stands in every place that is looked into, for as long as the test takes."""
     word = f"planted-{uuid.uuid4().hex}"
-    log = ROOT / ".build" / "logs" / "planted.log"
     on_all(inventory, "plant", word)
-    log.write_text(word)
     yield word
     on_all(inventory, "remove", word)
-    log.unlink()
 
 
 @pytest.fixture
@@ -190,9 +188,10 @@ def test_no_secret_is_seen(operator: Operator, inventory: Inventory, settings: t
 
     places = {"output": done.output.encode(), "output of --check": checked.output.encode(), "command lines": b"\n".join(lines.seen)}
     places |= {f"{what} of {host}": text for host, found in on_all(inventory, "read", marker).items() for what, text in found.items()}
-    places |= {log.name: log.read_bytes() for log in (ROOT / ".build" / "logs").glob("*.log")}
-    logs = {log.name for log in (ROOT / ".build" / "logs").glob("*.log")} - {"planted.log"}
-    assert sorted(place for place, text in places.items() if marker.encode() not in text) == sorted(logs)
+    groups = {"all": 6, "kafka": 1, "zookeeper": 1}  # the journal, FOLDERS that every host has, and those of brokers and servers
+    assert len(places) == 3 + sum(number * len(inventory.hosts(group)) for group, number in groups.items())
+    assert [place for place, text in places.items() if marker.encode() not in text] == []
+    places |= {log.name: log.read_bytes() for log in LOGS.glob("*.log")}
     assert [command for command in commands if command not in places["command lines"]] == []
     assert leaks(secrets, places) == []
     note(f"{len(secrets)} secrets looked for in {len(places)} places, {len(lines.seen)} command lines of {lines.samples} samples")
