@@ -10,7 +10,7 @@ lint() {
   yamllint --strict .
   ruff check .
   ruff format --check .
-  mypy plugins/module_utils/millrace packaging lab/up.py lab/wordcount.py tests/conftest.py tests/faults tests/infra tests/lab tests/listeners tests/model tests/operations tests/security tests/survival tests/unit tests/render tests/rotation tests/bench_*.py tests/generate_*.py
+  mypy plugins/module_utils/millrace packaging lab/up.py lab/wordcount.py tests/conftest.py tests/faults tests/infra tests/lab tests/listeners tests/model tests/operations tests/security tests/survival tests/unit tests/render tests/rotation tests/campaign.py tests/bench_*.py tests/generate_*.py
   shellcheck .ci/run tests/run.sh lab/*.sh lab/image/*.sh packaging/*.sh packaging/*/bin/*.sh
   ansible-lint --offline --strict --profile production
 }
@@ -44,8 +44,8 @@ spark() {
 # The containers themselves: made twice, side by side, left behind, removed.
 lab() { pytest tests/lab; }
 
-# Two stretched clusters, whose servers are taken away one by one and in pairs.
-survival() { pytest tests/survival; }
+# Two stretched clusters side by side, whose servers are taken away one by one and in pairs.
+survival() { pytest -n 2 tests/survival; }
 
 molecule() {
   local scenario

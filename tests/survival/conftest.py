@@ -2,35 +2,67 @@
 
 import random
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from faults.inventory import ROOT
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
-from .stretched import Stretched
+from .cells import Record
+from .rows import topic_of
+from .stretched import Stretched, prepared_image
 
 # Networks that no inventory of the project has: a lab that a developer runs from the same inventory is never touched.
-NETWORKS = {"lab_stretch2": ("198.18.71", "198.18.72"), "lab_stretch3": ("198.18.75", "198.18.76")}
+NETWORKS = {
+    "lab_stretch2": ("198.18.71", "198.18.72"),
+    "lab_stretch2_5": ("198.18.73", "198.18.74"),
+    "lab_stretch3": ("198.18.75", "198.18.76"),
+}
+LAYOUTS = "lab_stretch2,lab_stretch3"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Say which pairs of servers to stop."""
-    parser.addoption("--survival-seed", type=int, default=1, metavar="N", help="chooses the pairs of servers that are stopped (1)")
+    """Say which layouts are made, and which pairs of servers are stopped."""
+    parser.addoption("--survival-layouts", default=LAYOUTS, metavar="NAMES", help=f"the inventories that are run ({LAYOUTS})")
+    parser.addoption("--survival-seed", type=int, default=1, metavar="N", help="chooses the pairs of servers, and the order (1)")
     parser.addoption("--survival-pairs", type=int, default=1, metavar="N", help="pairs of each shape that are stopped (1)")
+    parser.addoption("--survival-record", type=Path, metavar="DIR", help="write what was seen there, a file for each layout")
 
 
-@pytest.fixture(scope="module", params=sorted(NETWORKS))
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run each test on each layout."""
+    if "stretched" in metafunc.fixturenames:
+        names = metafunc.config.getoption("--survival-layouts", LAYOUTS).split(",")
+        metafunc.parametrize("stretched", names, indirect=True, scope="session")
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    """Layouts side by side, with -n 2: all tests of one layout in one process, with one lab."""
+    scheduler = LoadScopeScheduling(config, log)
+    scheduler._split_scope = lambda nodeid: nodeid.rpartition("[")[2]
+    return scheduler
+
+
+@pytest.fixture(scope="session")
 def stretched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stretched]:
     """A running cluster of one layout, removed in the end."""
     name = str(request.param)
     cluster = Stretched(ROOT / "inventories" / name, tmp_path_factory.mktemp("inventory") / name, f"survival_{name}", NETWORKS[name])
     cluster.play("lab/destroy.yml")  # left behind by a run that was killed
     try:
-        for playbook in ("lab/create.yml", "playbooks/site.yml"):
-            cluster.play(playbook)
+        cluster.play("lab/create.yml", "-e", f"lab_image={prepared_image('kafka', 'zookeeper')}")
+        cluster.play("playbooks/site.yml")
         yield cluster
     finally:
         cluster.close()
         cluster.play("lab/destroy.yml")
+
+
+@pytest.fixture(scope="session")
+def topic(stretched: Stretched) -> str:
+    """A topic with the cluster's defaults, and with as many partitions as it takes for every placement to occur."""
+    return topic_of(stretched)
 
 
 @pytest.fixture
@@ -45,3 +77,9 @@ def chance(pytestconfig: pytest.Config, note: Callable[[str], None]) -> random.R
 def pairs_of_each_shape(pytestconfig: pytest.Config) -> int:
     """How many pairs of each shape are stopped."""
     return int(pytestconfig.getoption("--survival-pairs", 1))
+
+
+@pytest.fixture
+def record(pytestconfig: pytest.Config) -> Record:
+    """Keeps what was seen, where --survival-record says so."""
+    return Record(pytestconfig.getoption("--survival-record"), pytestconfig.getoption("--survival-seed", 1))

@@ -6,30 +6,27 @@ import subprocess
 import time
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import yaml
-from confluent_kafka import KafkaError, Message, Producer
 from confluent_kafka.cimpl import NewTopic
 from derive import derive, settle
 from faults.inventory import ROOT, Inventory
 from faults.inventory import load as load_inventory
-from faults.lab import UNITS, Lab, until_none
-from faults.ledger import payload
+from faults.lab import UNITS, Lab, until, until_none
+from faults.zookeeper import session
 
 from millrace.inventory import load as load_model
 from millrace.model.layout import layout_of
-from millrace.survival import Layout
+from millrace.survival import Layout, Row
+
+from .quorum import serves
+from .writes import Writes
 
 ENVIRONMENT = {**os.environ, "CONTAINERS_CONF": str(ROOT / "lab" / "containers.conf"), "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")}
-# A ZooKeeper leader goes on serving for two ticks (4 s) after it has lost its quorum; an election may take longer than that.
-SERVES_SECONDS, SILENT_SECONDS = 5.0, 8.0
-# Sessions of brokers end after 6 s; then the controller is elected anew, leaders move, ISRs shrink, and the client looks again.
-WRITES_SECONDS = 20.0
 
 
 @dataclass(frozen=True)
@@ -66,10 +63,15 @@ class Stretched:
         """The running lab."""
         return Lab(self.inventory)
 
-    def play(self, playbook: str) -> None:
+    @property
+    def name(self) -> str:
+        """The name of the inventory that was copied."""
+        return self.source.name
+
+    def play(self, playbook: str, *options: str) -> None:
         """Run a playbook on the copied inventory, and say how long it took."""
         before = time.monotonic()
-        command = ["ansible-playbook", "-i", str(self.directory), playbook]
+        command = ["ansible-playbook", "-i", str(self.directory), playbook, *options]
         done = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, timeout=600)
         print(f"{playbook}: {time.monotonic() - before:.1f} s")
         assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
@@ -90,12 +92,28 @@ class Stretched:
         with ThreadPoolExecutor(len(units)) as pool:
             list(pool.map(lambda one: self.lab.kill_and_keep_down(*one), units))
 
-    def bring_back(self) -> None:
-        """Start what is down, ZooKeeper first, and wait until all is whole."""
-        self.lab.on_all(self.inventory.hosts("zookeeper"), f"systemctl start {UNITS['zookeeper']}")
-        until_none("the ensemble is whole", self.lab.zookeeper_problems, 120)
-        self.lab.on_all(self.inventory.hosts("kafka"), f"systemctl start {UNITS['kafka']}")
-        self.whole()
+    def start(self, hosts: Collection[str]) -> None:
+        """Start the servers that are down, ZooKeeper first."""
+        self.start_zookeeper(hosts)
+        self.start_brokers(hosts)
+
+    def start_zookeeper(self, hosts: Collection[str]) -> None:
+        """Start the ZooKeeper servers among the hosts."""
+        self.lab.on_all([host for host in self.inventory.hosts("zookeeper") if host in hosts], f"systemctl start {UNITS['zookeeper']}")
+
+    def start_brokers(self, hosts: Collection[str]) -> None:
+        """Start the brokers among the hosts, once their dead sessions have ended: until then each start would fail, and be tried again."""
+        brokers = [host for host in self.inventory.hosts("kafka") if host in hosts]
+        if not brokers:
+            return
+        numbers, path = {str(self.inventory.broker_id(host)) for host in brokers}, f"{self._chroot}/brokers/ids"
+        with session(self.inventory, timeout=60) as client:
+            until("the sessions of dead brokers have ended", lambda: not numbers & {*client.retry(client.get_children, path)}, 60)
+        self.lab.on_all(brokers, f"systemctl start {UNITS['kafka']}")
+
+    @property
+    def _chroot(self) -> str:
+        return str(self.inventory.variables[self.inventory.hosts("kafka")[0]]["kafka_zookeeper_chroot"])
 
     def whole(self) -> None:
         """Wait until every broker listens, and is in every ISR."""
@@ -109,70 +127,45 @@ class Stretched:
             return False
         return True
 
-    def look(self, lost: Collection[str], topic: str, partitions: Collection[int], key: str) -> Seen:
-        """Look at the quorum of the servers left and write to every partition, side by side."""
+    def look(self, row: Row, topic: str, partitions: Collection[int], key: str) -> Seen:
+        """Look at the quorum of the servers left and write to every partition, side by side; the quorum by the network that is left."""
+        left = [host for host in self.inventory.hosts("zookeeper") if host not in row.lost]
+        alive = [self.inventory.broker_id(host) for host in self.inventory.hosts("kafka") if host not in row.lost]
+        lab = Lab(self._by_replication) if row.failure == "client network" else self.lab
         with ThreadPoolExecutor(1) as pool:
             before = time.monotonic()
-            serving = pool.submit(self._serves, lost)
-            unwritable = write(self.inventory.kafka_properties, topic, partitions, key)
+            quorum = pool.submit(serves, lab, left, row.quorum)
+            unwritable = Writes(self.inventory.kafka_properties, topic, key, alive).run(partitions, row.writable)
             write_after = time.monotonic() - before
-            return Seen(*serving.result(), unwritable, write_after)
+            return Seen(*quorum.result(), unwritable, write_after)
 
-    def _serves(self, lost: Collection[str]) -> tuple[bool, float]:
-        """Ask the servers left until their answer stays the same; return it, and when it was first given."""
-        before, pause = time.monotonic(), Event()
-        last, since = None, before
-        while True:
-            now, answer = time.monotonic(), self._answer(lost)
-            if answer != last:
-                last, since = answer, now
-            if last is not None and now - since > (SERVES_SECONDS if last else SILENT_SECONDS):
-                return last, since - before
-            assert now - before < 60, f"the ensemble does not settle without {sorted(lost)}: {self.lab.zookeeper()}"
-            pause.wait(0.1)
-
-    def _answer(self, lost: Collection[str]) -> bool | None:
-        """Tell whether the servers left all serve under one leader; None where some do and some do not."""
-        modes = [said.get("Mode") for host, said in self.lab.zookeeper().items() if host not in lost]
-        if not any(modes):
-            return False
-        return True if all(modes) and modes.count("leader") == 1 else None
+    @property
+    def _by_replication(self) -> Inventory:
+        """The inventory for one who asks on the replication network."""
+        variables = {host: {**values, "client_address": values["replication_address"]} for host, values in self.inventory.variables.items()}
+        return replace(self.inventory, variables=variables)
 
 
-def write(properties: Mapping[str, str], topic: str, partitions: Collection[int], key: str) -> dict[int, str]:
-    """Write `key`-<partition> to each partition with acks=all; return the partitions that did not acknowledge it in time, and why."""
-    settings = {"acks": "all", "message.timeout.ms": int(WRITES_SECONDS * 1000), "request.timeout.ms": 3000, "retry.backoff.ms": 100}
-    quiet = {"log_level": 0, "socket.connection.setup.timeout.ms": 3000, "reconnect.backoff.max.ms": 500}
-    producer = Producer({**quiet, **properties, **settings})
-    errors = dict.fromkeys(partitions, "no answer")
-
-    def answered(error: KafkaError | None, message: Message) -> None:
-        number = message.partition()
-        assert number is not None
-        if error is None:
-            del errors[number]
-        else:
-            errors[number] = error.name()
-
-    for partition in partitions:
-        name = f"{key}-{partition}"
-        producer.produce(topic, payload(name, 100), name, partition=partition, on_delivery=answered)
-    producer.flush(WRITES_SECONDS + 5)
-    return errors
+def prepared_image(*groups: str) -> str:
+    """Return the name of the lab's image that has the archives of these groups installed; make it where it is missing."""
+    done = subprocess.run([ROOT / "lab" / "image" / "prepared.sh", *groups], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True, check=True)
+    return done.stdout.splitlines()[-1]
 
 
-def copy_inventory(source: Path, target: Path, name: str, networks: tuple[str, str]) -> None:
-    """Copy an inventory: its Spark hosts left out, with other networks and another lab directory."""
+def copy_inventory(source: Path, target: Path, name: str, networks: tuple[str, str], more: Mapping[str, str] | None = None) -> None:
+    """Copy an inventory, with other networks and another lab directory; with `more` variables, or without Spark hosts."""
     old = yaml.safe_load((source / "hosts.yml").read_text())["all"]["vars"]
     moves = {old[variable]: f"{network}.0/24" for variable, network in zip(("client_network", "replication_network"), networks, strict=True)}
     derive(source, target, moves, ROOT / ".lab" / name)
-    for file in target.glob("group_vars/spark*.yml"):
-        file.unlink()
     data = yaml.safe_load((target / "hosts.yml").read_text())
-    groups = data["all"]["children"]
-    spark = set(hosts_below(groups.pop("spark", {})))
-    for group in groups.values():
-        group["hosts"] = {host: values for host, values in group.get("hosts", {}).items() if host not in spark}
+    if more is None:
+        for file in target.glob("group_vars/spark*.yml"):
+            file.unlink()
+        groups = data["all"]["children"]
+        spark = set(hosts_below(groups.pop("spark", {})))
+        for group in groups.values():
+            group["hosts"] = {host: values for host, values in group.get("hosts", {}).items() if host not in spark}
+    data["all"]["vars"] |= more or {}
     (target / "hosts.yml").write_text(yaml.safe_dump(data))
 
 

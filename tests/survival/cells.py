@@ -1,0 +1,116 @@
+"""Failures one after the other on one cluster: what was computed of each, what was seen, and a record of it for docs/layouts.md."""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from faults.ledger import read_all
+
+from millrace.health import table
+from millrace.survival import Row
+
+from .failures import Mend
+from .stretched import Seen, Stretched
+
+WORDS = {True: "yes", False: "no"}
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A row of the table, and one way to make it so."""
+
+    row: Row
+    how: str
+    make: Callable[[], Mend]
+
+
+class Cell(NamedTuple):
+    """One failure: what was computed, and what was seen."""
+
+    failure: Failure
+    seen: Seen
+    whole_after: float
+
+    @property
+    def columns(self) -> dict[str, tuple[bool, bool]]:
+        """Computed and seen, by column."""
+        row = self.failure.row
+        return {"quorum": (row.quorum, self.seen.quorum), "writable": (row.writable, not self.seen.unwritable)}
+
+    @property
+    def differences(self) -> list[str]:
+        """What was seen otherwise than computed."""
+        name = f"{self.failure.row.failure}, {self.failure.how}"
+        return [f"{name}: {column} computed {computed}, seen {seen}" for column, (computed, seen) in self.columns.items() if computed != seen]
+
+    @property
+    def line(self) -> tuple[str, ...]:
+        """The line of the printed table."""
+        errors = ", ".join(sorted(set(self.seen.unwritable.values())))
+        return (
+            self.failure.row.failure,
+            self.failure.how,
+            WORDS[self.seen.quorum],
+            f"{self.seen.quorum_after:.1f}",
+            WORDS[not self.seen.unwritable],
+            f"{self.seen.write_after:.1f}",
+            f"{self.whole_after:.1f}",
+            "; ".join(self.differences) or (f"{len(self.seen.unwritable)} partitions: {errors}" if errors else ""),
+        )
+
+
+def compare(cluster: Stretched, topic: str, failures: Sequence[Failure], note: Callable[[str], None]) -> list[Cell]:
+    """Make each failure, look at what is left, mend it; return the cells. AssertionError where an acknowledged record is missing in the end."""
+    partitions = list(cluster.lab.partitions(topic))
+    started, cells, acknowledged = time.monotonic(), list[Cell](), set[str]()
+    for number, failure in enumerate(failures):
+        key = f"{topic}-{number}"
+        mend = failure.make()
+        seen = cluster.look(failure.row, topic, partitions, key)
+        before = time.monotonic()
+        mend()
+        cluster.whole()
+        cells.append(Cell(failure, seen, time.monotonic() - before))
+        acknowledged |= {f"{key}-{partition}" for partition in partitions if partition not in seen.unwritable}
+        print("  ".join(cells[-1].line), flush=True)
+    headline = ("what failed", "how", "quorum", "s", "writable", "s", "whole again s", "")
+    note("\n".join([f"{len(cells)} failures in {time.monotonic() - started:.0f} s", *table(headline, [cell.line for cell in cells])]))
+    read = {record.key for record in read_all(cluster.inventory.kafka_properties, topic)}
+    assert acknowledged - read == set()
+    return cells
+
+
+@dataclass(frozen=True)
+class Record:
+    """Writes what a run has seen into the file of a layout; what other runs have seen there stays."""
+
+    folder: Path | None
+    """None: nothing is written."""
+    seed: int
+
+    def keep(self, layout: str, run: str, seen: Sequence[dict[str, str | bool]]) -> None:
+        """Replace what the run saw before."""
+        if self.folder is None:
+            return
+        file = self.folder / f"{layout}.json"
+        runs = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        runs[run] = {"seed": self.seed, "failures": len(seen), "seen": sorted(seen, key=lambda one: (one["failure"], one["how"]))}
+        text = ",\n".join(f'"{name}": {_lines(one)}' for name, one in sorted(runs.items()))
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(f"{{\n{text}\n}}\n", encoding="utf-8")
+
+
+def observations(cells: Sequence[Cell]) -> list[dict[str, str | bool]]:
+    """Return what was seen of each failure, as a record keeps it."""
+    names = [{"failure": cell.failure.row.failure, "how": cell.failure.how} for cell in cells]
+    return [name | {column: seen for column, (_, seen) in cell.columns.items()} for name, cell in zip(names, cells, strict=True)]
+
+
+def _lines(run: dict[str, object]) -> str:
+    seen = run.pop("seen")
+    assert isinstance(seen, list)
+    rows = ",\n".join(f"  {json.dumps(one)}" for one in seen)
+    return f'{json.dumps(run)[:-1]}, "seen": [\n{rows}\n]}}'

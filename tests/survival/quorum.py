@@ -1,0 +1,50 @@
+"""Does the ensemble serve? Answered by what it commits, since a leader goes on answering for two ticks after it has lost its quorum."""
+
+import time
+import uuid
+from collections.abc import Collection
+from dataclasses import replace
+from threading import Event
+
+from faults.inventory import Inventory
+from faults.lab import Lab
+from faults.zookeeper import session
+from kazoo.exceptions import KazooException
+from kazoo.handlers.threading import KazooTimeoutError
+from kazoo.security import OPEN_ACL_UNSAFE
+
+# Where a quorum is computed it has this long to form, whatever else the machine does. Where none is computed, silence of all servers for
+# longer than an election takes is the answer.
+FORMS_SECONDS, SILENT_SECONDS = 30.0, 8.0
+_ANSWER_SECONDS = 3.0
+
+
+def serves(lab: Lab, left: Collection[str], hoped: bool) -> tuple[bool, float]:
+    """Ask the servers left until it is certain whether they serve; return that, and the seconds after which it was so.
+
+    True: all of them serve under one leader, and then they commit a change. False: none of them served for so long.
+    """
+    before, pause = time.monotonic(), Event()
+    last, enough = before, FORMS_SECONDS if hoped else SILENT_SECONDS
+    while True:
+        modes = [said.get("Mode") for host, said in lab.zookeeper().items() if host in left]
+        now = time.monotonic()
+        if any(modes):
+            last = now
+        if all(modes) and modes.count("leader") == 1 and commits(lab.inventory, left):
+            return True, now - before
+        if now - last > enough:
+            return False, last - before
+        assert now - before < 2 * FORMS_SECONDS, f"the ensemble does not settle with {sorted(left)}: {modes}"
+        pause.wait(0.1)
+
+
+def commits(inventory: Inventory, left: Collection[str]) -> bool:
+    """Tell whether the servers left commit a change that begins now: a session, and a znode that goes with it."""
+    view = replace(inventory, groups={**inventory.groups, "zookeeper": sorted(left)})
+    try:
+        with session(view, timeout=_ANSWER_SECONDS) as client:
+            client.create_async(f"/survival-{uuid.uuid4().hex}", ephemeral=True, acl=OPEN_ACL_UNSAFE).get(timeout=_ANSWER_SECONDS)
+    except (KazooException, KazooTimeoutError):
+        return False
+    return True
