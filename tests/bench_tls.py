@@ -18,6 +18,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from faults.inventory import ROOT, Inventory, load
 from faults.lab import until
+from survival.stretched import prepared_image
 
 PROFILES = {"west": "secure", "east": "plaintext"}
 WARM_UP, ROUNDS, RECORDS, SIZE, PARTITIONS = 3, 5, 300_000, 1024, 6
@@ -38,7 +39,8 @@ class Side:
     def __init__(self, name: str) -> None:
         """Make the hosts and the cluster, without jobs."""
         self.directory, self.profile = ROOT / "inventories" / "lab_mirrored" / name, PROFILES[name]
-        play(self.directory, "lab/create.yml", "-e", f"security_profile={self.profile}")
+        image = prepared_image("kafka", "zookeeper")
+        play(self.directory, "lab/create.yml", "-e", f"security_profile={self.profile}", "-e", f"lab_image={image}")
         play(self.directory, "playbooks/site.yml", "-e", f"security_profile={self.profile}", "--limit", "zookeeper:kafka")
         self.inventory: Inventory = load(self.directory)
         self.host = self.inventory.hosts("kafka")[0]
