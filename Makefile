@@ -7,7 +7,7 @@ TEXT ?= /usr/share/common-licenses
 export CONTAINERS_CONF := $(CURDIR)/lab/containers.conf
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: help lab lab-down lab-down-all setup archives test lint unit render spark molecule survival bench-unchanged bench-tls docs definitions lock
+.PHONY: help lab lab-down lab-down-all setup archives test lint unit render spark molecule survival campaign bench-unchanged bench-tls docs definitions lock
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ molecule: ## molecule scenarios in containers (s=<scenario>, all without)
 
 survival: ## two stretched clusters in containers: what they survive, seen and compared with the table
 	@tests/run.sh survival
+
+campaign: setup ## what takes long: every pair of servers, cuts, losses, benches; writes docs (PARTS="pairs cuts ...", all without; SEED=<number> repeats)
+	@SEED=$(SEED) PYTHONPATH=plugins/module_utils:tests python tests/campaign.py $(PARTS)
 
 bench-unchanged: ## CPU cost of an unchanged site.yml on the live lab, against one ping task
 	@PYTHONPATH=plugins/module_utils:tests python tests/bench_unchanged.py --inventory inventories/$(i)

@@ -19,7 +19,7 @@ from pathlib import Path
 from faults.inventory import ROOT, Inventory, load
 
 BUDGET_RATIO = 5.0
-BUDGET_HOST_TASKS = 8
+BUDGET_HOST_TASKS = 3
 
 
 def cgroup(inventory: Inventory, host: str) -> Path:

@@ -1,0 +1,164 @@
+"""What takes too long for `make test`: part after part, each with its time; a part that fails does not stop the others.
+
+Parts that choose by chance get the seed of the run; the same seed chooses the same. What docs/ says of running clusters is written by these.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from faults.inventory import ROOT
+from survival.stretched import ENVIRONMENT, copy_inventory, prepared_image
+
+LAB = ("198.18.77", "198.18.78")
+"""The networks of the labs that parts make here, one at a time."""
+SEEN, TEXT = "docs/seen", "/usr/share/common-licenses"
+ALL = "1000"
+"""More pairs than a layout has."""
+
+
+class PartError(Exception):
+    """A command of a part that failed; its output was printed."""
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """One run."""
+
+    seed: int
+
+    def run(self, *command: str) -> None:
+        """Run one command, its output shown. Raises PartError."""
+        print(f"$ {' '.join(command)}", flush=True)
+        if subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.DEVNULL).returncode:
+            raise PartError(" ".join(command))
+
+    def survival(self, layouts: str, *options: str, tests: str = "") -> None:
+        """Run tests of tests/survival on some layouts side by side, two at a time, and keep what was seen."""
+        chance = ("--survival-seed", str(self.seed), "--survival-layouts", layouts, "--survival-record", SEEN)
+        try:
+            self.run("pytest", f"tests/survival/{tests}", "-m", "", "-n", "2", *chance, *options)
+        finally:
+            self.run("make", "docs")
+
+    @contextmanager
+    def lab(self, name: str, *options: str, **variables: str) -> Iterator[str]:
+        """Make the datacenter of inventories/lab on networks of its own, with more variables and `options` of its making; remove it in the end."""
+        with TemporaryDirectory() as folder:
+            copy = Path(folder) / name
+            copy_inventory(ROOT / "inventories" / "lab", copy, f"campaign_{name}", LAB, variables)
+            self.play(copy, "lab/destroy.yml")  # left behind by a run that was killed
+            try:
+                self.play(copy, "lab/create.yml", *options)
+                self.play(copy, "playbooks/site.yml")
+                yield str(copy)
+            finally:
+                self.play(copy, "lab/destroy.yml")
+
+    def play(self, inventory: Path, playbook: str, *options: str) -> None:
+        """Run a playbook."""
+        self.run("ansible-playbook", "-i", str(inventory), playbook, *options)
+
+
+def prepared() -> tuple[str, str]:
+    """Return the options for a lab that has everything installed from the start."""
+    return "-e", f"lab_image={prepared_image('kafka', 'zookeeper', 'spark')}"
+
+
+def pairs(campaign: Campaign) -> None:
+    """Every server, datacenter and pair of servers of lab_stretch2 and lab_stretch3 is killed: quorum and writes."""
+    campaign.survival("lab_stretch2,lab_stretch3", "--survival-pairs", ALL, tests="test_survival.py")
+
+
+def stretch2_5(campaign: Campaign) -> None:
+    """The whole table of lab_stretch2_5, a witness in a third place: servers, pairs, cuts, networks, losses."""
+    campaign.survival("lab_stretch2_5", "--survival-pairs", ALL)
+
+
+def cuts(campaign: Campaign) -> None:
+    """Each datacenter is cut off, both ways and in one direction; the client network goes everywhere, and the replication network."""
+    campaign.survival("lab_stretch2,lab_stretch3", tests="test_cuts.py")
+
+
+def losses(campaign: Campaign) -> None:
+    """The column `zero loss`: servers, datacenters and some pairs never come back, their disks wiped, after the ISR had shrunk as far as it may."""
+    campaign.survival("lab_stretch2,lab_stretch3", tests="test_losses.py")
+
+
+def rotation(campaign: Campaign) -> None:
+    """The chain of CAs under load."""
+    with campaign.lab("rotation", *prepared()) as inventory:
+        campaign.run("pytest", "tests/rotation", "-m", "campaign", "--inventory", inventory)
+
+
+def debian13(campaign: Campaign) -> None:
+    """Hosts of Debian 13: converged, healthy, tested, and their job counts the words of real text."""
+    with campaign.lab("debian13", lab_release="trixie") as inventory:
+        campaign.run("ansible-playbook", "-i", inventory, "playbooks/check.yml")
+        campaign.run("pytest", "tests/infra", "--inventory", inventory)
+        campaign.run("python", "lab/wordcount.py", "--lab", ".lab/campaign_debian13", "--text", TEXT)
+
+
+def bench_unchanged(campaign: Campaign) -> None:
+    """What an unchanged site.yml costs, on a lab of its own."""
+    with campaign.lab("bench", *prepared()) as inventory:
+        campaign.run("python", "tests/bench_unchanged.py", "--inventory", inventory)
+
+
+def bench_tls(campaign: Campaign) -> None:
+    """What security costs; writes docs/performance.md."""
+    campaign.run("python", "tests/bench_tls.py")
+
+
+# In the order in which they are run. What is long and new goes here: a function, and its line in CONTRIBUTING.md.
+PARTS: dict[str, Callable[[Campaign], None]] = {
+    "pairs": pairs,
+    "stretch2_5": stretch2_5,
+    "cuts": cuts,
+    "losses": losses,
+    "rotation": rotation,
+    "debian13": debian13,
+    "bench-unchanged": bench_unchanged,
+    "bench-tls": bench_tls,
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the parts that are named, all without; 1 where one failed, 2 where one is unknown."""
+    unknown = [name for name in arguments if name not in PARTS]
+    if unknown:
+        print(
+            f"campaign: no part {', '.join(unknown)}; there are:",
+            *(f"  {name:<16} {part.__doc__}" for name, part in PARTS.items()),
+            sep="\n",
+            file=sys.stderr,
+        )
+        return 2
+    campaign = Campaign(int(os.environ.get("SEED") or secrets.randbelow(1_000_000)))
+    summary, failed = list[str](), list[str]()
+    for name in arguments or PARTS:
+        print(f"=== {name}, SEED={campaign.seed}: {PARTS[name].__doc__}", flush=True)
+        started, problem = time.monotonic(), ""
+        try:
+            PARTS[name](campaign)
+        except PartError as error:
+            problem = f", FAILED: {error}"
+            failed.append(name)
+        summary.append(f"  {name:<16} {time.monotonic() - started:6.0f} s{problem}")
+        print(f"=== {summary[-1].strip()}", flush=True)
+    again = f"make campaign PARTS='{' '.join(failed or arguments)}' SEED={campaign.seed}"
+    print("failed:" if failed else "all passed:", *summary, f"again with the same seed: {again}", sep="\n")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,46 @@
+"""Datacenters are cut off from the others, both ways and in one direction, and whole networks go; judged from the other datacenters' side."""
+
+import random
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pytest
+
+from millrace.survival import survival
+
+from .cells import Failure, Record, compare, observations
+from .failures import cut_off, network_gone
+from .stretched import Stretched
+
+pytestmark = pytest.mark.campaign
+
+# Quorum and writable by hand.
+BY_HAND = {
+    "lab_stretch2": {"dc1": (False, False), "dc2": (False, False)},
+    "lab_stretch2_5": {"dc1": (True, False), "dc2": (True, False), "dc3": (True, True)},
+    "lab_stretch3": {"dc1": (True, True), "dc2": (True, True), "dc3": (True, True)},
+}
+NETWORKS = {"client network": (True, False), "replication network": (True, False)}
+
+
+def failures(cluster: Stretched) -> Iterator[Failure]:
+    """Yield each cut in three ways, and each network."""
+    for row in survival(cluster.layout):
+        if row.kind == "cut":
+            yield Failure(row, "cut both ways", partial(cut_off, cluster, row.lost))
+            yield Failure(row, "still heard", partial(cut_off, cluster, row.lost, speak=True))
+            yield Failure(row, "still hearing", partial(cut_off, cluster, row.lost, hear=True))
+        elif row.kind == "network":
+            yield Failure(row, "gone everywhere", partial(network_gone, cluster, row.failure.partition(" ")[0]))
+
+
+def test_cuts(stretched: Stretched, topic: str, chance: random.Random, record: Record, note: Callable[[str], None]) -> None:
+    """Nobody does anything but wait; once the network is back all is whole, and what was acknowledged is there."""
+    order = list(failures(stretched))
+    chance.shuffle(order)
+    cells = compare(stretched, topic, order, note)
+    record.keep(stretched.name, "networks", observations(cells))
+    differences = [text for cell in cells for text in cell.differences]
+    assert not differences, "\n".join(differences)
+    by_hand = {f"{name} cut off from the rest": cells for name, cells in BY_HAND[stretched.name].items()} | NETWORKS
+    assert {cell.failure.row.failure: (cell.seen.quorum, not cell.seen.unwritable) for cell in cells} == by_hand

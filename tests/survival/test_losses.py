@@ -1,0 +1,169 @@
+"""The column `zero loss`: servers never come back, and the disks of those that take their places are empty.
+
+Each time under the worst that may have been before: as many other servers are down as the cluster can spare, so that a record and a change of
+metadata are acknowledged by the fewest, those that are about to be lost among them.
+"""
+
+import random
+import time
+import uuid
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import pytest
+from confluent_kafka import ElectionType, TopicPartition
+from faults.lab import UNITS, until
+from faults.ledger import read_all
+from faults.zookeeper import session
+
+from millrace.health import table
+from millrace.survival import Layout, Row, placements, quorum, survival
+
+from .cells import WORDS, Record
+from .quorum import serves
+from .rows import chosen, shape
+from .stretched import Stretched
+from .writes import Writes
+
+pytestmark = pytest.mark.campaign
+
+DISKS = {"zookeeper": "/var/lib/zookeeper/version-2 /data/zookeeper-log/version-2", "kafka": "/data/kafka*/*"}
+# What may take acknowledged records or metadata with it, by hand.
+LOSES = {
+    "lab_stretch2": set[str](),
+    "lab_stretch2_5": set[str](),
+    "lab_stretch3": {"zookeeper zookeeper in two datacenters", "kafka kafka in two datacenters"},
+}
+
+MOST_PAIRS = 3
+"""Of each shape: a loss takes three times as long as a failure."""
+
+
+def spared(layout: Layout, lost: Collection[str], chance: random.Random) -> set[str]:
+    """Return servers outside of `lost` that may be down while there is a quorum and every partition has min.insync.replicas."""
+    found, voters = set[str](), {voter.name for voter in layout.voters}
+    names = [name for name in layout.names if name not in lost]
+    for name in chance.sample(names, len(names)):
+        down = found | {name}
+        if quorum(layout, voters - down) and replicas_down(layout, down) <= layout.replication_factor - layout.min_isr:
+            found = down
+    return found
+
+
+def replicas_down(layout: Layout, down: Collection[str]) -> int:
+    """Return the most replicas of one partition among these servers."""
+    sets = placements({number: broker.broker_rack for number, broker in enumerate(layout.brokers)}, layout.replication_factor)
+    gone = {number for number, broker in enumerate(layout.brokers) if broker.name in down}
+    return max(len(gone & replicas) for replicas in sets)
+
+
+class Loss(NamedTuple):
+    """One failure for good, and what was gone after it."""
+
+    row: Row
+    spared: Collection[str]
+    """The servers that were down before."""
+    records: Collection[str]
+    metadata: Collection[str]
+    seconds: float
+
+    @property
+    def line(self) -> tuple[str, ...]:
+        """The line of the printed table."""
+        gone = f"{len(self.records)} records, {len(self.metadata)} znodes" if self.records or self.metadata else "nothing"
+        wrong = "" if self.row.zero_loss == (gone == "nothing") else f"computed zero loss {WORDS[self.row.zero_loss]}"
+        return self.row.failure, ", ".join(sorted(self.spared)), gone, f"{self.seconds:.0f}", wrong
+
+
+class Losses:
+    """One cluster that loses servers for good, one failure after the other."""
+
+    def __init__(self, cluster: Stretched, topic: str) -> None:
+        """Nothing is lost yet."""
+        self.cluster, self.inventory, self.lab, self.topic = cluster, cluster.inventory, cluster.lab, topic
+        self.partitions = list(cluster.lab.partitions(topic))
+
+    def of(self, row: Row, chance: random.Random) -> Loss:
+        """Lose the servers of a row; say what is gone; put empty ones in their places, and wait until all is whole."""
+        begin, key = time.monotonic(), f"{self.topic}-{uuid.uuid4().hex[:8]}"
+        down = spared(self.cluster.layout, row.lost, chance)
+        self.control("stop", down)
+        znode = self.acknowledge({*row.lost}, down, key)
+        self.cluster.take_away(row.lost)
+        self.wipe(row.lost)
+        self.cluster.start_zookeeper(down)
+        self.have_quorum(row)
+        self.cluster.start_brokers(down)
+        with session(self.inventory) as client:
+            metadata = [] if client.exists(znode) else [znode]
+        if not row.quorum and metadata:  # brokers remember what the ensemble has forgotten
+            self.control("restart", [host for host in self.inventory.hosts("kafka") if host not in row.lost])
+        self.have_leaders({self.inventory.broker_id(host) for host in self.inventory.hosts("kafka") if host in row.lost})
+        found = {record.key for record in read_all(self.inventory.kafka_properties, self.topic)}
+        records = {f"{key}-{partition}" for partition in self.partitions} - found
+        self.cluster.start(row.lost)
+        self.cluster.whole()
+        return Loss(row, down, records, metadata, time.monotonic() - begin)
+
+    def acknowledge(self, lost: Collection[str], down: Collection[str], key: str) -> str:
+        """Write a record to every partition, and make a znode, with some servers down; return the znode."""
+        alive = [self.inventory.broker_id(host) for host in self.inventory.hosts("kafka") if host not in down]
+        assert Writes(self.inventory.kafka_properties, self.topic, key, alive).run(self.partitions, hoped=True) == {}, (
+            f"{sorted(down)} cannot be spared"
+        )
+        left = [host for host in self.inventory.hosts("zookeeper") if host not in down]
+        with session(replace(self.inventory, groups={**self.inventory.groups, "zookeeper": left})) as client:
+            return str(client.create(f"/{key}"))
+
+    def wipe(self, lost: Collection[str]) -> None:
+        """Empty the disks of servers that are down."""
+        for group, places in DISKS.items():
+            self.lab.on_all([host for host in self.inventory.hosts(group) if host in lost], f"rm -rf {places}")
+
+    def have_quorum(self, row: Row) -> None:
+        """Where the servers left are no quorum, add empty ones, one by one, so that those that remember are heard."""
+        left = [host for host in self.inventory.hosts("zookeeper") if host not in row.lost]
+        for host in [host for host in self.inventory.hosts("zookeeper") if host in row.lost] if not row.quorum else []:
+            self.cluster.start_zookeeper({host})
+            left.append(host)
+            if quorum(self.cluster.layout, {*left}):
+                assert serves(self.lab, left, hoped=True)[0]
+        assert serves(self.lab, left, hoped=True)[0]
+
+    def have_leaders(self, lost: Collection[int]) -> None:
+        """Wait until no lost broker is counted on; partitions that none of their ISR is left of get a leader that is behind."""
+
+        def settled() -> bool:
+            return all(one.leader not in lost and (one.leader < 0 or not {*one.isr} & {*lost}) for one in self.lab.partitions(self.topic).values())
+
+        until("lost brokers lead nothing and are in no ISR", settled, 60)
+        orphans = [TopicPartition(self.topic, number) for number, one in self.lab.partitions(self.topic).items() if one.leader < 0]
+        if orphans:
+            self.lab.admin.elect_leaders(ElectionType.UNCLEAN, orphans).result(60)
+        until("every partition has a leader", lambda: all(one.leader >= 0 for one in self.lab.partitions(self.topic).values()), 60)
+
+    def control(self, verb: str, hosts: Collection[str]) -> None:
+        """Have systemd do something with the servers of hosts."""
+        for group, unit in UNITS.items():
+            self.lab.on_all([host for host in self.inventory.hosts(group) if host in hosts], f"systemctl {verb} {unit}")
+
+
+def in_order(rows: Sequence[Row]) -> list[Row]:
+    """Return what loses nothing first."""
+    return sorted(rows, key=lambda row: (not row.zero_loss, not row.quorum))
+
+
+def test_losses(
+    stretched: Stretched, topic: str, chance: random.Random, pairs_of_each_shape: int, record: Record, note: Callable[[str], None]
+) -> None:
+    """Each server, each datacenter and some pairs, one of each shape, are lost for good."""
+    losses, found = Losses(stretched, topic), list[Loss]()
+    for row in in_order(chosen(survival(stretched.layout), chance, min(pairs_of_each_shape, MOST_PAIRS))):
+        found.append(losses.of(row, chance))
+        print("  ".join(found[-1].line), flush=True)
+    note("\n".join(table(("lost for good", "down before", "gone", "s", ""), [loss.line for loss in found])))
+    kept = [(loss.row, not loss.records and not loss.metadata) for loss in found]
+    record.keep(stretched.name, "losses", [{"failure": row.failure, "how": "lost for good", "zero loss": whole} for row, whole in kept])
+    assert [row.failure for row, whole in kept if whole != row.zero_loss] == []
+    assert {shape(row) for row, whole in kept if not whole} == LOSES[stretched.name]
