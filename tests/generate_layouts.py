@@ -1,16 +1,65 @@
 #!/usr/bin/env python3
-"""Write the tables of docs/layouts.md: what the layout of each inventory survives."""
+"""Write the tables of docs/layouts.md: what the layout of each inventory survives, and which of it was seen (docs/seen, by make campaign)."""
 
+import json
 import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from millrace.inventory import load
 from millrace.model.layout import layout_of
-from millrace.survival import markdown_table, survival
+from millrace.survival import Row, markdown_table, survival
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "layouts.md"
+SEEN = ROOT / "docs" / "seen"
 TABLE = re.compile(r"(<!-- survival of (\w+): begin, made by make docs -->\n).*?(<!-- survival of \2: end -->)", re.DOTALL)
+COLUMNS = ("quorum", "writable", "zero loss")
+
+
+class Seen:
+    """What runs have seen of one layout."""
+
+    def __init__(self, runs: Mapping[str, Any]) -> None:
+        """Take the runs of a file of docs/seen."""
+        self.runs = runs
+        self.found: dict[tuple[str, str], set[bool]] = defaultdict(set)
+        for run in runs.values():
+            for one in run["seen"]:
+                for column in COLUMNS:
+                    if column in one:
+                        self.found[one["failure"], column].add(one[column])
+
+    def cell(self, rows: Sequence[Row]) -> str:
+        """Say which columns of these failures were seen, and of how many of them; and what was seen otherwise than computed."""
+        numbers: dict[int, list[str]] = {}
+        for column in COLUMNS:
+            number = sum((row.failure, column) in self.found for row in rows)
+            if number:
+                numbers.setdefault(number, []).append(column)
+        said = [", ".join(columns) + ("" if number == len(rows) == 1 else f" {number} of {len(rows)}") for number, columns in numbers.items()]
+        return "; ".join([*said, *(f"**{text}**" for row in rows for text in self.differences(row))])
+
+    def differences(self, row: Row) -> list[str]:
+        """Return what was seen of a failure otherwise than computed."""
+        computed = zip(COLUMNS, (row.quorum, row.writable, row.zero_loss), strict=True)
+        wrong = [column for column, value in computed if self.found.get((row.failure, column), {value}) != {value}]
+        return [f"{row.failure}: {column} not as computed" for column in wrong]
+
+    def provenance(self, rows: Sequence[Row]) -> str:
+        """Say how much was seen, and by which runs."""
+        known, every = {row.failure for row in rows}, len(rows) * len(COLUMNS)
+        cells = sum(failure in known for failure, _ in self.found)
+        runs = [f"{name}: {run['failures']} failures, seed {run['seed']}" for name, run in self.runs.items()]
+        return f"Seen on running clusters: {cells} of {every} cells ({'; '.join(runs)})." if runs else "None of it was seen by a run."
+
+
+def seen(layout: str) -> Seen:
+    """Read what was seen of a layout."""
+    file = SEEN / f"{layout}.json"
+    return Seen(json.loads(file.read_text(encoding="utf-8")) if file.exists() else {})
 
 
 def page() -> str:
@@ -18,7 +67,8 @@ def page() -> str:
 
     def table(found: re.Match[str]) -> str:
         rows = survival(layout_of(load(ROOT / "inventories" / found.group(2), {"vault": {}}).read()))
-        return f"{found.group(1)}\n{markdown_table(rows)}\n\n{found.group(3)}"
+        looked = seen(found.group(2))
+        return f"{found.group(1)}\n{markdown_table(rows, looked.cell if looked.runs else None)}\n\n{looked.provenance(rows)}\n\n{found.group(3)}"
 
     return TABLE.sub(table, PAGE.read_text(encoding="utf-8"))
 

@@ -1,7 +1,18 @@
 """The generated tables of docs/layouts.md and inventories/README.md are those of their sources."""
 
+import random
+from pathlib import Path
+
 import generate_layouts
 import generate_site_docs
+from survival.conftest import LAYOUTS
+from survival.rows import chosen
+
+from millrace.inventory import load
+from millrace.model.layout import layout_of
+from millrace.survival import Row, survival
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_layouts() -> None:
@@ -14,3 +25,29 @@ def test_words_of_the_site() -> None:
     text = generate_site_docs.PAGE.read_text(encoding="utf-8")
     assert text == generate_site_docs.page(), "run: make docs"
     assert "| `layout` | str | | `single` |" in text
+
+
+def rows_of(layout: str) -> list[Row]:
+    return survival(layout_of(load(ROOT / "inventories" / layout, {"vault": {}}).read()))
+
+
+def test_how_much_of_the_tables_is_seen() -> None:
+    """The README and the page of layouts say how many failures `make test` makes happen, of how many."""
+    tables = [rows_of(layout) for layout in LAYOUTS.split(",")]
+    made = sum(len(chosen(rows, random.Random(1), 1)) for rows in tables)
+    for name in ("README.md", "docs/layouts.md"):
+        text = " ".join((ROOT / name).read_text(encoding="utf-8").split())
+        assert f"{made} of the {sum(map(len, tables))} failures" in text, name
+
+
+def test_what_was_seen_is_shown_and_differences_stand_out() -> None:
+    """Two pairs of brokers, one of them seen otherwise than computed; a server was not seen at all."""
+    rows = rows_of("lab_stretch2")
+    brokers = [row for row in rows if row.functions == ("kafka", "kafka")]
+    as_computed, otherwise = (
+        {"failure": row.failure, "how": "killed", "quorum": True, "writable": writable} for row, writable in zip(brokers, (False, True), strict=False)
+    )
+    seen = generate_layouts.Seen({"servers": {"seed": 7, "failures": 2, "seen": [as_computed, otherwise]}})
+    assert seen.cell(brokers) == f"quorum, writable 2 of 6; **{brokers[1].failure}: writable not as computed**"
+    assert seen.cell(rows[:1]) == ""
+    assert seen.provenance(rows) == "Seen on running clusters: 4 of 183 cells (servers: 2 failures, seed 7)."

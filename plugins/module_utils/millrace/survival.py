@@ -7,7 +7,7 @@ Before a failure all servers are up and every ISR is full; only `zero_loss` reck
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import combinations, count, zip_longest
@@ -302,12 +302,14 @@ def _by_function(shape: tuple[str, str, str]) -> tuple[int, str, str]:
 
 def text_table(layout_name: str, rows: Sequence[Row]) -> str:
     """Return the rows for a terminal, under the layout's name; pairs are summarised, and named by their shape where that is exact."""
-    return "\n".join([layout_name, *table(HEADLINE, _lines(rows)), *(f"  {line}" for line in _totals(rows))])
+    return "\n".join([layout_name, *table(HEADLINE, [cells for cells, _ in _lines(rows)]), *(f"  {line}" for line in _totals(rows))])
 
 
-def markdown_table(rows: Sequence[Row]) -> str:
-    """Return the same as Markdown."""
-    lines = [f"| {' | '.join(cells)} |" for cells in (HEADLINE, ("---",) * len(HEADLINE), *_lines(rows))]
+def markdown_table(rows: Sequence[Row], seen: Callable[[Sequence[Row]], str] | None = None) -> str:
+    """Return the same as Markdown, with a column more where `seen` tells what was seen of the failures that a line means."""
+    headline = (*HEADLINE, "seen") if seen else HEADLINE
+    cells = [(*cells, seen(members)) if seen else cells for cells, members in _lines(rows)]
+    lines = [f"| {' | '.join(line)} |" for line in (headline, ("---",) * len(headline), *cells)]
     return "\n".join([*lines, *(f"\n{line[0].upper()}{line[1:]}." for line in _totals(rows))])
 
 
@@ -317,41 +319,43 @@ def _totals(rows: Sequence[Row]) -> list[str]:
     return [f"of {len(pairs)} pairs of servers {kept}, {sum(row.zero_loss for row in pairs)} lose nothing"] if pairs else []
 
 
-def _lines(rows: Sequence[Row]) -> list[tuple[str, ...]]:
-    """Return the cells of the tables: single failures as they are, pairs by outcome, those without any harm last."""
-    pairs, fine = [row for row in rows if row.kind == "pair"], 0
+def _lines(rows: Sequence[Row]) -> list[tuple[tuple[str, ...], list[Row]]]:
+    """Return the cells of the tables with the rows that each line means: single failures, pairs by outcome, those without any harm last."""
+    pairs, fine = [row for row in rows if row.kind == "pair"], list[Row]()
     outcomes: dict[tuple[str, ...], list[Row]] = {}
     for row in pairs:
         if row.quorum and row.writable and row.zero_loss:
-            fine += 1
+            fine.append(row)
         else:
             outcomes.setdefault(row.cells, []).append(row)
-    harmed = [(name, *cells) for cells, members in outcomes.items() for name in _names(members, pairs)]
-    rest = f"any{' other' if harmed else ''} two servers ({fine})"
-    return [(row.failure, *row.cells) for row in rows if row.kind != "pair"] + harmed + ([(rest, "yes", "yes", "yes", NOBODY)] if fine else [])
+    harmed = [((name, *cells), meant) for cells, members in outcomes.items() for name, meant in _names(members, pairs)]
+    rest = f"any{' other' if harmed else ''} two servers ({len(fine)})"
+    single = [((row.failure, *row.cells), [row]) for row in rows if row.kind != "pair"]
+    return single + harmed + ([((rest, "yes", "yes", "yes", NOBODY), fine)] if fine else [])
 
 
-def _names(members: Sequence[Row], pairs: Sequence[Row]) -> Iterator[str]:
-    """Yield names that mean `members` among `pairs` and no other pair: by function, then by datacenter, then by the servers."""
+def _names(members: Sequence[Row], pairs: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
+    """Yield names that mean `members` among `pairs` and no other pair, and whom each means: by function, then by datacenter, then by the servers."""
     for functions in dict.fromkeys(row.functions for row in members):
         wanted = {row.failure for row in members if row.functions == functions}
         alike = [row for row in pairs if row.functions == functions]
         one, other = (NOUNS[function] for function in functions)
         every, two = (f"any two {one}s", f"two {one}s") if one == other else (f"any {one} and any {other}", f"a {one} and a {other}")
         if name := _exact(wanted, alike, every, two):
-            yield name
+            yield name, [row for row in alike if row.failure in wanted]
             continue
         for places in dict.fromkeys(row.datacenters for row in alike):
             here = [row for row in alike if row.datacenters == places]
             some, two = {row.failure for row in here} & wanted, f"a {one} of {places[0]} and {'one' if one == other else f'a {other}'} of {places[1]}"
             if one == other and places[0] == places[1]:
                 two = f"two {one}s of {places[0]}"
+            meant = sorted((row for row in here if row.failure in some), key=lambda row: row.failure)
             if name := _exact(some, here, two, two):
-                yield name
+                yield name, meant
             elif len(some) > MOST_NAMES:
-                yield f"some {two}, such as {min(some)} ({len(some)})"
+                yield f"some {two}, such as {min(some)} ({len(some)})", meant
             else:
-                yield from sorted(some)
+                yield from ((row.failure, [row]) for row in meant)
 
 
 def _exact(wanted: set[str], alike: Sequence[Row], every: str, two: str) -> str:
