@@ -14,7 +14,7 @@ from confluent_kafka.cimpl import NewTopic
 from .inventory import Inventory
 
 UNITS = {"zookeeper": "zookeeper.service", "kafka": "kafka.service"}
-_POLL_SECONDS = 0.1
+_POLL_SECONDS, _SHOWN = 0.1, 20
 T = TypeVar("T")
 
 
@@ -39,7 +39,8 @@ def until_none(what: str, problems: Callable[[], Sequence[str]], seconds: float)
     try:
         until(what, none_left, seconds)
     except AssertionError:
-        raise AssertionError(f"{what}: not within {seconds:.0f} s: {'; '.join(found)}") from None
+        more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+        raise AssertionError(f"{what}: not within {seconds:.0f} s: {'; '.join(found[:_SHOWN])}{more}") from None
 
 
 class Partition(NamedTuple):

@@ -1,33 +1,42 @@
-"""kill -9 while a producer writes with acks=all: nothing that was acknowledged is missing afterwards."""
+"""kill -9 while a producer writes with acks=all: nothing that was acknowledged is missing afterwards, and all is whole again in time."""
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 from confluent_kafka import KafkaException
 
 from .lab import Lab, until
-from .ledger import Ledger, Writer, load, longest_gaps, read_all
+from .ledger import Writer, load, longest_gaps, read_all
+from .promises import BACK, ENSEMBLE, FULL, GAP, Clock
 
 BEFORE, AFTER = 1000, 500  # records acknowledged before the kill, and more of them once all is whole again
 
 
-def kill_while_writing(lab: Lab, topic: str, directory: Path, host: str, unit: str, noticed: Callable[[], bool]) -> tuple[Ledger, float]:
-    """Kill a unit under load, wait until it is back by itself and all is whole, write on; return the ledger and when it was.
+def kill_while_writing(lab: Lab, topic: str, directory: Path, host: str, unit: str, noticed: Callable[[Clock], object], fault: str) -> str:
+    """Kill a unit under load, wait until it is back by itself and all is whole, write on, re-read all; return the line for the summary.
 
     Metadata names a dead broker as in sync until its session ends: without `noticed`, all would look whole too early.
     """
     with Writer(lab.inventory.kafka_properties, topic, directory, run=topic) as writer:
         until("records before the kill", lambda: writer.acked >= BEFORE, 60)
         pid = lab.pid(host, unit)
-        at = time.monotonic()
+        clock = Clock(fault)
         lab.kill(host, unit)
-        until(f"{host} is missed", noticed, 60)
-        until(f"{host}: {unit} is started again by systemd", lambda: lab.pid(host, unit) not in (0, pid), 30)
-        lab.wait()
+        noticed(clock)
+        clock.wait(BACK, lambda: lab.pid(host, unit) not in (0, pid))
+        clock.wait_none(ENSEMBLE, lab.zookeeper_problems)
+        clock.wait_none(FULL, lab.broker_problems)
         whole = writer.acked
         until("records after the kill", lambda: writer.acked >= whole + AFTER, 60)
-    return load(directory), at
+    ledger = load(directory)
+    report = ledger.compare(read_all(lab.inventory.kafka_properties, topic))
+    assert report.ok, f"{topic}: {report}"
+    assert report.acknowledged >= BEFORE + AFTER
+    written = {ack.partition for ack in ledger.acks if ack.at > clock.start}
+    assert written == lab.partitions(topic).keys(), f"partitions acknowledging after the kill: {sorted(written)}"
+    gaps = longest_gaps(ledger.acks)
+    clock.compare(GAP, max(gaps.values()))
+    return f"{clock}; best off partition {min(gaps.values()):.1f} s; {report}, {len(ledger.unknown)} sends unknown"
 
 
 def in_sync(lab: Lab, topic: str, host: str) -> bool:
@@ -39,33 +48,28 @@ def in_sync(lab: Lab, topic: str, host: str) -> bool:
         return True
 
 
-def check(lab: Lab, topic: str, ledger: Ledger, at: float) -> str:
-    """Compare with a full re-read; every partition takes records again. Return the line for the summary."""
-    report = ledger.compare(read_all(lab.inventory.kafka_properties, topic))
-    assert report.ok, f"{topic}: {report}"
-    assert report.acknowledged >= BEFORE + AFTER
-    written = {ack.partition for ack in ledger.acks if ack.at > at}
-    assert written == lab.partitions(topic).keys(), f"partitions acknowledging after the kill: {sorted(written)}"
-    gaps = longest_gaps(ledger.acks)
-    worst = max(gaps, key=lambda partition: gaps[partition])
-    longest = f"longest ack gap {gaps[worst]:.2f} s (partition {worst}; best off {min(gaps.values()):.2f} s)"
-    return f"{report}; {longest}, {len(ledger.unknown)} sends unknown"
-
-
 def test_broker_killed(lab: Lab, topic: str, tmp_path: Path, note: Callable[[str], None]) -> None:
     """The leader of a partition dies; systemd starts it again, and every ISR is full."""
     host = lab.leader(topic)
     controller = lab.admin.describe_cluster().result(10).controller
     role = "the controller" if controller and lab.inventory.broker_id(host) == controller.id else "not the controller"
-    ledger, at = kill_while_writing(lab, topic, tmp_path, host, "kafka.service", lambda: not in_sync(lab, topic, host))
-    note(f"{host} ({role}): {check(lab, topic, ledger, at)}")
+
+    def noticed(clock: Clock) -> None:
+        until(f"{host} is missed", lambda: not in_sync(lab, topic, host), clock.promises[GAP])
+
+    said = kill_while_writing(lab, topic, tmp_path, host, "kafka.service", noticed, "kill -9 of a broker")
+    note(f"{host} ({role}): {said}")
 
 
 def test_zookeeper_leader_killed(lab: Lab, topic: str, tmp_path: Path, note: Callable[[str], None]) -> None:
     """The ensemble elects another leader, the killed server comes back, and metadata can be changed again."""
     host, epoch = lab.zookeeper_leader(), lab.zookeeper_epoch()
-    ledger, at = kill_while_writing(lab, topic, tmp_path, host, "zookeeper.service", lambda: not lab.zookeeper()[host])
+
+    def elected(clock: Clock) -> None:
+        clock.wait("another leader", lambda: "leader" in [said.get("Mode") for server, said in lab.zookeeper().items() if server != host])
+
+    said = kill_while_writing(lab, topic, tmp_path, host, "zookeeper.service", elected, "kill -9 of the ZooKeeper leader")
     assert lab.zookeeper_epoch() > epoch, "no election took place"
     lab.create_topic(f"{topic}-after")
     lab.delete_topic(f"{topic}-after")
-    note(f"{host}: {check(lab, topic, ledger, at)}; leader now {lab.zookeeper_leader()}")
+    note(f"{host}: {said}; leader now {lab.zookeeper_leader()}")

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from .inventory import ROOT
 from .lab import Lab, until_none
 from .ledger import Writer, load, read_all
+from .promises import COUNTED, ENSEMBLE, FULL, Clock
 from .words import LastCounts, publish
 
 RECORDS = 1000
@@ -40,10 +40,9 @@ def test_reboot(lab: Lab, topic: str, tmp_path: Path, word_counts: LastCounts, n
     started = podman("inspect", "--format", "{{.State.StartedAt}}", *containers)
 
     inventory.disconnect()
-    at = time.monotonic()
+    clock = Clock("restart of every host")
     with ThreadPoolExecutor(len(containers)) as pool:  # one podman after the other would be a rolling restart
         list(pool.map(lambda container: podman("restart", container), containers))
-    down = time.monotonic() - at
     assert not set(started) & set(podman("inspect", "--format", "{{.State.StartedAt}}", *containers))
 
     def units_missing() -> list[str]:
@@ -53,17 +52,15 @@ def test_reboot(lab: Lab, topic: str, tmp_path: Path, word_counts: LastCounts, n
         said = inventory.run(host, f"systemctl is-active {' '.join(units)}", check=False).split() if units else []
         return list(zip(units, said or ["unreachable"] * len(units), strict=True))
 
-    until_none("every unit is active", units_missing, 120)
-    lab.wait()
-    whole = time.monotonic() - at
+    clock.wait_none("services active", units_missing)
+    clock.wait_none(ENSEMBLE, lab.zookeeper_problems)
+    clock.wait_none(FULL, lab.broker_problems)
     until_none("every unit is still active", units_missing, 5)
     assert lab.on_all(hosts, FIREWALL) == rules
     assert all("drop" in said for said in rules.values()), rules
+    wanted = publish(lab, topic, 0)
+    clock.wait_none(COUNTED, lambda: word_counts.differences(wanted))
     report = load(tmp_path).compare(read_all(inventory.kafka_properties, topic))
     assert report.ok, str(report)
     assert report.acknowledged == RECORDS
-    wanted = publish(lab, topic, 0)
-    until_none("the jobs count words again", lambda: word_counts.differences(wanted), 120)
-    counting = time.monotonic() - at
-    times = f"restarted within {down:.1f} s, brokers whole at {whole:.1f} s, words counted at {counting:.1f} s"
-    note(f"{len(hosts)} containers, {sum(map(len, before.values()))} units: {times}; {report}")
+    note(f"{len(hosts)} containers, {sum(map(len, before.values()))} units: {clock}; {report}")

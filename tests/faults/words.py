@@ -15,6 +15,7 @@ INPUT, OUTPUT = "streams-plaintext-input", "streams-wordcount-output"
 JOBS = {"spark_producer": "spark-job@publish_lines.service", "spark_consumer": "spark-job@count_words.service"}
 DIRECTORY = "/var/lib/spark-job/publish_lines/input"
 LINES, WORDS_A_LINE = 500, 10
+MANY = 60_000
 WORDS = ["the", "The", "quick", "brown", "Größe", "größe", "nai\u0308ve", "Привет", "日本語", "don't", "half-life", "route66"]
 
 
@@ -31,6 +32,16 @@ class LastCounts:
         for end in ends:
             end.offset = high_watermark(self.consumer, end, deadline)
         self.consumer.assign(ends)
+
+    def read_to_end(self) -> int:
+        """Take all that the topic holds now; return how many words are counted by then."""
+        deadline = time.monotonic() + 60
+        ends = [(end, high_watermark(self.consumer, end, deadline)) for end in self.consumer.assignment()]
+        total = self.read()
+        while any(self.consumer.position([end])[0].offset < offset for end, offset in ends):
+            assert time.monotonic() < deadline, f"{OUTPUT} was not read to its end in 60 s"
+            total = self.read()
+        return total
 
     def close(self) -> None:
         """Disconnect."""
@@ -60,10 +71,16 @@ def text(tag: str, number: int) -> str:
     return "".join(" ,".join(f"{word}_{tag}" for word in dice.choices(WORDS, k=WORDS_A_LINE)) + ".\n" for _ in range(LINES))
 
 
-def publish(lab: Lab, tag: str, number: int) -> Counter[str]:
+def many_words(tag: str) -> str:
+    """Return lines of so many different words that sending the counts of one batch takes a while: there is a middle to be hit."""
+    words = [f"w{number}_{tag}" for number in range(MANY)]
+    return "".join(" ".join(words[at : at + WORDS_A_LINE]) + "\n" for at in range(0, MANY, WORDS_A_LINE))
+
+
+def publish(lab: Lab, tag: str, number: int, content: str = "") -> Counter[str]:
     """Put one part before the job publish_lines, whole by a rename; return the independent count of its words that carry the tag."""
     assert lab.inventory.lab_directory is not None
-    host, name, content = lab.inventory.hosts("spark_producer")[0], f"{tag}-{number}.txt", text(tag, number)
+    host, name, content = lab.inventory.hosts("spark_producer")[0], f"{tag}-{number}.txt", content or text(tag, number)
     lab.inventory.run(host, f"cd {DIRECTORY} && cat > .{name} && chown spark: .{name} && mv .{name} {name}", stdin=content)
     published = lab.inventory.lab_directory / "texts"  # what make lab compares the same topics with
     published.mkdir(exist_ok=True)

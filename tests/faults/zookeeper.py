@@ -74,18 +74,17 @@ class ZooKeeperWriter:
         with session(self.inventory) as owner:
             owner.delete(self.parent, recursive=True)
 
-    def gap(self, since: float) -> float:
-        """Return the longest time without an acknowledgement after `since` (time.monotonic), now included."""
-        times = [since, *(ack for ack in self.acks if ack > since), time.monotonic()]
+    def gap(self, since: float, end: float | None = None) -> float:
+        """Return the longest time without an acknowledgement from `since` to `end` (time.monotonic; now)."""
+        end = end or time.monotonic()
+        times = [since, *(ack for ack in self.acks if since < ack < end), end]
         return max(later - earlier for earlier, later in pairwise(times))
 
-    def writes_again(self, since: float, seconds: float) -> float:
-        """Wait until ten writes in a row came without a pause of a second; return the longest gap after `since`. AssertionError after `seconds`."""
-        while True:
-            acks = [ack for ack in self.acks if ack > since]
-            if len(acks) >= 10 and acks[-1] - acks[-10] < 3 and time.monotonic() - acks[-1] < 1 and time.monotonic() - since > 5:
-                return self.gap(since)
-            assert time.monotonic() - since < seconds, f"no writes for {self.gap(since):.1f} s:\n{''.join(self._said[-20:])}"
+    def writes_again(self, seconds: float) -> None:
+        """Wait until ten writes in a row came without a pause of a second. AssertionError after `seconds`."""
+        since, asked = len(self.acks), time.monotonic()
+        while len(self.acks) < since + 10 or self.acks[-1] - self.acks[-10] > 3:
+            assert time.monotonic() - asked < seconds, f"no writes for {self.gap(asked):.1f} s:\n{''.join(self._said[-20:])}"
             self._stopped.wait(0.1)
 
     def _send(self, command: str) -> None:

@@ -127,6 +127,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("LIMIT_NOFILE", f"{KAFKA}/kafka_limit_nofile", "fs.nr_open", answer(limits={"nr_open": 1048576, "nofile": 4096, "capabilities": 0})),
     Probe("HEAP_RAM", f"{KAFKA}/kafka_heap", "half of it", answer(memory=400 * 2**20)),
     Probe("NOT_MOUNTED", f"{KAFKA}/kafka_log_dirs", "/etc/fstab", mount("/data/kafka2", mounted=False)),
+    Probe("DISK_FAILED", f"{KAFKA}/kafka_log_dirs", "repair or replace the disk", mount("/data/kafka2", error="Input/output error")),
     Probe("DISK_VOLATILE", f"{KAFKA}/kafka_log_dirs", "mount a disk", mount("/data/kafka2", type="tmpfs")),
     Probe("DISK_REMOTE", f"{ZOOKEEPER}/zookeeper_data_log_dir", "local disk", mount("/data/zookeeper-log", type="nfs4"), ZOOKEEPER),
     Probe("DISK_FOREIGN", f"{KAFKA}/kafka_log_dirs", "nothing is ever deleted", mount("/data/kafka2", names=["lost+found", "pg_wal"])),

@@ -1,5 +1,21 @@
-"""An operator, as in tests/operations."""
+"""An operator, as in tests/operations, and a topic."""
 
+import uuid
+from collections.abc import Iterator
+
+import pytest
+from faults.inventory import Inventory
+from faults.lab import Lab
 from operations.conftest import jobs_have_topics, operator
+from rotation.load import PARTITIONS
 
 __all__ = ["jobs_have_topics", "operator"]
+
+
+@pytest.fixture
+def topic(inventory: Inventory) -> Iterator[str]:
+    """A topic of RF 3 and min ISR 2, deleted afterwards."""
+    lab, name = Lab(inventory), f"rotation-{uuid.uuid4().hex[:8]}"
+    lab.create_topic(name, partitions=PARTITIONS)
+    yield name
+    lab.delete_topic(name)

@@ -195,6 +195,16 @@ def test_a_disk_that_is_not_there() -> None:
     assert page(declared(), answers, cluster())[1] == ["kafka1:/d2 does not exist"]
 
 
+def test_a_disk_that_fails_and_a_directory_that_the_broker_left() -> None:
+    """Each is said for itself: a disk that is mended again is of no use to a broker that gave it up before."""
+    answers = probes()
+    answers["kafka1"]["mounts"]["/d2"] = {"mounted": True, "error": "Input/output error"}
+    answers["kafka2"]["given_up"] = ["/d1"]
+    text, found = page(declared(), answers, cluster())
+    assert found == ["kafka1:/d2 fails: Input/output error", "the broker on kafka2 has given up /d1: repair the disk, then restart kafka.service"]
+    assert "  kafka1  /d2   -     Input/output error\n" in text
+
+
 @pytest.mark.parametrize("state", ["failed", "activating", "inactive", "unknown"])
 def test_a_unit_that_does_not_run(state: str) -> None:
     answers = probes()

@@ -102,10 +102,16 @@ def kafka(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
 
 
 def disks(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
-    """Use of each data file system."""
+    """Use of each data file system, and whether it works; log dirs that a running broker has given up."""
     rows, problems = [], []
     for host in hosts:
+        given_up = probes.get(host, {}).get("given_up", [])
+        problems += [f"the broker on {host} has given up {path}: repair the disk, then restart kafka.service" for path in given_up]
         for path, mount in probes.get(host, {}).get("mounts", {}).items():
+            if "error" in mount:
+                rows.append((host, path, "-", mount["error"]))
+                problems.append(f"{host}:{path} fails: {mount['error']}")
+                continue
             if "size" not in mount:
                 problems.append(f"{host}:{path} does not exist")
                 continue

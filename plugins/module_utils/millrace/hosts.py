@@ -130,6 +130,13 @@ def not_mounted(host: str, variable: str, path: str, mount: Mapping[str, Any]) -
         yield Problem((host,), variable, "NOT_MOUNTED", path, wrong, "mount the disk (and put it into /etc/fstab), or correct the path")
 
 
+def failed(host: str, variable: str, path: str, mount: Mapping[str, Any]) -> Iterator[Problem]:
+    """A data path takes reads and writes."""
+    if "error" in mount:
+        wrong = f"the file system fails: {mount['error']}"
+        yield Problem((host,), variable, "DISK_FAILED", path, wrong, "repair or replace the disk, and mount it again")
+
+
 def file_system(host: str, variable: str, path: str, mount: Mapping[str, Any]) -> Iterator[Problem]:
     """Data is on a local file system that survives a reboot."""
     kind = mount.get("type", "")
@@ -146,6 +153,7 @@ def broker_disks(model: Model, host: str, probe: Probe) -> Iterator[Problem]:
     devices: dict[Any, list[str]] = {}
     for path in map(str, model.sequence(host, "kafka_log_dirs")):
         mount = probe["mounts"][path]
+        yield from failed(host, "kafka_log_dirs", path, mount)
         if model.get(host, "kafka_log_dirs_are_mounts"):
             yield from not_mounted(host, "kafka_log_dirs", path, mount)
             yield from file_system(host, "kafka_log_dirs", path, mount)
@@ -200,11 +208,12 @@ def zookeeper_disks(model: Model, host: str, probe: Probe) -> Iterator[Problem]:
     """The write-ahead log is on a file system of its own, and myid is the declared one."""
     wal, data = str(model.get(host, "zookeeper_data_log_dir")), str(model.get(host, "zookeeper_data_dir"))
     mount = probe["mounts"].get(wal)
+    yield from failed(host, "zookeeper_data_log_dir", wal, mount or {})
     if mount and model.get(host, "zookeeper_data_log_dir_is_mount"):
         yield from not_mounted(host, "zookeeper_data_log_dir", wal, mount)
         yield from file_system(host, "zookeeper_data_log_dir", wal, mount)
         foreign = [name for name in mount.get("names", []) if name not in ("version-2", "lost+found", "myid")]
-        if foreign and "version-2" not in mount["names"]:
+        if foreign and "version-2" not in mount.get("names", []):
             wrong = f"holds {', '.join(foreign[:3])}, which no ZooKeeper server made: the disk is somebody else's"
             yield Problem((host,), "zookeeper_data_log_dir", "DISK_FOREIGN", wal, wrong, "attach the right disk, or clear it by hand")
         for path in model.sequence(host, "kafka_log_dirs") if host in model.kafka else []:

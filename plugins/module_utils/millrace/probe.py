@@ -24,28 +24,53 @@ def addresses() -> list[str]:
 
 
 def mounts(paths: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return per path whether it is a mount point; where it exists, size and free space in bytes, device, type and what it holds."""
+    """Return per path whether it is a mount point; where it exists, size and free space in bytes, device, type and what it holds.
+
+    A file system that answers with errors, or takes no writes, has them in `error`.
+    """
     found: dict[str, dict[str, Any]] = {}
-    types = mount_types()
+    mounted = mount_table()
     for path in paths:
-        found[path] = {"mounted": os.path.ismount(path)}
-        if os.path.exists(path):
+        kind, options = mounted.get(path.rstrip("/"), ("", set[str]()))
+        found[path] = {"mounted": bool(kind) or os.path.ismount(path)}
+        try:
             status = os.statvfs(path)
             found[path] |= {
                 "size": status.f_blocks * status.f_frsize,
                 "free": status.f_bavail * status.f_frsize,
                 "device": os.stat(path).st_dev,
-                "type": types.get(path.rstrip("/"), ""),
+                "type": kind,
                 "names": sorted(os.listdir(path)),
             }
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            found[path]["error"] = os.strerror(error.errno or errno.EIO)
+            continue
+        if status.f_flag & os.ST_RDONLY or "emergency_ro" in options:  # the second: ext4 after an error, from Linux 6.12 on
+            found[path]["error"] = os.strerror(errno.EROFS)
     return found
 
 
-def mount_types() -> dict[str, str]:
-    """Return the file system type of each mount point (/proc/self/mounts)."""
+def mount_table() -> dict[str, tuple[str, set[str]]]:
+    """Return type and options of the file system on each mount point (/proc/self/mounts)."""
     with open("/proc/self/mounts", encoding="utf-8") as stream:
         rows = [line.split() for line in stream]
-    return {row[1]: row[2] for row in rows}
+    return {row[1]: (row[2], set(row[3].split(","))) for row in rows}
+
+
+def given_up(log_dirs: Iterable[str], unit: str) -> list[str]:
+    """Return the log dirs from which the unit's running broker no longer serves: it holds `.lock` open in each of the others.
+
+    A broker that has not locked any yet is starting, and has given up none.
+    """
+    process = subprocess.run(["systemctl", "show", "-p", "MainPID", "--value", unit], capture_output=True, text=True).stdout.strip()
+    held = set()
+    for descriptor in glob.glob(f"/proc/{process}/fd/*") if process not in ("", "0") else []:
+        with contextlib.suppress(FileNotFoundError):  # closed since
+            held.add(os.readlink(descriptor))
+    left = [path for path in log_dirs if f"{os.path.realpath(path)}/.lock" not in held]
+    return left if any(name.endswith("/.lock") for name in held) else []
 
 
 def properties(path: str) -> dict[str, str]:
@@ -53,7 +78,7 @@ def properties(path: str) -> dict[str, str]:
     try:
         with open(path, encoding="utf-8") as stream:
             return dict(line.strip().split("=", 1) for line in stream if "=" in line and not line.startswith("#"))
-    except (FileNotFoundError, NotADirectoryError):
+    except OSError:  # a dead disk is reported by `mounts`
         return {}
 
 
@@ -204,6 +229,7 @@ def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
         "memory": memory(),
         "peers": reach(wanted["peers"]),
         "mounts": mounts(wanted["mounts"]),
+        "given_up": given_up(wanted["kafka_log_dirs"], "kafka.service"),
         "meta_properties": {path: properties(f"{path}/meta.properties") for path in wanted["kafka_log_dirs"]},
         "myid": first_line(f"{wanted['zookeeper_data_dir']}/myid") if wanted.get("zookeeper_data_dir") else "",
         "archives": installed_archives(),

@@ -1,0 +1,78 @@
+"""One data disk of a container, from the machine below it: it gives errors, turns read-only, is exchanged."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from .inventory import Inventory
+
+UNIT = "kafka.service"
+UNMOUNT = "import ctypes, sys; sys.exit(ctypes.CDLL(None).umount2(sys.argv[1].encode(), 0))"  # umount(8) stumbles over the dead directory
+
+
+def machine(*command: str) -> str:
+    """Run a command of this machine; return what it printed. AssertionError where it fails."""
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, f"{' '.join(command)}: {done.stderr}{done.stdout}"
+    return done.stdout.strip()
+
+
+class Disk:
+    """The file system that is mounted on a directory of a broker's container: the lab's own XFS image, or an ext4 one in its place."""
+
+    def __init__(self, inventory: Inventory, host: str, path: str) -> None:
+        """Look up what is mounted; nothing is changed yet."""
+        self.inventory, self.host, self.path = inventory, host, path
+        mounts = '{{range .Mounts}}{{if eq .Destination "' + path + '"}}{{.Source}}{{end}}{{end}}'
+        self.mount = Path(machine("podman", "inspect", "--format", mounts, inventory.container(host)))
+        self.container = machine("podman", "inspect", "--format", "{{.State.Pid}}", inventory.container(host))
+        self.image, self.spare = Path(f"{self.mount}.img"), Path(f"{self.mount}.spare.img")
+        self.device, self.failed = os.stat(self.mount).st_dev, False
+        self.owner, self.mode = inventory.run(host, f"stat -c '%U:%G %a' {path}").split()
+
+    def gives_errors(self) -> None:
+        """Every access to what is mounted (XFS) is an I/O error from now on, for open files too."""
+        self.failed = True
+        machine("xfs_io", "-x", "-c", "shutdown", str(self.mount))
+
+    def turns_read_only(self) -> None:
+        """What is mounted (ext4, errors=remount-ro) does what it does on an error of its disk: EROFS for every write, to open files too."""
+        device = Path(machine("findmnt", "-no", "SOURCE", str(self.mount))).name
+        Path(f"/sys/fs/ext4/{device}/trigger_fs_error").write_text("an error made on purpose\n")
+
+    def exchange(self) -> None:
+        """Put an empty ext4 disk in place, as an operator who stops the broker, changes the disk and starts the broker again."""
+        machine("truncate", "-s", "600M", str(self.spare))
+        machine("mkfs.ext4", "-q", "-F", str(self.spare))
+        self._put(self.spare, "ext4", "noatime,errors=remount-ro")
+
+    def restore(self) -> None:
+        """Put the lab's own disk in place, with what it held when it failed."""
+        self._put(self.image, "xfs", "noatime")
+        self.spare.unlink(missing_ok=True)
+        self.failed = False
+
+    def _put(self, image: Path, kind: str, options: str) -> None:
+        self.inventory.run(self.host, f"systemctl stop {UNIT}")
+        self._unmount_everywhere()
+        machine("mount", "-t", kind, "-o", f"loop,{options}", str(image), str(self.mount))
+        self.device = os.stat(self.mount).st_dev
+        node = "/dev/disk-of-the-lab"
+        script = f"mknod {node} b {os.major(self.device)} {os.minor(self.device)} && mount -t {kind} -o {options} {node} {self.path} && rm {node}"
+        machine("nsenter", "-t", self.container, "-m", "sh", "-c", script)
+        self.inventory.run(self.host, f"rm -rf {self.path}/lost+found; chown {self.owner} {self.path} && chmod {self.mode} {self.path}")
+        self.inventory.run(self.host, f"systemctl start {UNIT}")
+
+    def _unmount_everywhere(self) -> None:
+        """Each sandboxed service has a mount namespace of its own; while one of them holds the dead file system, mounting gives it again."""
+        device = f"{os.major(self.device)}:{os.minor(self.device)}"
+        namespaces: dict[str, tuple[str, str]] = {}
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                rows = [line.split() for line in (process / "mountinfo").read_text().splitlines()]
+                namespace = (process / "ns" / "mnt").readlink().name
+            except OSError:  # ended meanwhile, or a thread of the kernel
+                continue
+            namespaces.update((namespace, (process.name, row[4])) for row in rows if row[2] == device)
+        for process_id, path in namespaces.values():
+            machine("nsenter", "-t", process_id, "-m", "python3", "-c", UNMOUNT, path)
