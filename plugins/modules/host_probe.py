@@ -13,7 +13,11 @@ module: host_probe
 short_description: Read addresses, mounts, disks, clock, limits, firewall, units and ZooKeeper mode of a host, and try its peers; changes nothing
 options:
   mounts: {type: list, elements: str, default: [], description: Paths that should be mount points.}
-  kafka_log_dirs: {type: list, elements: str, default: [], description: "Directories whose meta.properties is read, and whether the running broker serves from them."}
+  kafka_log_dirs:
+    type: list
+    elements: str
+    default: []
+    description: Directories whose meta.properties is read; which of them a running broker has given up.
   zookeeper_data_dir: {type: str, description: Directory whose myid is read.}
   java_executable: {type: str, default: /usr/bin/java, description: Path of the java that is looked for.}
   zookeeper_address: {type: str, description: Where this host's ZooKeeper server answers.}

@@ -22,7 +22,7 @@ GIVEN_UP = "directory given up"
 PROMISES: dict[str, dict[str, float]] = {
     "kill -9 of a broker": {GAP: 14, BACK: 20, FULL: 40, ENSEMBLE: 40},
     "kill -9 of the ZooKeeper leader": {GAP: 3, "another leader": 6, BACK: 20, ENSEMBLE: 25, FULL: 25},
-    "kill -9 of a Spark job": {BACK: 15, COUNTED: 60},
+    "kill -9 of a Spark job": {BACK: 15, COUNTED: 75},
     "restart of every host": {"services active": 30, ENSEMBLE: 60, FULL: 60, COUNTED: 110},
     "a disk of a broker gives I/O errors": {GAP: 5, GIVEN_UP: 10, FULL: 40},
     "a disk of a broker turns read-only": {GAP: 5, GIVEN_UP: 15, FULL: 40},

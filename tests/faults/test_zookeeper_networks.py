@@ -55,6 +55,9 @@ class Interfaces:
         if self.quorum_addresses() == wanted:
             return
         self.down(*hosts, interface="client")
+        for host in hosts:  # the servers would notice after 10 s; connections that end are noticed at once
+            ports = "( sport = :2888 or dport = :2888 or sport = :3888 or dport = :3888 )"
+            self.inside(host, "ss", "-tKH", "state", "established", f"src {self.inventory.client_address(host)} and {ports}")
         until("the quorum is on the replication network", lambda: self.quorum_addresses() == wanted, 60)
         self.up()
         lab.wait()
