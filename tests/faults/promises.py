@@ -41,13 +41,13 @@ class Clock:
 
     def wait(self, what: str, ask: Callable[[], T]) -> T:
         """Ask until the answer is true, no longer than is promised; return it."""
-        answer = until(f"{self.fault}: {what}", ask, self.left(what))
+        answer = until(self._title(what), ask, self.left(what))
         self.compare(what, time.monotonic() - self.start)
         return answer
 
     def wait_none(self, what: str, problems: Callable[[], Sequence[str]]) -> None:
         """Ask until there is no problem left, no longer than is promised."""
-        until_none(f"{self.fault}: {what}", problems, self.left(what))
+        until_none(self._title(what), problems, self.left(what))
         self.compare(what, time.monotonic() - self.start)
 
     def left(self, what: str) -> float:
@@ -59,6 +59,9 @@ class Clock:
         said = f"{what} {seconds:.1f} s (promised {self.promises[what]:.0f})"
         assert seconds <= self.promises[what], f"{self.fault}: {said}"
         self._measured.append(said)
+
+    def _title(self, what: str) -> str:
+        return f"{self.fault}: {what} (promised {self.promises[what]:.0f} s)"
 
     def __str__(self) -> str:
         """Return all that was measured, each with its promise."""
