@@ -1,20 +1,40 @@
-"""One Spark session for all tests of a run."""
+"""One Spark session and one broker for all tests of a run."""
 
+import signal
+import subprocess
 from collections.abc import Iterator
 
 import pytest
 from pyspark.sql import SparkSession
 
-from .helpers import SPARK
+from .broker import Broker, running_broker
+from .built import unpacked
+from .helpers import CLASS_DATA, MILLRACE, environment, eventually, put, spark_properties, write_config
+
+
+@pytest.fixture(scope="session", autouse=True)
+def class_data(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Where this Spark and this Java have no class-data archive yet, one job is run for it."""
+    if CLASS_DATA.file.exists():
+        return
+    folder = tmp_path_factory.mktemp("class-data")
+    config = write_config(folder)
+    put(folder / "in", "one.txt", "a b a\n")
+    job = subprocess.Popen([MILLRACE, "count_words", "--config", str(config)], stderr=subprocess.PIPE, env=environment())
+    eventually((folder / "checkpoint" / "commits" / "0").exists, True)
+    job.send_signal(signal.SIGTERM)
+    job.communicate(timeout=120)  # until the JVM, too, has closed its end
+    CLASS_DATA.keep()
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    """Two tasks at a time, UTC, nothing listening but on loopback."""
+def spark(class_data: None) -> Iterator[SparkSession]:
+    """Two tasks at a time, UTC, the Kafka connector, nothing listening but on loopback."""
     options = {
-        **SPARK,
+        **spark_properties(),
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
+        "spark.jars": ",".join(map(str, unpacked("spark-jars-*.tgz").glob("*.jar"))),
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
@@ -25,3 +45,10 @@ def spark() -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """A real broker; each test makes topics of its own."""
+    with running_broker(tmp_path_factory.mktemp("broker")) as running:
+        yield running

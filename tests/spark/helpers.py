@@ -2,14 +2,25 @@
 
 import json
 import os
+import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Event
 
+import pyspark
+
+from .built import ClassData
+
+MILLRACE = str(Path(sys.executable).with_name("millrace"))
 _POLL_SECONDS = 0.05
 # Short lives: the optimising compiler would cost more than it gives.
-SPARK = {"spark.master": "local[2]", "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+CLASS_DATA = ClassData("spark", Path(pyspark.__file__).parent / "jars")
+
+
+def spark_properties() -> dict[str, str]:
+    """Two tasks at a time, and a JVM that starts fast."""
+    return {"spark.master": "local[2]", "spark.driver.extraJavaOptions": " ".join(["-XX:TieredStopAtLevel=1 -Xlog:disable", *CLASS_DATA.flags])}
 
 
 def eventually(read: Callable[[], object], expected: object, seconds: float = 120) -> None:
@@ -31,7 +42,12 @@ def put(directory: Path, name: str, content: bytes | str) -> Path:
 def records(directory: Path) -> list[tuple[str, str]]:
     """Keys and values that a job wrote, batch by batch."""
     batches = sorted(directory.glob("batch=*"), key=lambda path: int(path.name.removeprefix("batch=")))
-    lines = [line for batch in batches for part in sorted(batch.glob("part-*.json")) for line in part.read_text(encoding="utf-8").splitlines()]
+    return [record for batch in batches for record in records_of(batch)]
+
+
+def records_of(batch: Path) -> list[tuple[str, str]]:
+    """Keys and values that a job wrote in one batch."""
+    lines = [line for part in sorted(batch.glob("part-*.json")) for line in part.read_text(encoding="utf-8").splitlines()]
     return [(record["key"], record["value"]) for record in map(json.loads, lines)]
 
 
@@ -44,7 +60,7 @@ def write_config(tmp_path: Path, **keys: object) -> Path:
     """A configuration for files in `tmp_path`: reads `in`, writes `out`, with two tasks at a time."""
     (tmp_path / "in").mkdir(exist_ok=True)
     file = tmp_path / "job.json"
-    file.write_text(json.dumps({**files_config(tmp_path), "spark": SPARK, **keys}))
+    file.write_text(json.dumps({**files_config(tmp_path), "spark": spark_properties(), **keys}))
     return file
 
 
@@ -54,6 +70,7 @@ def files_config(tmp_path: Path) -> dict[str, object]:
         "checkpoint": str(tmp_path / "checkpoint"),
         "input_directory": str(tmp_path / "in"),
         "output_directory": str(tmp_path / "out"),
+        "trigger_interval": "100 milliseconds",
     }
 
 

@@ -3,17 +3,13 @@
 import json
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from .helpers import counts, environment, eventually, put, write_config
-
-MILLRACE = str(Path(sys.executable).with_name("millrace"))
-
+from .helpers import MILLRACE, counts, environment, eventually, put, write_config
 
 def finished(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the script to its end."""

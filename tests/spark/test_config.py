@@ -183,6 +183,26 @@ def without(data: dict[str, object], key: str) -> dict[str, object]:
         ),
         (
             "count_words",
+            {**COUNT, "max_offsets_per_trigger": 0},
+            "max_offsets_per_trigger: 0 is too small; give 1 or more",
+        ),
+        (
+            "publish_lines",
+            {**PUBLISH, "max_files_per_trigger": "10"},
+            "max_files_per_trigger: is text; give a whole number, 1 or more",
+        ),
+        (
+            "count_words",
+            {**COUNT, "max_files_per_trigger": 10},
+            "max_files_per_trigger: the input is a topic; use max_offsets_per_trigger",
+        ),
+        (
+            "count_words",
+            {**COUNT, "input_directory": "/in", "max_offsets_per_trigger": 10},
+            "max_offsets_per_trigger: the input is a directory; use max_files_per_trigger",
+        ),
+        (
+            "count_words",
             {**COUNT, "topic_wait_seconds": -1},
             "topic_wait_seconds: -1 is too small; give 0 or more",
         ),
@@ -246,6 +266,7 @@ def test_a_node_against_kafka() -> None:
     assert config.checkpoint == "/var/lib/millrace/count"
     assert (config.jars_directory, config.trigger_interval, config.shuffle_partitions) == (None, "1 second", None)
     assert (config.topic_wait_seconds, config.spark) == (300, {})
+    assert (config.max_offsets_per_trigger, config.max_files_per_trigger) == (200_000, 100)
 
 
 def test_a_laptop_on_files() -> None:
@@ -276,6 +297,8 @@ def test_values_that_are_given_are_taken() -> None:
     assert config.spark == {"spark.ui.enabled": "true", "spark.driver.memory": "1g"}
     assert (config.trigger_interval, config.topic_wait_seconds) == ("500 milliseconds", 0)
     assert parse("count_words", {**COUNT, "shuffle_partitions": 3}).shuffle_partitions == 3
+    assert parse("count_words", {**COUNT, "max_offsets_per_trigger": 7}).max_offsets_per_trigger == 7
+    assert parse("publish_lines", {**PUBLISH, "max_files_per_trigger": 7}).max_files_per_trigger == 7
 
 
 @pytest.mark.parametrize(

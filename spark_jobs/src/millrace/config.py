@@ -16,6 +16,9 @@ Check = Callable[[str, object], Iterator[str]]
 
 # Without an interval an idle query asks again and again: 0.24 of a core, against 0.015 with one second.
 TRIGGER_INTERVAL = "1 second"
+# What one batch may take: a stop waits for its end, so the first one after a day of downtime has to be short as well.
+MAX_OFFSETS_PER_TRIGGER = 200_000
+MAX_FILES_PER_TRIGGER = 100
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,8 @@ class Config:
     jars_directory: str | None
     spark: Mapping[str, str]
     trigger_interval: str
+    max_offsets_per_trigger: int
+    max_files_per_trigger: int
     topic_wait_seconds: int
     shuffle_partitions: int | None
 
@@ -73,6 +78,7 @@ _COMMON: dict[str, Check] = {
     "jars_directory": checks.absolute_path,
     "spark": checks.spark_properties,
     "trigger_interval": checks.interval,
+    "max_files_per_trigger": checks.at_least(1),
     "topic_wait_seconds": checks.at_least(0),
     "input_directory": checks.input_directory,
     "output_topic": checks.topic_name,
@@ -93,6 +99,7 @@ JOBS: dict[str, Job] = {
         keys={
             **_COMMON,
             "input_topic": checks.topic_name,
+            "max_offsets_per_trigger": checks.at_least(1),
             "shuffle_partitions": checks.at_least(1),
         },
         required=("checkpoint",),
@@ -136,6 +143,8 @@ def parse(job: str, data: Mapping[str, object]) -> Config:
         jars_directory=_text(data, "jars_directory"),
         spark=_properties(data.get("spark")),
         trigger_interval=_text(data, "trigger_interval") or TRIGGER_INTERVAL,
+        max_offsets_per_trigger=_number(data, "max_offsets_per_trigger", MAX_OFFSETS_PER_TRIGGER),
+        max_files_per_trigger=_number(data, "max_files_per_trigger", MAX_FILES_PER_TRIGGER),
         topic_wait_seconds=_number(data, "topic_wait_seconds", 300),
         shuffle_partitions=_number(data, "shuffle_partitions", 0) or None,
     )
@@ -187,6 +196,10 @@ def _contradictions(spec: Job, data: Mapping[str, object]) -> Iterator[str]:
             yield "kafka: is missing, and a topic is used; add it with bootstrap.servers"
         elif isinstance(kafka, dict) and "bootstrap.servers" not in kafka:
             yield "kafka.bootstrap.servers: is missing, and a topic is used; write host:port,host:port"
+    if spec.input_topic is not None:
+        idle, used, end = ("offsets", "files", "directory") if "input_directory" in data else ("files", "offsets", "topic")
+        if f"max_{idle}_per_trigger" in data:
+            yield f"max_{idle}_per_trigger: the input is a {end}; use max_{used}_per_trigger"
     ends = [data.get(f"{side}_directory", data.get(f"{side}_topic")) for side in ("input", "output")]
     if ends[0] is not None and ends[0] == ends[1]:
         yield "output: is the same as the input, so the job would feed itself; give another"

@@ -11,21 +11,24 @@ from millrace.config import Config, Directory, Topic
 _MAX_FILE_AGE = "36500d"
 
 
-def read(spark: SparkSession, source: Topic | Directory) -> DataFrame:
-    """Open `source` as a stream of `schemas.RECORD`.
+def read(spark: SparkSession, config: Config) -> DataFrame:
+    """Open the source of `config` as a stream of `schemas.RECORD`, in batches of what its limit allows.
 
     A topic is read from its first record; offsets that vanished stop the query. Of a directory, each file is
     read once: the key is its base name, the value one line of it, empty lines included.
     """
+    source = config.source
     if isinstance(source, Topic):
         options = {
             **_client_options(source),
             "subscribe": source.name,
             "startingOffsets": "earliest",
             "failOnDataLoss": "true",
+            "maxOffsetsPerTrigger": str(config.max_offsets_per_trigger),
         }
         return spark.readStream.format("kafka").options(**options).load().select("key", "value")
-    files = spark.readStream.format("text").option("maxFileAge", _MAX_FILE_AGE).load(source.path)
+    files = spark.readStream.format("text").option("maxFileAge", _MAX_FILE_AGE)
+    files = files.option("maxFilesPerTrigger", config.max_files_per_trigger).load(source.path)
     return files.select(
         _file_name().cast("binary").alias("key"),
         F.col("value").cast("binary").alias("value"),

@@ -14,7 +14,7 @@ _SEPARATORS = r"(?U)\W+"
 
 def run(spark: SparkSession, config: Config) -> StreamingQuery:
     """Start the query. Counts stay exact across restarts: a killed batch sends the same counts again."""
-    counts = count(split_words(decode(read(spark, config.source))))
+    counts = count(split_words(decode(read(spark, config))))
     return start(encode(counts), config, mode="update")
 
 

@@ -11,7 +11,7 @@ from millrace.schemas import HEADERS
 
 def run(spark: SparkSession, config: Config) -> StreamingQuery:
     """Start the query. Sending is at least once: a batch that was killed on its way is sent again."""
-    return start(stamp(read(spark, config.source)), config, mode="append")
+    return start(stamp(read(spark, config)), config, mode="append")
 
 
 def stamp(records: DataFrame) -> DataFrame:

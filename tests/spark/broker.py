@@ -1,0 +1,135 @@
+"""One real Kafka broker on loopback, in KRaft mode, for the tests of a run: from the archives that the roles install."""
+
+import base64
+import socket
+import subprocess
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from .built import ClassData, unpacked
+
+# Short lives: one thread that collects garbage, no optimising compiler.
+JAVA = ["java", "-Xms96m", "-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xlog:disable"]
+_START_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a topic holds of a record; a null key or value is None."""
+
+    key: str | None
+    value: str | None
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Broker:
+    """A running broker: its address, and what tests do with topics."""
+
+    servers: str
+    admin: AdminClient
+
+    def topic(self, partitions: int = 1) -> str:
+        """Make a topic of a new name."""
+        name = f"t-{uuid.uuid4().hex[:8]}"
+        self.make(name, partitions)
+        return name
+
+    def make(self, name: str, partitions: int = 1) -> None:
+        """Make a topic."""
+        self.admin.create_topics([NewTopic(name, partitions, 1)])[name].result(30)
+
+    def delete_before(self, topic: str, offset: int) -> None:
+        """Let the records of partition 0 before `offset` vanish, as after their retention."""
+        (future,) = self.admin.delete_records([TopicPartition(topic, 0, offset)]).values()
+        future.result(30)
+
+    def send(self, topic: str, values: Sequence[str | None]) -> None:
+        """Send values in their order, one a record, to partition 0."""
+        producer = Producer({"bootstrap.servers": self.servers, "linger.ms": 5, "log_level": 0})
+        for value in values:
+            producer.produce(topic, value, partition=0)
+        assert producer.flush(30) == 0
+
+    def records(self, topic: str) -> list[Record]:
+        """Everything that the topic holds now, partition by partition."""
+        consumer = Consumer({"bootstrap.servers": self.servers, "group.id": "reads-all", "enable.auto.commit": False, "log_level": 0})
+        found: list[Record] = []
+        for number in consumer.list_topics(topic, timeout=30).topics[topic].partitions:
+            first, end = consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=30)
+            consumer.assign([TopicPartition(topic, number, first)])
+            while first < end:
+                message = consumer.poll(30)
+                assert message is not None and message.error() is None, message
+                first = (message.offset() or 0) + 1
+                headers = {name: value.decode() for name, value in message.headers() or []}
+                found.append(Record(_text(message.key()), _text(message.value()), headers))
+        consumer.close()
+        return found
+
+
+@contextmanager
+def running_broker(folder: Path) -> Iterator[Broker]:
+    """A broker that keeps its data in `folder`; ended by its own process id."""
+    libs, data = unpacked("kafka_2.13-*.tgz") / "libs", folder / "data"
+    client, controller = _free_ports(2)
+    data.mkdir()
+    # What kafka-storage.sh would write, less a JVM.
+    identity = [base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=") for _ in range(2)]
+    (data / "meta.properties").write_text(f"version=1\nnode.id=1\ncluster.id={identity[0]}\ndirectory.id={identity[1]}\n")
+    (folder / "server.properties").write_text(
+        "process.roles=broker,controller\nnode.id=1\n"
+        f"controller.quorum.voters=1@127.0.0.1:{controller}\ncontroller.listener.names=CONTROLLER\n"
+        f"listeners=CLIENT://127.0.0.1:{client},CONTROLLER://127.0.0.1:{controller}\ninter.broker.listener.name=CLIENT\n"
+        "listener.security.protocol.map=CLIENT:PLAINTEXT,CONTROLLER:PLAINTEXT\n"
+        f"log.dirs={data}\nlog.cleaner.enable=false\nauto.create.topics.enable=true\n"  # whoever asks for a topic by its name makes it
+        "offsets.topic.replication.factor=1\ntransaction.state.log.replication.factor=1\n"
+    )
+    log4j = libs.parent / "config" / "log4j.properties"
+    main = [f"-Dlog4j.configuration=file:{log4j}", "-cp", f"{libs}/*", "kafka.Kafka", str(folder / "server.properties")]
+    archive = ClassData("kafka", libs)
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen([*JAVA, *archive.flags, *main], stdout=log, stderr=subprocess.STDOUT)
+    try:
+        servers = f"127.0.0.1:{client}"
+        broker = Broker(servers, AdminClient({"bootstrap.servers": servers, "log_level": 0}))
+        _await_answer(broker, process, folder / "log")
+        yield broker
+    finally:
+        process.terminate()
+        process.wait(timeout=60)
+        archive.keep()
+
+
+def _await_answer(broker: Broker, process: "subprocess.Popen[bytes]", log: Path) -> None:
+    """Return once the broker names itself."""
+    pause, deadline = Event(), time.monotonic() + _START_SECONDS
+    while process.poll() is None and time.monotonic() < deadline:
+        try:
+            if broker.admin.list_topics(timeout=1).brokers:
+                return
+        except KafkaException:
+            pause.wait(0.05)
+    raise AssertionError(f"the broker does not answer:\n{log.read_text()[-3000:]}")
+
+
+def _free_ports(number: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(number)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode()

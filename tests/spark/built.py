@@ -1,0 +1,46 @@
+"""What a run of the tests finds in .build, and leaves there for the next: archives unpacked, class-data archives."""
+
+import hashlib
+import shutil
+import tarfile
+import tempfile
+from pathlib import Path
+
+BUILD = Path(__file__).resolve().parents[2] / ".build"
+
+
+def unpacked(pattern: str) -> Path:
+    """The folder with what the one archive of that name holds, unpacked once."""
+    (archive,) = (BUILD / "archives").glob(pattern)
+    folder = BUILD / "unpacked" / f"{archive.stem}-{hashlib.sha256(archive.with_name(f'{archive.name}.sha512').read_bytes()).hexdigest()[:12]}"
+    if not folder.exists():
+        folder.parent.mkdir(exist_ok=True)
+        new = Path(tempfile.mkdtemp(dir=folder.parent))
+        with tarfile.open(archive) as tar:
+            tar.extractall(new, filter="data")
+        (top,) = new.iterdir()
+        top.rename(folder)
+        new.rmdir()
+    return folder
+
+
+class ClassData:
+    """The class-data archive of some jars and this Java: made at the end of the first JVM, used by all later ones."""
+
+    def __init__(self, name: str, jars: Path) -> None:
+        """Name it by what it depends on."""
+        java = Path(shutil.which("java") or "java").resolve()
+        fits = [f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in (java, *sorted(jars.glob("*.jar")))]
+        self.file = BUILD / "class-data" / f"{name}-{hashlib.sha256(' '.join(fits).encode()).hexdigest()[:12]}.jsa"
+        self.new = Path(f"{self.file}.new")
+        self.file.parent.mkdir(exist_ok=True)
+
+    @property
+    def flags(self) -> list[str]:
+        """For the JVM: use the archive, or make it."""
+        return [f"-XX:SharedArchiveFile={self.file}" if self.file.exists() else f"-XX:ArchiveClassesAtExit={self.new}"]
+
+    def keep(self) -> None:
+        """After the end of a JVM: what it made is whole."""
+        if self.new.exists():
+            self.new.rename(self.file)
