@@ -48,11 +48,12 @@ lab() { pytest tests/lab; }
 survival() { pytest -n 2 tests/survival; }
 
 molecule() {
-  local scenario
+  local scenario inventory
   [ $# -gt 0 ] || set -- datacenter
   for scenario in "$@"; do
     echo "--- molecule test -s $scenario"
-    command molecule test -s "$scenario"
+    inventory=$(python lab/derive.py "molecule/$scenario/inventory" --holder $$)
+    MILLRACE_INVENTORY=$(realpath --relative-to="molecule/$scenario" "$inventory") command molecule test -s "$scenario"
   done
 }
 
