@@ -15,6 +15,8 @@ from faults.inventory import ROOT, Inventory
 from faults.lab import Lab
 from faults.words import INPUT, OUTPUT
 
+from operations.untouched import Manifests, manifests
+
 UNITS = {"zookeeper": "zookeeper.service", "kafka": "kafka.service"}
 
 
@@ -76,10 +78,16 @@ class Operator:
         command = "systemctl show -p Id,MainPID,ExecMainStartTimestampMonotonic 'zookeeper.service' 'kafka.service' 'spark-job@*'"
         return {host: self.inventory.run(host, command) for host in self.inventory.hosts("all")}
 
-    def fingerprint(self) -> dict[str, str]:
-        """Return what an operator would look at to see whether a host was touched."""
-        command = "find /etc /opt -xdev -newermt '1970-01-01' -printf '%p %T@ %m %u\\n' 2>/dev/null | grep -v __pycache__ | sort | sha256sum"
-        return {host: self.inventory.run(host, command) for host in self.inventory.hosts("all")}
+    def fingerprint(self) -> Manifests:
+        """Return everything by which a host would show that it was touched, but for what running services write."""
+        return manifests(self.inventory, "--live")
+
+
+def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
+    """Say of hosts what differs, not all that they are."""
+    if isinstance(left, Manifests) and isinstance(right, Manifests) and op == "==":
+        return ["hosts are as they were", *right.differences(left)]
+    return None
 
 
 @pytest.fixture(scope="session")
