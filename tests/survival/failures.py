@@ -28,10 +28,9 @@ def cut_off(cluster: Stretched, lost: Collection[str], *, hear: bool = False, sp
     inventory = cluster.inventory
     others = sorted(address for host in inventory.hosts("all") if host not in lost for address in addresses(inventory, host))
     others += sorted({f"{address.rpartition('.')[0]}.1" for address in others})
-    chains = _chain("input", f"ip saddr {{ {', '.join(others)} }}") * (not hear) + _chain("output", f"ip daddr {{ {', '.join(others)} }}") * (
-        not speak
-    )
-    return _drop(inventory, lost, chains)
+    them = f"{{ {', '.join(others)} }}"
+    deaf, mute = _chain("input", f"ip saddr {them}"), _chain("output", f"ip daddr {them}")
+    return _drop(inventory, lost, deaf * (not hear) + mute * (not speak))
 
 
 def network_gone(cluster: Stretched, network: str) -> Mend:
@@ -46,11 +45,11 @@ def addresses(inventory: Inventory, host: str) -> tuple[str, str]:
 
 
 def _chain(hook: str, match: str) -> str:
-    return f"chain {hook} {{ type filter hook {hook} priority -300; {match} drop; }} "
+    return f"chain {hook} {{ type filter hook {hook} priority -300; {match} drop; }}\n"
 
 
 def _drop(inventory: Inventory, hosts: Collection[str], chains: str) -> Mend:
-    _nft(inventory, hosts, f"{_TABLE} {{ {chains}}}")
+    _nft(inventory, hosts, f"{_TABLE} {{\n{chains}}}\n")
     return partial(_nft, inventory, hosts, f"delete {_TABLE}")
 
 
@@ -59,7 +58,8 @@ def _nft(inventory: Inventory, hosts: Collection[str], commands: str) -> None:
 
     def one(host: str) -> None:
         command = ["podman", "exec", "-i", inventory.container(host), "nft", "-f", "-"]
-        subprocess.run(command, input=commands, capture_output=True, text=True, check=True, env=ENVIRONMENT, timeout=60)
+        done = subprocess.run(command, input=commands, capture_output=True, text=True, env=ENVIRONMENT, timeout=60)
+        assert done.returncode == 0, f"{host}: {commands}: {done.stderr}"
 
     with ThreadPoolExecutor(len(hosts)) as pool:
         list(pool.map(one, hosts))

@@ -131,10 +131,10 @@ class Stretched:
         """Look at the quorum of the servers left and write to every partition, side by side; the quorum by the network that is left."""
         left = [host for host in self.inventory.hosts("zookeeper") if host not in row.lost]
         alive = [self.inventory.broker_id(host) for host in self.inventory.hosts("kafka") if host not in row.lost]
-        lab = Lab(self._by_replication) if row.failure == "client network" else self.lab
+        inventory = self._by_replication if row.failure == "client network" else self.inventory
         with ThreadPoolExecutor(1) as pool:
             before = time.monotonic()
-            quorum = pool.submit(serves, lab, left, row.quorum)
+            quorum = pool.submit(serves, inventory, left, row.quorum)
             unwritable = Writes(self.inventory.kafka_properties, topic, key, alive).run(partitions, row.writable)
             write_after = time.monotonic() - before
             return Seen(*quorum.result(), unwritable, write_after)

@@ -128,8 +128,8 @@ class Losses:
             self.cluster.start_zookeeper({host})
             left.append(host)
             if quorum(self.cluster.layout, {*left}):
-                assert serves(self.lab, left, hoped=True)[0]
-        assert serves(self.lab, left, hoped=True)[0]
+                assert serves(self.inventory, left, hoped=True)[0]
+        assert serves(self.inventory, left, hoped=True)[0]
 
     def have_leaders(self, lost: Collection[int]) -> None:
         """Wait until no lost broker is counted on; partitions that none of their ISR is left of get a leader that is behind."""
