@@ -43,6 +43,15 @@ def counts(broker: Broker, topic: str) -> list[tuple[str | None, str | None]]:
     return [(record.key, record.value) for record in broker.records(topic)]
 
 
+def stopping_after(seconds: float) -> threading.Event:
+    """A stop that is asked for after this time: no wait without an end."""
+    stopping = threading.Event()
+    timer = threading.Timer(seconds, stopping.set)
+    timer.daemon = True
+    timer.start()
+    return stopping
+
+
 def test_published_lines_have_key_and_time(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
     """Each line once, keyed by its file's name, with the time of its sending as a header."""
     (tmp_path / "in").mkdir()
@@ -87,7 +96,7 @@ def test_records_that_vanished_stop_the_query(spark: SparkSession, broker: Broke
     broker.send(source, ["a", "a", "a"])
     broker.delete_before(source, 3)
     with running(spark, "count_words", broker, tmp_path, input_topic=source, output_topic=sink) as query, pytest.raises(JobError) as lost:
-        await_end(query, threading.Event())
+        await_end(query, stopping_after(30))
     assert "failOnDataLoss" in str(lost.value)
     assert counts(broker, sink) == [("a", "1")]
 

@@ -11,6 +11,7 @@ import pytest
 
 from .helpers import MILLRACE, counts, environment, eventually, put, write_config
 
+
 def finished(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the script to its end."""
     command = [MILLRACE, *arguments]

@@ -16,7 +16,8 @@ Check = Callable[[str, object], Iterator[str]]
 
 # Without an interval an idle query asks again and again: 0.24 of a core, against 0.015 with one second.
 TRIGGER_INTERVAL = "1 second"
-# What one batch may take: a stop waits for its end, so the first one after a day of downtime has to be short as well.
+# What one batch may take: a stop waits for its end, so the first one after a day of downtime has to be
+# short as well.
 MAX_OFFSETS_PER_TRIGGER = 200_000
 MAX_FILES_PER_TRIGGER = 100
 
@@ -197,7 +198,9 @@ def _contradictions(spec: Job, data: Mapping[str, object]) -> Iterator[str]:
         elif isinstance(kafka, dict) and "bootstrap.servers" not in kafka:
             yield "kafka.bootstrap.servers: is missing, and a topic is used; write host:port,host:port"
     if spec.input_topic is not None:
-        idle, used, end = ("offsets", "files", "directory") if "input_directory" in data else ("files", "offsets", "topic")
+        idle, used, end = (
+            ("offsets", "files", "directory") if "input_directory" in data else ("files", "offsets", "topic")
+        )
         if f"max_{idle}_per_trigger" in data:
             yield f"max_{idle}_per_trigger: the input is a {end}; use max_{used}_per_trigger"
     ends = [data.get(f"{side}_directory", data.get(f"{side}_topic")) for side in ("input", "output")]

@@ -4,7 +4,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from millrace.config import Config, Directory, Topic
+from millrace.config import Config, Topic
 
 # Spark forgets files this much older than the newest one it saw, and then skips them without a word. Its
 # default is 7 days, less than the age of many a copied file.
