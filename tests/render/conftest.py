@@ -44,6 +44,7 @@ def vary(folder: Path) -> Path:
             **more,
         },
         "dc1-spark1": {
+            "spark_job_class_data_archive": True,
             "spark_job_jobs": [
                 {"name": "lines-a", "job": "publish_lines", "config": {"checkpoint": "/c/a", "kafka": {"ssl.key.password": "pw"}}},
                 {"name": "lines-b", "job": "publish_lines", "state": "stopped", "config": {"checkpoint": "/c/b"}},

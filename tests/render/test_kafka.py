@@ -62,6 +62,8 @@ SECURE = {
     "zookeeper.ssl.endpoint.identification.algorithm": "HTTPS",
     "zookeeper.set.acl": "true",
 }
+WITH_CLASS_DATA = {"lab": ["dc1-kafka3"], "dc1": [], "dc2": []}
+CLASS_DATA = ("-XX:SharedArchiveFile=/var/cache/kafka-class-data/3.9.2.jsa", "-XX:+VerifySharedSpaces", "-Xlog:cds=off", "-Xlog:cds+dynamic=off")
 RULES = "listener.name.replication.ssl.principal.mapping.rules"
 SAFE = {
     "default.replication.factor": "3",
@@ -138,7 +140,9 @@ def test_the_unit_runs_java_itself(inventory_name: str, hosts: Hosts) -> None:
             "/usr/bin/java", f"-Xms{heap}", f"-Xmx{heap}", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20",
             "-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent", "-XX:+ExitOnOutOfMemoryError",
             "-Djava.awt.headless=true", "-Xlog:gc*:file=/var/log/kafka/gc.log:time,tags:filecount=5,filesize=10m",
-            "-Dlog4j.configuration=file:/etc/kafka/log4j.properties",
+            "-Dlog4j.configuration=file:/etc/kafka/log4j.properties", 
+            *(CLASS_DATA if name in WITH_CLASS_DATA[inventory_name] else ()),
+            *(["-XX:TieredStopAtLevel=1"] if inventory_name == "lab" else ()),
             "-cp", "/opt/kafka/current/libs/*", "kafka.Kafka", SERVER,
         ]  # fmt: skip
         disks = LOG_DIRS[inventory_name].split(",")
@@ -150,9 +154,21 @@ def test_the_unit_runs_java_itself(inventory_name: str, hosts: Hosts) -> None:
         assert "MemoryDenyWriteExecute" not in unit
 
 
+def test_class_data_is_made_beside_the_broker(rendered: Callable[[str], Hosts]) -> None:
+    """Only where it is asked for; the broker neither waits for it nor can write it, and an archive that was cut is away before it starts."""
+    plain, served = rendered("lab")["dc1-kafka1"], rendered("lab")["dc1-kafka3"]
+    assert not [file["path"] for file in plain.items("files") if "class-data" in file["path"]]
+    broker, maker = served.unit("kafka.service"), served.unit("kafka-class-data.service")
+    assert "kafka-class-data.service" in broker["Wants"]
+    assert broker["ExecStartPre"][0].startswith("+-/bin/sh -c '[ ") and not any("class-data" in path for path in broker["ReadWritePaths"])
+    assert (maker["After"], maker["CacheDirectory"], maker["PrivateNetwork"]) == (["kafka.service"], ["kafka-class-data"], ["yes"])
+    assert maker["CapabilityBoundingSet"] == [""]
+    assert "class-data" not in plain.text("/etc/systemd/system/kafka.service")
+
+
 @pytest.mark.parametrize("inventory_name", INVENTORIES)
 def test_all_brokers_have_the_same_unit(hosts: Hosts) -> None:
-    """Only the digest differs, because each broker's server.properties does."""
+    """Only the digest differs, because each broker's server.properties does; and who has a class-data archive."""
     digests, units = set(), set()
     for name in brokers(hosts):
         text = hosts[name].text("/etc/systemd/system/kafka.service")
@@ -160,7 +176,7 @@ def test_all_brokers_have_the_same_unit(hosts: Hosts) -> None:
         assert hosts[name].services == [{"name": "kafka.service", "digest": digest[0], "enabled": True, "state": "started"}]
         digests.add(digest[0])
         units.add(text.replace(digest[0], ""))
-    assert len(units) == 1
+    assert len(units) == (2 if WITH_CLASS_DATA[inventory_name] else 1)
     assert len(digests) == len(brokers(hosts))
 
 

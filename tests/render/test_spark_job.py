@@ -20,6 +20,7 @@ BOOTSTRAP = {
     "dc2": "198.19.11.21:9092,198.19.11.22:9092,198.19.11.23:9092,198.19.11.24:9092,198.19.11.25:9092",
 }
 MEMORY = {"lab": ("512m", "512m"), "dc1": ("2g", "4g"), "dc2": ("2g", "4g")}
+FAST = {"lab": {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}, "dc1": {}, "dc2": {}}
 # host: job, whether it runs
 JOBS = {
     "lab": {"dc1-spark1": ("publish_lines", True), "dc1-spark2": ("count_words", True)},
@@ -59,14 +60,14 @@ def config(name: str, job: str, password: str) -> dict[str, object]:
             "checkpoint": "/var/lib/spark-job/publish_lines/checkpoint",
             "input_directory": "/var/lib/spark-job/publish_lines/input",
             "output_topic": "streams-plaintext-input",
-            "spark": {"spark.driver.memory": publisher},
+            "spark": {"spark.driver.memory": publisher, **FAST[name]},
         }
     return {
         **common,
         "checkpoint": "/var/lib/spark-job/count_words/checkpoint",
         "input_topic": "streams-plaintext-input",
         "output_topic": "streams-wordcount-output",
-        "spark": {"spark.driver.memory": counter},
+        "spark": {"spark.driver.memory": counter, **FAST[name]},
     }
 
 
@@ -128,7 +129,17 @@ def test_one_unit_for_all_jobs(inventory_name: str, hosts: Hosts) -> None:
     assert (units[0]["User"], units[0]["KillMode"], units[0]["SuccessExitStatus"]) == (["spark"], ["mixed"], ["143"])
     assert (units[0]["LimitNOFILE"], units[0]["MemoryMax"]) == (["16384"], ["infinity"])
     assert units[0]["ReadWritePaths"] == ["/var/lib/spark-job"]
+    assert "class-data" not in hosts[next(iter(JOBS[inventory_name]))].text("/etc/systemd/system/spark-job@.service")
 
+
+def test_class_data_is_made_beside_the_jobs(rendered: Callable[[str], Hosts]) -> None:
+    """Where it is asked for: named by the release, out of the jobs' reach, away before a start when it was cut."""
+    unit, maker = (rendered("varied")["dc1-spark1"].unit(name) for name in ("spark-job@.service", "spark-job-class-data.service"))
+    archive = f"/var/cache/spark-job-class-data/{RELEASE}.jsa"
+    assert f'"SPARK_SUBMIT_OPTS=-XX:SharedArchiveFile={archive} -XX:+VerifySharedSpaces -Xlog:cds=off -Xlog:cds+dynamic=off"' in unit["Environment"]
+    assert "spark-job-class-data.service" in unit["Wants"]
+    assert unit["ExecStartPre"][0].startswith("+-/bin/sh -c '[ ") and archive in unit["ExecStartPre"][0]
+    assert (maker["CacheDirectory"], maker["PrivateNetwork"], maker["CapabilityBoundingSet"]) == (["spark-job-class-data"], ["yes"], [""])
 
 @pytest.mark.parametrize("inventory_name", INVENTORIES)
 def test_release(inventory_name: str, hosts: Hosts) -> None:
