@@ -167,7 +167,7 @@ def test_class_data_is_made_beside_the_broker(rendered: Callable[[str], Hosts]) 
 
 
 @pytest.mark.parametrize("inventory_name", INVENTORIES)
-def test_all_brokers_have_the_same_unit(hosts: Hosts) -> None:
+def test_all_brokers_have_the_same_unit(inventory_name: str, hosts: Hosts) -> None:
     """Only the digest differs, because each broker's server.properties does; and who has a class-data archive."""
     digests, units = set(), set()
     for name in brokers(hosts):

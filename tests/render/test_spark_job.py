@@ -141,6 +141,7 @@ def test_class_data_is_made_beside_the_jobs(rendered: Callable[[str], Hosts]) ->
     assert unit["ExecStartPre"][0].startswith("+-/bin/sh -c '[ ") and archive in unit["ExecStartPre"][0]
     assert (maker["CacheDirectory"], maker["PrivateNetwork"], maker["CapabilityBoundingSet"]) == (["spark-job-class-data"], ["yes"], [""])
 
+
 @pytest.mark.parametrize("inventory_name", INVENTORIES)
 def test_release(inventory_name: str, hosts: Hosts) -> None:
     """Archives and the virtual environment are in folders named by what they were made from."""
