@@ -43,7 +43,7 @@ def test_a_host_without_rules_needs_no_nft() -> None:
     """Rules or closed, a host needs it; the firewall can be switched off."""
     answers = {host: {**healthy, "nft": "no such program"} for host, healthy in probed(Probe("", "", "")).items()}
     for word, needing in (("base_firewall_rules", lab().function_hosts), ("base_firewall_closed", lab().cluster_hosts), ("base_firewall", ())):
-        void = [] if word == "base_firewall_rules" else False
+        void: object = [] if word == "base_firewall_rules" else False
         spark = replace(lab(), hosts={host: {**values, **({word: void} if host in lab().spark or word == "base_firewall" else {})}
                                       for host, values in lab().hosts.items()})  # fmt: skip
         assert {problem.hosts[0] for problem in check_hosts(spark, answers)} == set(needing), word
