@@ -88,16 +88,17 @@ def test_two_checkouts_that_ask_at_once_get_networks_of_their_own_and_keep_them(
 
 
 def broker(lab: SmallLab) -> str:
-    """Return the broker's address, as known_hosts has it."""
-    return lab.run("broker", "hostname -I").split()[0]
+    """Return the broker's address on the client network."""
+    return lab.run("broker", "ip -o -4 addr show client").split()[3].partition("/")[0]
 
 
 def test_networks_stay_with_their_holder_while_its_lab_is_made_anew(make: Make) -> None:
     """Molecule destroys first what an earlier run may have left."""
-    holding, other = make("holding", "test-held", NETWORK + 6), make("other", "test-held", NETWORK + 6)
+    holding, other = make("holding", "test-held", NETWORK + 2), make("other", "test-held", NETWORK + 2)
     process = subprocess.Popen(["tail", "-f", "/dev/null"])
     try:
         inventory = Path(holding.derive("--holder", str(process.pid)).communicate()[0].strip())
+        assert inventory == holding.inventory
         assert holding.play("destroy", inventory=inventory).returncode == 0
         assert not holding.directory.exists()
         assert Path(other.derive().communicate()[0].strip()) != other.inventory

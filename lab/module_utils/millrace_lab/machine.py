@@ -30,7 +30,9 @@ class LabError(Exception):
 
 @contextmanager
 def machine_lock() -> Iterator[None]:
-    """Hold the machine's one lock over what all labs share; a process that ends gives it back."""
+    """Hold the machine's one lock over what all labs share; a process that ends gives it back. Raises LabError where this is not root."""
+    if os.geteuid():
+        raise LabError("labs need root, for networks and file systems of their own")
     with LOCK.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -133,7 +135,10 @@ class Machine:
 
     def run(self, *argv: str) -> str:
         """Run a command; stop at the first that fails (a lab half made must not send traffic)."""
-        done = subprocess.run(argv, capture_output=True, text=True, env=self.environment)
+        try:
+            done = subprocess.run(argv, capture_output=True, text=True, env=self.environment)
+        except FileNotFoundError as error:
+            raise LabError(f"{argv[0]} is not installed (make setup)") from error
         if done.returncode:
             raise LabError(f"{' '.join(argv)}: {done.stderr.strip() or done.stdout.strip() or done.returncode}")
         return done.stdout
