@@ -15,11 +15,11 @@ DAMAGES = {"cut": f"truncate -s 1000000 {ARCHIVE}", "overwritten": f"dd if=/dev/
 
 @pytest.fixture(scope="module")
 def broker(inventory: Inventory) -> Iterator[str]:
-    """The broker that the lab gives an archive, once it is there and fits; its maker stays away meanwhile."""
+    """The broker that the lab gives an archive, once it is there and fits."""
     host = next(host for host in inventory.hosts("kafka") if inventory.variables[host].get("kafka_class_data_archive"))
-    inventory.run(host, f"systemctl start kafka-class-data && systemctl mask --runtime --quiet kafka-class-data && cp -p {ARCHIVE} {GOOD}")
+    inventory.run(host, f"systemctl start kafka-class-data && cp -p {ARCHIVE} {GOOD}")
     yield host
-    inventory.run(host, f"mv -f {GOOD} {ARCHIVE} && systemctl unmask --runtime --quiet kafka-class-data")
+    inventory.run(host, f"systemctl stop kafka-class-data && mv -f {GOOD} {ARCHIVE} && stat -c %s {ARCHIVE} > {ARCHIVE}.size")
 
 
 def restart(inventory: Inventory, host: str) -> bool:
@@ -38,5 +38,7 @@ def test_an_archive_that_fits_is_used_and_is_roots(inventory: Inventory, broker:
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_archive_stops_no_start(inventory: Inventory, broker: str, damage: str) -> None:
-    inventory.run(broker, f"systemctl stop kafka && cp -p {GOOD} {ARCHIVE} && {DAMAGES[damage]}")
+    inventory.run(
+        broker, f"systemctl stop kafka kafka-class-data && cp -p {GOOD} {ARCHIVE} && stat -c %s {ARCHIVE} > {ARCHIVE}.size && {DAMAGES[damage]}"
+    )
     assert not restart(inventory, broker)
