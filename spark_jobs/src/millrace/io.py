@@ -27,8 +27,8 @@ def read(spark: SparkSession, config: Config) -> DataFrame:
             "maxOffsetsPerTrigger": str(config.max_offsets_per_trigger),
         }
         return spark.readStream.format("kafka").options(**options).load().select("key", "value")
-    files = spark.readStream.format("text").option("maxFileAge", _MAX_FILE_AGE)
-    files = files.option("maxFilesPerTrigger", config.max_files_per_trigger).load(source.path)
+    reader = spark.readStream.format("text").option("maxFileAge", _MAX_FILE_AGE)
+    files = reader.option("maxFilesPerTrigger", config.max_files_per_trigger).load(source.path)
     return files.select(
         _file_name().cast("binary").alias("key"),
         F.col("value").cast("binary").alias("value"),
