@@ -23,8 +23,8 @@ OWN = "|".join(
     )
 )
 SERVICES = "/data|/var/log|/var/lib/(zookeeper|spark-job)|(/var)?/tmp/(hsperfdata_|systemd-private-)[^/]*"
-# What the kernel counts, and what differs each time it is read.
-COUNTERS = re.compile(r"/(random|pty|quota|binfmt_misc)/|[/_-](nr|state|count|pid|size)$")
+# What the kernel counts, what differs each time it is read, and the limit of inotify, which any lab of the machine raises.
+COUNTERS = re.compile(r"/(random|pty|quota|binfmt_misc|inotify)/|[/_-](nr|state|count|pid|size)$")
 COMMANDS = (
     "dpkg-query -W",
     "getent passwd",
