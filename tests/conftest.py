@@ -47,7 +47,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line("\n".join(notes))
     costs: defaultdict[str, float] = defaultdict(float)
     for report in (report for reports in terminalreporter.stats.values() for report in reports if isinstance(report, pytest.TestReport)):
-        costs[report.nodeid.rpartition("/")[0]] += report.duration
+        costs[report.nodeid.partition("::")[0].rpartition("/")[0]] += report.duration
     lines = [f"{folder}: {seconds:.0f} s" for folder, seconds in sorted(costs.items())]
     terminalreporter.section("seconds of tests, those of parallel ones added up")
     terminalreporter.write_line("\n".join(lines))

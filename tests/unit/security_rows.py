@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 NEGATIVE, LISTENERS = "security/test_negative.py", "listeners/test_listeners.py"
-CA = "rotation/test_rotation.py::test_certificates_and_a_new_ca_come_into_use_under_load"
+CA = "rotation/test_chain_of_cas.py::test_a_chain_of_cas_comes_into_use_under_load"
 
 
 def rows(file: str, test: str, *names: str) -> tuple[str, ...]:
