@@ -107,6 +107,7 @@ def test_networks_stay_with_their_holder_while_its_lab_is_made_anew(make: Make) 
         process.wait()
     other.remove()
     assert Path(other.derive().communicate()[0].strip()) == other.inventory
+    other.remove()
 
 
 def test_all_labs_of_a_checkout_and_orphans_are_removed_and_named(first: SmallLab, make: Make) -> None:
