@@ -41,10 +41,14 @@ MOST_PAIRS = 3
 
 
 def spared(layout: Layout, lost: Collection[str], chance: random.Random) -> set[str]:
-    """Return servers outside of `lost` that may be down while there is a quorum and every partition has min.insync.replicas."""
+    """Return servers outside of `lost` that may be down while there is a quorum and every partition has min.insync.replicas.
+
+    First those that share a partition with all that are about to be lost: without them such a partition is acknowledged by fewer others.
+    """
     found, voters = set[str](), {voter.name for voter in layout.voters}
     names = [name for name in layout.names if name not in lost]
-    for name in chance.sample(names, len(names)):
+    worst = replicas_down(layout, lost)
+    for name in sorted(chance.sample(names, len(names)), key=lambda name: replicas_down(layout, {*lost, name}) == worst):
         down = found | {name}
         if quorum(layout, voters - down) and replicas_down(layout, down) <= layout.replication_factor - layout.min_isr:
             found = down
