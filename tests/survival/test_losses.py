@@ -142,10 +142,14 @@ class Losses:
             return all(one.leader not in lost and (one.leader < 0 or not {*one.isr} & {*lost}) for one in self.lab.partitions(self.topic).values())
 
         until("lost brokers lead nothing and are in no ISR", settled, 60)
-        orphans = [TopicPartition(self.topic, number) for number, one in self.lab.partitions(self.topic).items() if one.leader < 0]
-        if orphans:
-            self.lab.admin.elect_leaders(ElectionType.UNCLEAN, orphans).result(60)
-        until("every partition has a leader", lambda: all(one.leader >= 0 for one in self.lab.partitions(self.topic).values()), 60)
+
+        def led() -> bool:
+            orphans = [TopicPartition(self.topic, number) for number, one in self.lab.partitions(self.topic).items() if one.leader < 0]
+            if orphans:
+                self.lab.admin.elect_leaders(ElectionType.UNCLEAN, orphans).result(60)  # in vain while no other replica is registered
+            return not orphans
+
+        until("every partition has a leader", led, 60, poll=1)
 
     def control(self, verb: str, hosts: Collection[str]) -> None:
         """Have systemd do something with the servers of hosts."""
