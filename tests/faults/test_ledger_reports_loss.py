@@ -31,7 +31,6 @@ def write(lab: Lab, topic: str, directory: Path, name: str, number: int, acks: s
     return keys
 
 
-@pytest.mark.campaign  # what the ledger says of given records is in tests/unit/test_ledger.py
 def test_unclean_election_loses_what_acks_1_promised(lab: Lab, unsafe_topic: str, tmp_path: Path, note: Callable[[str], None]) -> None:
     """The follower is down while the leader acknowledges alone; then the leader dies and the follower takes its place."""
     inventory, topic = lab.inventory, unsafe_topic
