@@ -10,12 +10,14 @@ import secrets
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from derive import settle
 from faults.inventory import ROOT
 from survival.stretched import ENVIRONMENT, copy_inventory, prepared_image
 
@@ -56,6 +58,7 @@ class Campaign:
         with TemporaryDirectory() as folder:
             copy = Path(folder) / name
             copy_inventory(ROOT / "inventories" / "lab", copy, f"campaign_{name}", LAB, variables)
+            copy = settle(copy, os.getpid()).inventory
             self.play(copy, "lab/destroy.yml")  # left behind by a run that was killed
             try:
                 self.play(copy, "lab/create.yml", *options)
@@ -150,7 +153,9 @@ def main(arguments: Sequence[str]) -> int:
         started, problem = time.monotonic(), ""
         try:
             PARTS[name](campaign)
-        except PartError as error:
+        except Exception as error:  # whatever it is, the other parts are run
+            if not isinstance(error, PartError):
+                traceback.print_exc()
             problem = f", FAILED: {error}"
             failed.append(name)
         summary.append(f"  {name:<16} {time.monotonic() - started:6.0f} s{problem}")

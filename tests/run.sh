@@ -64,8 +64,10 @@ run() {
     before=$SECONDS
     echo "=== $layer"
     "$layer"
-    echo "$layer: $((SECONDS - before)) s" >>"$MILLRACE_TEST_COSTS"
-    echo "=== $layer: passed in $((SECONDS - before)) s" | tee /dev/fd/3
+    before="$layer: $((SECONDS - before)) s"
+    echo "$before" >>"$MILLRACE_TEST_COSTS"
+    echo "=== $before, passed"
+    echo "=== $before, passed" >&3
   done
 }
 
@@ -75,11 +77,18 @@ together() {
   for lane in "$@"; do
     number=$((number + 1))
     # shellcheck disable=SC2086  # a lane is a list of layers
-    (run $lane) >"$LOGS/test-lane$number.log" 2>&1 &
+    (
+      export MILLRACE_TEST_COSTS="$PWD/$LOGS/test-costs$number"
+      : >"$MILLRACE_TEST_COSTS"
+      run $lane
+    ) >"$LOGS/test-lane$number.log" 2>&1 &
     lanes+=("$!")
   done
   for number in "${!lanes[@]}"; do wait "${lanes[number]}" || failed=1; done
-  for number in "${!lanes[@]}"; do cat "$LOGS/test-lane$((number + 1)).log"; done
+  for number in "${!lanes[@]}"; do
+    cat "$LOGS/test-lane$((number + 1)).log"
+    cat "$LOGS/test-costs$((number + 1))" >>"$MILLRACE_TEST_COSTS"
+  done
   [ "$failed" = 0 ] || {
     echo "=== a layer failed: see above" >&2
     exit 1

@@ -7,8 +7,8 @@ here=$(dirname "$(readlink -f "$0")")
 cd "$here/../.."
 declare -A archives=([kafka]='kafka_*' [zookeeper]='apache-zookeeper-*' [spark]='spark-* millrace-*') roles=([kafka]=kafka [zookeeper]=zookeeper [spark]=spark_job)
 
-mkdir -p .build
-exec 9>.build/prepared.lock
+# One at a time on this machine: checkouts with the same archives want one image.
+exec 9>/run/millrace-lab-prepared.lock
 flock 9
 base=$("$here/build.sh" | tail -n 1)
 sources=("$here/prepared.yml" roles/archive/tasks/main.yml plugins/modules/install_archives.py)

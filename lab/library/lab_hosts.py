@@ -164,7 +164,10 @@ class Lab:
     def clear_the_way(self) -> None:
         """Claim the networks; remove orphaned labs on them, and this lab if its declaration changed."""
         if self.replace:
-            for lab_id in {tenant.id for tenant in self.machine.tenants() if tenant.overlaps(self.networks.values()) and tenant.id != self.id}:
+            others = {tenant.id for tenant in self.machine.tenants() if tenant.overlaps(self.networks.values()) and tenant.id != self.id}
+            for held in (held for held in self.machine.claims() if held.id in others and held.held):
+                raise LabError(f"the lab of {held.directory} is in use by a process that holds its networks; nothing was replaced")
+            for lab_id in others:
                 self.machine.remove(lab_id)
         claim(self.machine, self.directory, self.networks)
         bridges = {b["name"]: b["subnets"][0]["subnet"] for b in self.machine.bridges() if b["labels"]["millrace.id"] == self.id}

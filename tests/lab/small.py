@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import yaml
@@ -14,8 +15,8 @@ from millrace_lab.machine import Machine, machine_lock
 
 CONTAINERS_CONF = str(ROOT / "lab" / "containers.conf")
 ENVIRONMENT = {**os.environ, "CONTAINERS_CONF": CONTAINERS_CONF, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")}
-# The first of eight networks 198.18.N.0/24.
-NETWORK = int(os.environ.get("LAB_TEST_NETWORK", "41"))
+# The first of eight networks 198.18.N.0/24: others in each checkout, so that two can be tested at once.
+NETWORK = int(os.environ.get("LAB_TEST_NETWORK", 81 + 8 * (zlib.crc32(str(ROOT).encode()) % 20)))
 
 
 class SmallLab:

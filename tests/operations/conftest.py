@@ -99,7 +99,22 @@ def jobs_have_topics(inventory: Inventory) -> None:
             lab.create_topic(name)
 
 
+def with_class_data(inventory: Inventory, group: str) -> list[str]:
+    """Return the hosts of a group that the inventory gives a class-data archive."""
+    return [
+        host for host in inventory.hosts(group) if any(f"{role}_class_data_archive" in inventory.variables[host] for role in ("kafka", "spark_job"))
+    ]
+
+
+@pytest.fixture(scope="session")
+def class_data_made(inventory: Inventory) -> None:
+    """Archives are made after the first start, at idle priority: a host is not left alone before that ends."""
+    for group, unit in (("kafka", "kafka-class-data"), ("spark", "spark-job-class-data")):
+        for host in with_class_data(inventory, group):
+            inventory.run(host, f"systemctl start {unit}", seconds=600)
+
+
 @pytest.fixture
-def operator(inventory: Inventory, tmp_path: Path, jobs_have_topics: None) -> Operator:
+def operator(inventory: Inventory, tmp_path: Path, jobs_have_topics: None, class_data_made: None) -> Operator:
     """An operator with a folder of its own."""
     return Operator(inventory, tmp_path)

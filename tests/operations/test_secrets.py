@@ -193,5 +193,7 @@ def test_no_secret_is_seen(operator: Operator, inventory: Inventory, settings: t
     assert [place for place, text in places.items() if marker.encode() not in text] == []
     places |= {log.name: log.read_bytes() for log in LOGS.glob("*.log")}
     assert [command for command in commands if command not in places["command lines"]] == []
-    assert leaks(secrets, places) == []
+    # The password of a PKCS #12 store stands where the broker reads it, and nowhere else.
+    belongs = [f"store in configuration of Kafka of {host}" for host in inventory.hosts("kafka")] if "store" in secrets else []
+    assert leaks(secrets, places) == sorted(belongs)
     note(f"{len(secrets)} secrets looked for in {len(places)} places, {len(lines.seen)} command lines of {lines.samples} samples")

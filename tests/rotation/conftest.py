@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import pytest
 from faults.inventory import Inventory
 from faults.lab import Lab
-from operations.conftest import jobs_have_topics, operator
+from operations.conftest import class_data_made, jobs_have_topics, operator
 from rotation.load import PARTITIONS
 
-__all__ = ["jobs_have_topics", "operator"]
+__all__ = ["class_data_made", "jobs_have_topics", "operator"]
 
 
 @pytest.fixture

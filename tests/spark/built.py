@@ -34,6 +34,7 @@ class ClassData:
         self.file = BUILD / "class-data" / f"{name}-{hashlib.sha256(' '.join(fits).encode()).hexdigest()[:12]}.jsa"
         self.new = Path(f"{self.file}.new")
         self.file.parent.mkdir(exist_ok=True)
+        self.new.unlink(missing_ok=True)  # of a run that was killed
 
     @property
     def flags(self) -> list[str]:

@@ -23,7 +23,7 @@ def spark_properties() -> dict[str, str]:
     return {"spark.master": "local[2]", "spark.driver.extraJavaOptions": " ".join(["-XX:TieredStopAtLevel=1 -Xlog:disable", *CLASS_DATA.flags])}
 
 
-def eventually(read: Callable[[], object], expected: object, seconds: float = 20) -> None:
+def eventually(read: Callable[[], object], expected: object, seconds: float = 120) -> None:
     """Call `read` until it returns `expected`; fail with the difference after `seconds`."""
     pause = Event()
     deadline = time.monotonic() + seconds

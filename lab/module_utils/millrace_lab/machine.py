@@ -5,6 +5,7 @@ Standard library only: `make lab-down-all` works after `git clean` has taken the
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import hashlib
 import ipaddress
@@ -94,7 +95,10 @@ class Claim:
         """Write the file, whole."""
         CLAIMS.mkdir(parents=True, exist_ok=True)
         text = json.dumps({**asdict(self), "directory": str(self.directory)})
-        self.file.with_suffix(".new").write_text(text)
+        with self.file.with_suffix(".new").open("w") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
         self.file.with_suffix(".new").rename(self.file)
 
     @classmethod
@@ -160,8 +164,12 @@ class Machine:
         return found
 
     def claims(self) -> list[Claim]:
-        """List the claims of all checkouts."""
-        return [Claim.read(file) for file in sorted(CLAIMS.glob("*.json"))]
+        """List the claims of all checkouts. One that cannot be read, as after a power cut, holds nothing but what stands there."""
+        found = []
+        for file in sorted(CLAIMS.glob("*.json")):
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                found.append(Claim.read(file))
+        return found
 
     def tenants(self) -> list[Tenant]:
         """List who holds which network: by a claim that stands, or by a network that exists."""

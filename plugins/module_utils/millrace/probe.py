@@ -83,11 +83,11 @@ def properties(path: str) -> dict[str, str]:
 
 
 def first_line(path: str) -> str:
-    """Return the first line of a file, '' where there is none."""
+    """Return the first line of a file, '' where there is none, or none that can be read: `mounts` says which file system failed."""
     try:
         with open(path, encoding="utf-8") as stream:
             return stream.readline().strip()
-    except FileNotFoundError:
+    except OSError:
         return ""
 
 
