@@ -35,7 +35,8 @@ def path(inventory: Inventory, host: str) -> str:
 def restart(inventory: Inventory, host: str) -> bool:
     """Restart the broker, wait until it serves by itself, and return whether it maps the archive."""
     inventory.run(host, "systemctl restart kafka")
-    own: dict[str, str | int | float | bool] = {
+    place = f"{inventory.client_address(host)}:{inventory.port('CLIENT')}"
+    own: dict[str, str | int | float | bool] = {**inventory.kafka_properties, "bootstrap.servers": place, "log_level": 0}
         **inventory.kafka_properties,
         "bootstrap.servers": f"{inventory.client_address(host)}:{inventory.port('CLIENT')}",
         "log_level": 0,
