@@ -37,10 +37,6 @@ def restart(inventory: Inventory, host: str) -> bool:
     inventory.run(host, "systemctl restart kafka")
     place = f"{inventory.client_address(host)}:{inventory.port('CLIENT')}"
     own: dict[str, str | int | float | bool] = {**inventory.kafka_properties, "bootstrap.servers": place, "log_level": 0}
-        **inventory.kafka_properties,
-        "bootstrap.servers": f"{inventory.client_address(host)}:{inventory.port('CLIENT')}",
-        "log_level": 0,
-    }
 
     def serves() -> bool:
         try:
