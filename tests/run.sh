@@ -76,12 +76,9 @@ together() {
   local lane number=0 lanes=() failed=0
   for lane in "$@"; do
     number=$((number + 1))
+    : >"$LOGS/test-costs$number"
     # shellcheck disable=SC2086  # a lane is a list of layers
-    (
-      export MILLRACE_TEST_COSTS="$PWD/$LOGS/test-costs$number"
-      : >"$MILLRACE_TEST_COSTS"
-      run $lane
-    ) >"$LOGS/test-lane$number.log" 2>&1 &
+    MILLRACE_TEST_COSTS="$PWD/$LOGS/test-costs$number" run $lane >"$LOGS/test-lane$number.log" 2>&1 &
     lanes+=("$!")
   done
   for number in "${!lanes[@]}"; do wait "${lanes[number]}" || failed=1; done
