@@ -75,7 +75,7 @@ def collect(source: Path, published: Path) -> list[Path]:
 
 def publish(lab: Path, host: str, directory: str, files: list[Path]) -> None:
     """Put files into the producer's input directory; each appears there whole, by a rename."""
-    tar = subprocess.Popen(["tar", "-C", str(files[0].parent), "-cf", "-", "--", *(f.name for f in files)], stdout=subprocess.PIPE)
+    tar = subprocess.Popen(["tar", "-C", str(files[0].parent), "-cf", "-", "--no-unquote", "--", *(f.name for f in files)], stdout=subprocess.PIPE)
     script = (
         f"set -e; d=$(mktemp -d -p {directory} .incoming-XXXX); tar -C $d -xf - --no-same-owner; chown -R spark:spark $d; "
         f"mv $d/* {directory}/; rmdir $d"

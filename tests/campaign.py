@@ -6,6 +6,7 @@ Parts that choose by chance get the seed of the run; the same seed chooses the s
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import subprocess
 import sys
@@ -145,6 +146,10 @@ def main(arguments: Sequence[str]) -> int:
             sep="\n",
             file=sys.stderr,
         )
+        return 2
+    seed = os.environ.get("SEED", "")
+    if not re.fullmatch("[0-9]*", seed):
+        print(f"campaign: SEED={seed} is no whole number", file=sys.stderr)
         return 2
     campaign = Campaign(int(os.environ.get("SEED") or secrets.randbelow(1_000_000)))
     summary, failed = list[str](), list[str]()

@@ -97,6 +97,15 @@ all() {
   run molecule
 }
 
+for layer in "${@:-none}"; do
+  case $layer in
+    all | lint | unit | render | spark | lab | survival | molecule) ;;
+    *) [ "${1:-}" = molecule ] || {
+      echo "run.sh: no layer $layer; there are: all lint unit render spark lab survival molecule" >&2
+      exit 2
+    } ;;
+  esac
+done
 mkdir -p "$LOGS"
 : >"$MILLRACE_TEST_COSTS"
 exec 3>&1

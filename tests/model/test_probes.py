@@ -58,10 +58,12 @@ def test_a_host_that_was_closed_says_nothing_by_silence() -> None:
 
 
 def test_the_port_of_ssh_stays_open_on_a_closed_host() -> None:
-    """Where Ansible comes in at another port than 22, that one has to be declared, or in a rule."""
+    """Where Ansible comes in at another port than 22, that one has to be declared; a rule may let in somebody else."""
     probe = next(probe for probe in PROBES if probe.code == "FIREWALL_SSH_CLOSED")
-    for declared in ({"ansible_port": 2200}, {"base_firewall_closed": False}, {"base_firewall_rules": [{"port": 2200, "from": ["198.18.1.1"]}]}):
+    for declared in ({"ansible_port": 2200}, {"base_firewall_closed": False}, {"base_firewall_closed": "no"}, {"base_firewall": "false"}):
         assert check_hosts(model(replace(probe, declared=declared)), probed(probe)) == [], declared
+    elsewhere = replace(probe, declared={"base_firewall_rules": [{"port": 2200, "from": ["203.0.113.9"]}]})
+    assert [problem.code for problem in check_hosts(model(elsewhere), probed(probe))] == ["FIREWALL_SSH_CLOSED"]
 
 
 @pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.code)

@@ -183,6 +183,16 @@ def without(data: dict[str, object], key: str) -> dict[str, object]:
         ),
         (
             "count_words",
+            {**COUNT, "max_offsets_per_trigger": 2**63},
+            "max_offsets_per_trigger: 9223372036854775808 is too large; give 9223372036854775807 or less",
+        ),
+        (
+            "count_words",
+            {**COUNT, "trigger_interval": "99999999999 hours"},
+            'trigger_interval: \'99999999999 hours\' is no interval; write it like "1 second" or "500 milliseconds"',
+        ),
+        (
+            "count_words",
             {**COUNT, "max_offsets_per_trigger": 0},
             "max_offsets_per_trigger: 0 is too small; give 1 or more",
         ),

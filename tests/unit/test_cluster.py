@@ -48,21 +48,29 @@ def brokers(monkeypatch: pytest.MonkeyPatch) -> Brokers:
 
 @pytest.mark.parametrize(
     ("knows", "problems"),
-    [((1, 2), []), ((1,), ["broker 2 is not registered"]), ((), ["broker 1 is not registered", "broker 2 is not registered"])],
+    [((1, 2), []), ((1,), ["broker 2 is not registered"]), ((), ["broker 1 is not registered", "broker 2 is not registered", "no controller"])],
 )
-def test_what_a_broker_says_of_partitions_counts_only_with_the_brokers_it_knows(
+def test_what_a_broker_says_counts_only_with_the_brokers_it_knows(
     monkeypatch: pytest.MonkeyPatch, knows: tuple[int, ...], problems: list[str]
 ) -> None:
-    """Two questions, which two brokers may answer: the second has just started, and knows no partition yet."""
-    nodes = [SimpleNamespace(id=number, rack="a", host="b", port=9093) for number in (1, 2)]
-    described: Future[Any] = Future()
-    described.set_result(SimpleNamespace(nodes=nodes, controller=nodes[0]))
-    client = SimpleNamespace(
-        describe_cluster=lambda request_timeout: described,
-        list_topics=lambda timeout: SimpleNamespace(brokers=dict.fromkeys(knows), topics={}),
-    )
-    monkeypatch.setattr(confluent_kafka.admin, "AdminClient", lambda _: client)
+    """One question: a broker that has just started knows no other, and no partition. Nobody is asked to describe the cluster."""
+    nodes = {number: SimpleNamespace(id=number, host="b", port=9093) for number in knows}
+    metadata = SimpleNamespace(brokers=nodes, controller_id=1 if knows else -1, topics={})
+    monkeypatch.setattr(confluent_kafka.admin, "AdminClient", lambda _: SimpleNamespace(list_topics=lambda timeout: metadata))
     assert Cluster(LISTENERS).state().problems([1, 2]) == problems
+
+
+def test_a_rack_is_what_the_broker_itself_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None for one that does not answer."""
+    said: Future[Any] = Future()
+    said.set_result({"broker.rack": SimpleNamespace(value="a")})
+    refused: Future[Any] = Future()
+    refused.set_exception(KafkaException(KafkaError(KafkaError._TIMED_OUT)))
+    answers = {"1": said, "2": refused}
+    client = SimpleNamespace(describe_configs=lambda resources, request_timeout: {one: answers[one.name] for one in resources})
+    monkeypatch.setattr(confluent_kafka.admin, "AdminClient", lambda _: client)
+    found = Cluster(LISTENERS).with_racks(State({1: {"rack": None}, 2: {"rack": None}}, 1, []))
+    assert {number: facts["rack"] for number, facts in found.brokers.items()} == {1: "a", 2: None}
 
 
 def test_what_another_leads_is_elected(brokers: Brokers) -> None:

@@ -84,3 +84,10 @@ def test_port_of_the_ssh_connection(connection: str | None) -> None:
     environment = {"SSH_CONNECTION": connection} if connection else {}
     found = subprocess.check_output([sys.executable, "-c", parent, str(Path(probe.__file__).parents[1])], env=environment, text=True)
     assert int(found) == (2200 if connection else ssh_port())
+
+
+@pytest.mark.parametrize(
+    ("path", "point"), [("/data/kafka 1/x", "/data/kafka 1"), ("/data/kafka", "/data/kafka"), ("/data/kafka10", "/data"), ("/srv", "/")]
+)
+def test_the_file_system_that_a_path_is_on(path: str, point: str) -> None:
+    assert probe.covering(path, ["/", "/data", "/data/kafka", "/data/kafka 1"]) == point

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 
@@ -80,19 +80,22 @@ class Cluster:
         self.clients = {name: AdminClient({**quiet, **properties}) for name, properties in listeners.items()}
 
     def state(self, timeout: float = 5.0) -> State:
-        """Ask once. Raises ClusterError when a listener does not answer within `timeout` seconds."""
+        """Ask once, without the racks. Raises ClusterError when a listener does not answer within `timeout` seconds.
+
+        By metadata alone: librdkafka 2.16.0 ends the whole process (rd_assert in rd_kafka_admin_response_parse) where a broker that has just
+        started, and knows no broker yet, answers DescribeCluster.
+        """
         from confluent_kafka import KafkaException
 
         brokers: dict[int, dict[str, Any]] = {}
         controller, partitions, known = -1, [], set[int]()
         try:
             for number, (listener, client) in enumerate(self.clients.items()):
-                described = client.describe_cluster(request_timeout=timeout).result(timeout + 1)
-                for node in described.nodes:
-                    brokers.setdefault(node.id, {"rack": node.rack})[listener] = f"{node.host}:{node.port}"
+                metadata = client.list_topics(timeout=timeout)
+                for node in metadata.brokers.values():
+                    brokers.setdefault(node.id, {"rack": None})[listener] = f"{node.host}:{node.port}"
                 if number == 0:
-                    controller = described.controller.id if described.controller else -1
-                    metadata = client.list_topics(timeout=timeout)
+                    controller = metadata.controller_id
                     known = set(metadata.brokers)
                     for name, topic in metadata.topics.items():
                         partitions += [Partition(name, p.id, p.leader, tuple(p.replicas), tuple(p.isrs)) for p in topic.partitions.values()]
@@ -100,6 +103,22 @@ class Cluster:
             raise ClusterError(f"listener {listener}: {error}") from error
         # A broker that has just started may not know the others yet, nor their partitions: what it says of those proves nothing.
         return State({number: facts for number, facts in brokers.items() if number in known}, controller, partitions)
+
+    def with_racks(self, state: State, timeout: float = 5.0) -> State:
+        """Return the state with the rack of each of its brokers, None where one does not answer within `timeout` seconds."""
+        from confluent_kafka import KafkaException
+        from confluent_kafka.admin import ConfigResource, ResourceType
+
+        client, racks = next(iter(self.clients.values())), dict[int, str | None]()
+        asked = {number: ConfigResource(ResourceType.BROKER, str(number)) for number in state.brokers}
+        answers = {number: client.describe_configs([one], request_timeout=timeout)[one] for number, one in asked.items()}
+        for number, answer in answers.items():
+            try:
+                entry = answer.result(timeout + 1).get("broker.rack")
+                racks[number] = entry.value if entry else None
+            except (KafkaException, TimeoutError):
+                racks[number] = None
+        return replace(state, brokers={number: {**facts, "rack": racks[number]} for number, facts in state.brokers.items()})
 
     def prefer(self, timeout: float) -> tuple[list[Partition], list[Partition]]:
         """Elect the preferred leaders, and wait until they lead; return the partitions that others led, and those that others still lead.
@@ -132,5 +151,5 @@ class Cluster:
             except ClusterError as error:
                 state, found = State(), [str(error)]
             if not found or time.monotonic() >= deadline:
-                return state, found
+                return self.with_racks(state), found
             tick.wait(0.2)

@@ -232,7 +232,7 @@ def firewall(model: Model, host: str, probe: Probe) -> Iterator[Problem]:
     if (rules or alone) and probe["nft"]:
         wrong = f"there are rules for this host, and nft cannot load them ({probe['nft']})"
         yield Problem((host,), "base_firewall", "FIREWALL_NFT", True, wrong, "install the package nftables, or set base_firewall: false")
-    if alone and probe["ssh_port"] not in (0, *alone, *(rule.get("port") for rule in rules)):
+    if alone and probe["ssh_port"] not in (0, *alone):
         wrong = "Ansible's own connection comes in at this port, and the host is to be closed but for SSH"
         advice = "declare it as the ansible_port of the host"
         yield Problem((host,), "base_firewall_closed", "FIREWALL_SSH_CLOSED", probe["ssh_port"], wrong, advice)

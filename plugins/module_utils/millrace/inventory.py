@@ -303,7 +303,12 @@ def judged(wheel: str, written: int, asked: str) -> tuple[list[list[str]], str]:
          "print(json.dumps([problems(job, config) for job, config in json.load(sys.stdin)]))"],
         input=asked, capture_output=True, text=True, env={"PYTHONPATH": wheel, "PYTHONDONTWRITEBYTECODE": "1"},
     )  # fmt: skip
-    return (json.loads(done.stdout), "") if done.returncode == 0 else ([], done.stderr.strip().splitlines()[-1])
+    try:
+        if done.returncode == 0:
+            return json.loads(done.stdout), ""
+    except ValueError:
+        return [], f"it printed {done.stdout[:80]!r}"
+    return [], (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
 
 
 def job_problems(model: Model) -> Iterator[Problem]:

@@ -32,6 +32,7 @@ def mounts(paths: Iterable[str]) -> dict[str, dict[str, Any]]:
     mounted = mount_table()
     for path in paths:
         kind, options = mounted.get(path.rstrip("/"), ("", set[str]()))
+        options = options or mounted[covering(os.path.realpath(path), mounted)][1]
         found[path] = {"mounted": bool(kind) or os.path.ismount(path)}
         try:
             status = os.statvfs(path)
@@ -52,11 +53,16 @@ def mounts(paths: Iterable[str]) -> dict[str, dict[str, Any]]:
     return found
 
 
+def covering(path: str, mounted: Iterable[str]) -> str:
+    """Return the mount point of the file system that a path is on."""
+    return max((point for point in mounted if point == "/" or f"{path}/".startswith(f"{point}/")), key=len, default="/")
+
+
 def mount_table() -> dict[str, tuple[str, set[str]]]:
     """Return type and options of the file system on each mount point (/proc/self/mounts)."""
     with open("/proc/self/mounts", encoding="utf-8") as stream:
         rows = [line.split() for line in stream]
-    return {row[1]: (row[2], set(row[3].split(","))) for row in rows}
+    return {"/": ("", set[str]()), **{row[1].replace("\\040", " "): (row[2], set(row[3].split(","))) for row in rows}}
 
 
 def given_up(log_dirs: Iterable[str], unit: str) -> list[str]:

@@ -70,18 +70,20 @@ def interval(key: str, value: object) -> Iterator[str]:
     """A time as Spark's processing-time trigger reads it."""
     if not isinstance(value, str):
         yield f'{key}: is {kind(value)}; write it like "1 second"'
-    elif not re.fullmatch(r"[0-9]+ (millisecond|second|minute|hour)s?", value):
+    elif not re.fullmatch(r"[0-9]{1,9} (millisecond|second|minute|hour)s?", value):
         yield f'{key}: {value!r} is no interval; write it like "1 second" or "500 milliseconds"'
 
 
-def at_least(minimum: int) -> Callable[[str, object], Iterator[str]]:
-    """A check for whole numbers from `minimum` on."""
+def at_least(minimum: int, most: int = 2**31 - 1) -> Callable[[str, object], Iterator[str]]:
+    """A check for whole numbers from `minimum` to `most`, by default what Spark reads as an int."""
 
     def check(key: str, value: object) -> Iterator[str]:
         if not isinstance(value, int) or isinstance(value, bool):
             yield f"{key}: is {kind(value)}; give a whole number, {minimum} or more"
         elif value < minimum:
             yield f"{key}: {value} is too small; give {minimum} or more"
+        elif value > most:
+            yield f"{key}: {value} is too large; give {most} or less"
 
     return check
 

@@ -100,7 +100,7 @@ JOBS: dict[str, Job] = {
         keys={
             **_COMMON,
             "input_topic": checks.topic_name,
-            "max_offsets_per_trigger": checks.at_least(1),
+            "max_offsets_per_trigger": checks.at_least(1, 2**63 - 1),
             "shuffle_partitions": checks.at_least(1),
         },
         required=("checkpoint",),

@@ -12,19 +12,26 @@ from .base import Model, whole
 from .peers import peers
 
 NAME = "base_firewall_rules"
+BOOLEANS_TRUE = ("y", "yes", "on", "1", "true", "t")  # as Ansible reads text
 # Words whose values have rules of their own.
 DECLARED = ("client_address", "replication_address", "client_network")
 
 
 def rules_of(model: Model, host: str) -> list[Mapping[str, Any]]:
     """Return the firewall rules of a host; none where it is switched off."""
-    return [rule for rule in model.sequence(host, NAME) if isinstance(rule, Mapping)] if model.get(host, "base_firewall") else []
+    return [rule for rule in model.sequence(host, NAME) if isinstance(rule, Mapping)] if _on(model, host, "base_firewall") else []
 
 
 def left_alone(model: Model, host: str) -> list[int] | None:
     """Return the ports that a closed host does not judge, those of SSH; None where only the ports of rules are judged."""
-    closed = model.get(host, "base_firewall") and model.get(host, "base_firewall_closed")
+    closed = _on(model, host, "base_firewall") and _on(model, host, "base_firewall_closed")
     return [SSH, model.whole(host, "ansible_port") or SSH] if closed else None
+
+
+def _on(model: Model, host: str, name: str) -> bool:
+    """Tell whether a switch is on, also where -e gave it as text."""
+    value = model.get(host, name)
+    return value.lower() in BOOLEANS_TRUE if isinstance(value, str) else bool(value)
 
 
 def ports(model: Model) -> Iterator[Problem]:
