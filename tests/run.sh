@@ -37,7 +37,7 @@ spark() {
     echo "$key" >"$venv/.key"
   fi
   "$venv/bin/pip" install --quiet --no-index --no-deps --force-reinstall .build/archives/millrace-*.whl
-  "$venv/bin/python" -m mypy --strict spark_jobs/src
+  "$venv/bin/python" -m mypy --cache-dir .build/mypy-spark --strict spark_jobs/src  # the name millrace is taken twice
   "$venv/bin/python" -m pytest tests/spark
 }
 
