@@ -17,19 +17,14 @@ DAMAGES = {"cut": "truncate -s 1000000 {}", "overwritten": "dd if=/dev/zero of={
 
 
 @pytest.fixture(scope="module")
-def broker(inventory: Inventory, class_data_made: None) -> Iterator[str]:
-    """A broker with an archive that fits; the whole cluster is back afterwards."""
-    (host,) = with_class_data(inventory, "kafka")
-    archive = path(inventory, host)
+def broker(inventory: Inventory, class_data_made: None) -> Iterator[tuple[str, str]]:
+    """A broker and its archive, which fits; the whole cluster is back afterwards."""
+    host = with_class_data(inventory, "kafka")[0]
+    archive = inventory.run(host, f"ls {FOLDER}/*.jsa").strip()
     inventory.run(host, f"cp -p {archive} {GOOD}")
-    yield host
+    yield host, archive
     inventory.run(host, f"systemctl stop kafka-class-data && mv -f {GOOD} {archive} && stat -c %s {archive} > {archive}.size")
     Lab(inventory).heal()
-
-
-def path(inventory: Inventory, host: str) -> str:
-    """Return the archive of the version that is installed."""
-    return inventory.run(host, f"ls {FOLDER}/*.jsa").strip()
 
 
 def restart(inventory: Inventory, host: str) -> bool:
@@ -49,31 +44,31 @@ def restart(inventory: Inventory, host: str) -> bool:
     return FOLDER in inventory.run(host, "cat /proc/$(systemctl show -p MainPID --value kafka)/maps")
 
 
-def test_an_archive_that_fits_is_used_and_is_roots(inventory: Inventory, broker: str) -> None:
-    assert restart(inventory, broker)
-    assert inventory.run(broker, f"stat -c '%U %a' {FOLDER}").split() == ["root", "755"]
+def test_an_archive_that_fits_is_used_and_is_roots(inventory: Inventory, broker: tuple[str, str]) -> None:
+    assert restart(inventory, broker[0])
+    assert inventory.run(broker[0], f"stat -c '%U %a' {FOLDER}").split() == ["root", "755"]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_archive_stops_no_start(inventory: Inventory, broker: str, damage: str) -> None:
-    archive = path(inventory, broker)
+def test_a_damaged_archive_stops_no_start(inventory: Inventory, broker: tuple[str, str], damage: str) -> None:
+    host, archive = broker
     spoil = DAMAGES[damage].format(archive)
-    inventory.run(broker, f"systemctl stop kafka kafka-class-data && cp -p {GOOD} {archive} && stat -c %s {archive} > {archive}.size && {spoil}")
-    assert not restart(inventory, broker)
+    inventory.run(host, f"systemctl stop kafka kafka-class-data && cp -p {GOOD} {archive} && stat -c %s {archive} > {archive}.size && {spoil}")
+    assert not restart(inventory, host)
 
 
-def test_one_that_java_refuses_is_made_anew(inventory: Inventory, broker: str) -> None:
+def test_one_that_java_refuses_is_made_anew(inventory: Inventory, broker: tuple[str, str]) -> None:
     """After the start that went without it."""
-    archive = path(inventory, broker)
-    inventory.run(broker, f"systemctl stop kafka-class-data && cp -p {GOOD} {archive} && {DAMAGES['overwritten'].format(archive)}")
-    spoilt = inventory.run(broker, f"sha256sum {archive}")
-    inventory.run(broker, "systemctl start kafka-class-data", seconds=300)
-    assert inventory.run(broker, f"sha256sum {archive}") != spoilt
-    assert inventory.run(broker, f"stat -c %s {archive}") == inventory.run(broker, f"cat {archive}.size")
+    host, archive = broker
+    inventory.run(host, f"systemctl stop kafka-class-data && cp -p {GOOD} {archive} && {DAMAGES['overwritten'].format(archive)}")
+    spoilt = inventory.run(host, f"sha256sum {archive}")
+    inventory.run(host, "systemctl start kafka-class-data", seconds=300)
+    assert inventory.run(host, f"sha256sum {archive}") != spoilt
+    assert inventory.run(host, f"stat -c %s {archive}") == inventory.run(host, f"cat {archive}.size")
 
 
 def test_a_job_starts_from_its_archive(inventory: Inventory, class_data_made: None) -> None:
-    (host,) = with_class_data(inventory, "spark")
+    host = with_class_data(inventory, "spark")[0]
     unit = next(unit for group, unit in JOBS.items() if host in inventory.hosts(group))
     inventory.run(host, f"systemctl restart {unit}")
     maps = "for pid in $(pgrep -u spark java); do cat /proc/$pid/maps; done 2>/dev/null || true"
