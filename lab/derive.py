@@ -18,11 +18,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "module_utils"))
 
-from millrace_lab.claims import choose, derived
+from millrace_lab.claims import check_networks, choose, derived
 from millrace_lab.machine import LabError, Machine, machine_lock
 
 ROOT = Path(__file__).resolve().parents[1]
 KINDS = ("client", "replication")
+READ = ("", ".yml", ".yaml", ".json")  # endings of the files that Ansible reads as variables
+HERE = r"\{\{-?\s*inventory_dir\s*-?\}\}"
+ADDRESS = r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)"
 
 
 @dataclass(frozen=True)
@@ -38,11 +41,21 @@ def settle(source: Path, holder: int | None = None) -> Settled:
     """Claim networks for the lab of an inventory; derive a copy of it where its own are held by another checkout's lab.
 
     The claim stands while the lab's directory does, and while the process `holder` lives. Raises LabError where a lab of the same
-    checkout holds the networks.
+    checkout holds the networks, and where what the inventory declares is no lab's.
     """
-    text = (source / "hosts.yml").read_text()
-    directory = Path(resolved(word(text, "lab_directory", source), source)).resolve()
+    try:
+        text = (source / "hosts.yml").read_text()
+    except (OSError, ValueError) as error:
+        raise LabError(f"{source}/hosts.yml cannot be read, so it is no lab's inventory: {error}") from error
+    place = Path(resolved(word(text, "lab_directory", source), source))
+    if not place.is_absolute() or re.search("[\"']|\\{[{%]", str(place)):
+        raise LabError(f"{source}/hosts.yml: lab_directory = {place}: write it as an absolute path, or one that begins with {{{{ inventory_dir }}}}")
+    directory = place.resolve()
     declared = {kind: word(text, f"{kind}_network", source) for kind in KINDS}
+    try:
+        check_networks(declared)
+    except LabError as error:
+        raise LabError(f"{source}/hosts.yml: {error}") from error
     target = derived(directory)
     with machine_lock():
         networks = choose(Machine(str(ROOT / "lab" / "containers.conf")), directory, declared, holder)
@@ -62,31 +75,39 @@ def derive(source: Path, target: Path, networks: Mapping[str, str], directory: P
     moves = [(ipaddress.IPv4Network(old), ipaddress.IPv4Network(new)) for old, new in networks.items()]
 
     def move(match: re.Match[str]) -> str:
-        address = ipaddress.IPv4Address(match[0])
+        try:
+            address = ipaddress.IPv4Address(match[0])
+        except ValueError:
+            return match[0]  # 1.2.3.400, or a part with a leading zero: a version, a number
         for old, new in moves:
             if address in old:
                 return str(new[int(address) - int(old[0])])
         return match[0]
 
-    for file in target.rglob("*.yml"):
-        text = re.sub(r"\b\d{1,3}(?:\.\d{1,3}){3}\b", move, file.read_text())
-        text = re.sub(r"\{\{ inventory_dir \}\}[^\"'\s]*", lambda match: resolved(match[0], source), text)
+    for file in (file for file in target.rglob("*") if file.is_file() and file.suffix in READ):
+        try:
+            before = file.read_bytes().decode()
+        except UnicodeDecodeError:
+            continue  # a key store, say
+        text = re.sub(ADDRESS, move, before)
+        text = re.sub(HERE + r"[^\"'\s]*", lambda match: resolved(match[0], source), text)
         if directory and file == target / "hosts.yml":
             text = re.sub(r"(?m)^(\s*lab_directory:\s*).*$", lambda match: f"{match[1]}{directory}", text)
-        file.write_text(text)
+        if text != before:
+            file.write_bytes(text.encode())
 
 
 def word(text: str, name: str, source: Path) -> str:
     """Return a literal value of hosts.yml, without its quotes."""
-    found = re.search(rf"^\s*{name}:\s*(\"[^\"]*\"|[^\s#]+)", text, re.MULTILINE)
+    found = re.search(rf"^[ \t]*{name}:[ \t]*(?:\"([^\"\n]*)\"|'([^'\n]*)'|(\S.*?))[ \t]*(?:[ \t]#.*)?$", text, re.MULTILINE)
     if not found:
         raise LabError(f"{source}/hosts.yml sets no {name}, so it is no lab's inventory")
-    return found[1].strip('"')
+    return next(value for value in found.groups() if value is not None)
 
 
 def resolved(path: str, source: Path) -> str:
     """Return a path of an inventory as an absolute one."""
-    return os.path.normpath(path.replace("{{ inventory_dir }}", str(source.resolve())))
+    return os.path.normpath(re.sub(HERE, lambda match: str(source.resolve()), path))
 
 
 def main() -> int:

@@ -18,15 +18,26 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def remove_all(machine: Machine, labs: Path) -> None:
-    """Remove the labs below a checkout's .lab, orphans of all checkouts, and the blackhole route with the last lab."""
+    """Remove the labs below a checkout's .lab, orphans of all checkouts, and the blackhole route with the last lab.
+
+    A lab that cannot be removed keeps its directory, so that it can be asked for again; the others go. Raises LabError in the end.
+    """
     with machine_lock():
-        own = [file.parent for file in sorted(labs.glob("*/id"))]
-        for lab_id in [*map(identity, own), *machine.orphans()]:
-            machine.remove(lab_id)
-        for path in (*own, labs / "inventories"):
-            if path.exists() and machine.act(f"remove {path}"):
-                shutil.rmtree(path)
+        wanted: list[tuple[str, Path | None]] = [(lab_id, None) for lab_id in machine.orphans()]
+        for directory in (file.parent for file in sorted(labs.glob("*/id"))):
+            wanted.append(("" if machine.copied(directory) else identity(directory), directory))
+        failed = []
+        for lab_id, path in [*wanted, ("", labs / "inventories")]:
+            try:
+                if lab_id:
+                    machine.remove(lab_id)
+                if path and path.exists() and machine.act(f"remove {path}"):
+                    shutil.rmtree(path)
+            except (LabError, OSError) as error:
+                failed.append(f"{path or lab_id} is not removed: {error}")
         machine.drop_route()
+    if failed:
+        raise LabError("\n".join(failed))
 
 
 def main() -> int:

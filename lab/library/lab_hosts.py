@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.millrace_lab.claims import claim, derived
-from ansible.module_utils.millrace_lab.machine import RANGE, STATE, LabError, Machine, identity, machine_lock
+from ansible.module_utils.millrace_lab.claims import check_networks, claim, derived, remove_orphans
+from ansible.module_utils.millrace_lab.machine import STATE, LabError, Machine, identity, machine_lock, subnets
 
 DOCUMENTATION = """
 module: lab_hosts
@@ -119,14 +119,16 @@ class Lab:
 
     def own_containers(self) -> dict[str, dict[str, Any]]:
         """Return this lab's containers by host."""
-        return {c["Labels"]["millrace.host"]: c for c in self.machine.containers() if c["Labels"]["millrace.id"] == self.id}
+        mine = [c for c in self.machine.containers() if c["Labels"]["millrace.id"] == self.id]
+        return {c["Labels"].get("millrace.host", ""): c for c in mine if c["Labels"].get("millrace.directory") == str(self.directory)}
 
     # -- remove ---------------------------------------------------------------------------------------------------------
     def absent(self) -> None:
         """Remove this lab, its keys, its derived inventory, and the blackhole route with the last lab."""
         with machine_lock():
-            if self.id:
+            if self.id and not self.machine.copied(self.directory):
                 self.machine.remove(self.id)
+            remove_orphans(self.machine, self.directory, [])
             held = any(claim.directory == self.directory and claim.held for claim in self.machine.claims())
             for path in (self.directory, *([] if held else [derived(self.directory)])):
                 if path.exists() and self.act(f"remove {path}"):
@@ -152,10 +154,9 @@ class Lab:
 
     def check_addresses(self) -> None:
         """Refuse addresses outside the range that the blackhole route covers, or outside their network."""
+        check_networks(self.networks)
         for kind, subnet in self.networks.items():
             network = ipaddress.ip_network(subnet)
-            if not network.subnet_of(ipaddress.ip_network(RANGE)):
-                raise LabError(f"{kind}_network = {subnet}: outside {RANGE}; labs stay inside that range")
             for host in self.hosts:
                 address = host.client_address if kind == "client" else host.replication_address
                 if address and ipaddress.ip_address(address) not in network:
@@ -164,16 +165,17 @@ class Lab:
     def clear_the_way(self) -> None:
         """Claim the networks; remove orphaned labs on them, and this lab if its declaration changed."""
         if self.replace:
-            others = {tenant.id for tenant in self.machine.tenants() if tenant.overlaps(self.networks.values()) and tenant.id != self.id}
+            there = [tenant for tenant in self.machine.tenants() if tenant.overlaps(self.networks.values())]
+            others = {tenant.id for tenant in there if (tenant.id, tenant.directory) != (self.id, self.directory)}
             for held in (held for held in self.machine.claims() if held.id in others and held.held):
                 raise LabError(f"the lab of {held.directory} is in use by a process that holds its networks; nothing was replaced")
             for lab_id in others:
                 self.machine.remove(lab_id)
         claim(self.machine, self.directory, self.networks)
-        bridges = {b["name"]: b["subnets"][0]["subnet"] for b in self.machine.bridges() if b["labels"]["millrace.id"] == self.id}
-        moved = any(bridges.get(self.podman_name(kind), subnet) != subnet for kind, subnet in self.networks.items())
+        bridges = {b["name"]: [str(subnet) for subnet in subnets(b)] for b in self.machine.bridges() if b["labels"]["millrace.id"] == self.id}
+        moved = any(bridges.get(self.podman_name(kind), [subnet]) != [subnet] for kind, subnet in self.networks.items())
         specs = {host.name: self.spec(host) for host in self.hosts}
-        made = {host: container["Labels"]["millrace.spec"] for host, container in self.own_containers().items()}
+        made = {host: container["Labels"].get("millrace.spec") for host, container in self.own_containers().items()}
         changed = any(specs.get(host, spec) != spec for host, spec in made.items())
         if moved or changed:
             self.machine.remove(self.id, keep_claim=True)

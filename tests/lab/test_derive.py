@@ -35,3 +35,24 @@ def test_a_copy_differs_in_its_networks_alone(source: Path, tmp_path: Path) -> N
             assert moved_back(value) == str(before.variables[host][name]), name
         assert Path(variables["archives"]) == ROOT / ".build" / "archives"
     assert not [file for file in target.rglob("*") if file.is_symlink() or (file.is_file() and re.search("inventory_dir", file.read_text()))]
+
+
+def test_a_copy_moves_what_ansible_reads_and_addresses_alone(tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    (source / "group_vars" / "all").mkdir(parents=True)
+    stays = "oid: 1.3.6.1.4.198.18.1.21\nversion: 1.2.3.400\nzero: 198.18.1.021\n"
+    moves = {
+        "hosts.yml": "a: 198.18.1.21",
+        "group_vars/kafka": "a: 198.18.1.21.",
+        "group_vars/all/x.yaml": "[198.18.1.21]",
+        "x.json": '"198.18.1.21:9092"',
+    }
+    for name, text in moves.items():
+        (source / name).write_text(f"{stays}{text}\nhere: '{{{{inventory_dir}}}}/x'\n")
+    other = {"store": b"\xff198.18.1.21", "note.md": b"198.18.1.21"}
+    for name, data in other.items():
+        (source / name).write_bytes(data)
+    derive(source, target, {"198.18.1.0/24": "198.19.7.0/24"})
+    for name, text in moves.items():
+        assert (target / name).read_text() == f"{stays}{text.replace('198.18.1', '198.19.7')}\nhere: '{source}/x'\n"
+    assert {name: (target / name).read_bytes() for name in other} == other

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import os
 import uuid
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
@@ -31,7 +32,7 @@ def claim(machine: Machine, directory: Path, networks: Mapping[str, str]) -> Non
     remove_orphans(machine, directory, networks.values())
     if not machine.check_mode:
         declared = before.declared if before and before.networks == networks else networks
-        Claim(make_identity(directory), directory, declared, dict(networks), before.holder if before else None).write()
+        Claim(make_identity(machine, directory), directory, declared, dict(networks), before.holder if before else None).write()
 
 
 def choose(machine: Machine, directory: Path, declared: Mapping[str, str], holder: int | None = None) -> Mapping[str, str]:
@@ -47,16 +48,38 @@ def choose(machine: Machine, directory: Path, declared: Mapping[str, str], holde
             raise LabError(refusal(tenant, directory))
     if in_the_way:
         networks = spare(machine, declared)
-    process = Process.of(holder) if holder else None
-    Claim(make_identity(directory), directory, dict(declared), dict(networks), process).write()
+    process = Process.of(holder) if holder else before.holder if before and before.held else None
+    Claim(make_identity(machine, directory), directory, dict(declared), dict(networks), process).write()
     return networks
 
 
-def make_identity(directory: Path) -> str:
-    """Return the id of a lab directory; make both where they are missing."""
-    if not identity(directory):
+def check_networks(networks: Mapping[str, str]) -> None:
+    """Refuse networks that no lab can have: unreadable, outside the range that the blackhole route covers, or one inside another."""
+    found: dict[str, ipaddress.IPv4Network] = {}
+    for kind, text in networks.items():
+        try:
+            network = ipaddress.IPv4Network(text)
+        except ValueError as error:
+            raise LabError(f"{kind}_network = {text}: no IPv4 network ({error}); write it as 198.18.1.0/24") from error
+        if text != str(network):
+            raise LabError(f"{kind}_network = {text}: write it as {network}")
+        if not network.subnet_of(ipaddress.IPv4Network(RANGE)):
+            raise LabError(f"{kind}_network = {text}: outside {RANGE}; labs stay inside that range")
+        for other, held in found.items():
+            if network.overlaps(held):
+                raise LabError(f"{kind}_network = {text}: overlaps {other}_network = {held}")
+        found[kind] = network
+
+
+def make_identity(machine: Machine, directory: Path) -> str:
+    """Return the id of a lab directory; make both where they are missing, and a new id where this one is that of a living lab elsewhere."""
+    if not identity(directory) or machine.copied(directory):
         directory.mkdir(parents=True, exist_ok=True)
-        (directory / "id").write_text(uuid.uuid4().hex[:12] + "\n")
+        with (directory / "id.new").open("w") as stream:
+            stream.write(uuid.uuid4().hex[:12] + "\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        (directory / "id.new").rename(directory / "id")
     return identity(directory)
 
 
@@ -79,6 +102,8 @@ def remove_orphans(machine: Machine, directory: Path, networks: Collection[str])
 
 def refusal(tenant: Tenant, directory: Path) -> str:
     """Say who holds a network, and what to do."""
+    if not tenant.directory.is_absolute():
+        return f"network {tenant.directory} holds {tenant.subnet}, and has no label millrace.directory that says whose it is: remove it with podman"
     if tenant.directory.parent == directory.parent:
         return (
             f"lab {tenant.directory.name} of this checkout holds {tenant.subnet}: give one of the two inventories other networks, "

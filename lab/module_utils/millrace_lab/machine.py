@@ -11,6 +11,7 @@ import hashlib
 import ipaddress
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Collection, Iterator, Mapping
@@ -23,6 +24,7 @@ RANGE = "198.18.0.0/15"
 STATE = Path("/var/lib/millrace-lab")
 CLAIMS = STATE / "claims"
 LOCK = Path("/run/millrace-lab.lock")
+ID = re.compile(r"[0-9a-f]{12}")
 
 
 class LabError(Exception):
@@ -40,9 +42,19 @@ def machine_lock() -> Iterator[None]:
 
 
 def identity(directory: Path) -> str:
-    """Return the random id of a lab directory, '' where there is none."""
-    file = directory / "id"
-    return file.read_text().strip() if file.exists() else ""
+    """Return the random id of a lab directory, '' where there is none, or another text. Raises LabError where that cannot be told."""
+    try:
+        text = (directory / "id").read_text().strip()
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, UnicodeDecodeError):
+        return ""
+    except OSError as error:
+        raise LabError(f"{directory}/id cannot be read, so nobody knows whether its lab lives: {error.strerror}") from error
+    return text if ID.fullmatch(text) else ""
+
+
+def subnets(bridge: Mapping[str, Any]) -> list[ipaddress.IPv4Network]:
+    """Return the IPv4 subnets of a network of podman; labs have no others."""
+    return [ipaddress.IPv4Network(each["subnet"]) for each in bridge.get("subnets") or [] if ":" not in each["subnet"]]
 
 
 @dataclass(frozen=True)
@@ -103,15 +115,20 @@ class Claim:
 
     @classmethod
     def read(cls, file: Path) -> Claim:
-        """Read one."""
+        """Read one. Raises OSError, ValueError, KeyError or TypeError where the file holds no claim."""
         data = json.loads(file.read_text())
+        if not ID.fullmatch(data["id"]):
+            raise ValueError(f"no lab's id: {data['id']}")
+        declared, networks = dict(data["declared"]), dict(data["networks"])
+        for subnet in networks.values():
+            ipaddress.IPv4Network(subnet)
         holder = Process(**data["holder"]) if data["holder"] else None
-        return cls(data["id"], Path(data["directory"]), data["declared"], data["networks"], holder)
+        return cls(data["id"], Path(data["directory"]), declared, networks, holder)
 
 
 def lives(directory: Path, lab_id: str) -> bool:
     """Whether the lab directory of an id is still there; a lab without it is orphaned."""
-    return identity(directory) == lab_id
+    return lab_id != "" and identity(directory) == lab_id
 
 
 @dataclass(frozen=True)
@@ -167,7 +184,7 @@ class Machine:
         """List the claims of all checkouts. One that cannot be read, as after a power cut, holds nothing but what stands there."""
         found = []
         for file in sorted(CLAIMS.glob("*.json")):
-            with contextlib.suppress(ValueError, KeyError, TypeError):
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
                 found.append(Claim.read(file))
         return found
 
@@ -178,19 +195,35 @@ class Machine:
             if claim.stands():
                 found += [Tenant(claim.id, claim.directory, ipaddress.IPv4Network(subnet), True) for subnet in claim.networks.values()]
         for bridge in self.bridges():
-            labels, directory = bridge["labels"], Path(bridge["labels"]["millrace.directory"])
-            subnet = ipaddress.IPv4Network(bridge["subnets"][0]["subnet"])
-            found.append(Tenant(labels["millrace.id"], directory, subnet, lives(directory, labels["millrace.id"])))
+            lab_id, label = bridge["labels"]["millrace.id"], bridge["labels"].get("millrace.directory")
+            living = not label or lives(Path(label), lab_id)  # whose directory nobody knows is left alone, under the network's own name
+            found += [Tenant(lab_id, Path(label or bridge["name"]), subnet, living) for subnet in subnets(bridge)]
         return found
+
+    def places(self) -> set[tuple[str, Path]]:
+        """List the ids of containers and networks, each with the lab directory that it was made for."""
+        labelled = [entry["Labels"] for entry in self.containers()] + [entry["labels"] for entry in self.bridges()]
+        return {(labels["millrace.id"], Path(labels["millrace.directory"])) for labels in labelled if labels.get("millrace.directory")}
+
+    def copied(self, directory: Path) -> bool:
+        """Whether a lab directory has its id from another one that still lives, as after `cp -a`: what has that id is not its own."""
+        lab_id = identity(directory)
+        living = {place for place in self.places() if lives(place[1], place[0])} | {
+            (claim.id, claim.directory) for claim in self.claims() if claim.stands()
+        }
+        return any(place_id == lab_id and place != directory for place_id, place in living)
 
     def remove(self, lab_id: str, keep_claim: bool = False) -> None:
         """Remove the containers, networks, disks and claim of this id, and nothing else; a living holder keeps its claim."""
+        if not ID.fullmatch(lab_id):
+            raise LabError(f"'{lab_id}' is no lab's id (12 hexadecimal digits), so nothing was removed")
         mine = [c for c in self.containers() if c["Labels"]["millrace.id"] == lab_id]
         names = [c["Names"][0] for c in mine]
         if names and self.act(f"remove {len(names)} containers: {' '.join(sorted(names))}"):
             self.run("podman", "rm", "-f", "-t", "0", *names)
         for bridge in self.bridges():
-            if bridge["labels"]["millrace.id"] == lab_id and self.act(f"remove network {bridge['name']} {bridge['subnets'][0]['subnet']}"):
+            stood = " ".join(map(str, subnets(bridge)))
+            if bridge["labels"]["millrace.id"] == lab_id and self.act(f"remove network {bridge['name']} {stood}"):
                 self.run("podman", "network", "rm", bridge["name"])
         self.remove_disks(lab_id)
         for claim in self.claims():
@@ -219,9 +252,8 @@ class Machine:
 
     def orphans(self) -> list[str]:
         """List the ids of labs whose directory is gone: of containers, networks, disks and claims."""
-        labelled = [entry["Labels"] for entry in self.containers()] + [entry["labels"] for entry in self.bridges()]
-        found = {labels["millrace.id"]: Path(labels["millrace.directory"]) for labels in labelled}
-        claims = self.claims()
-        living = {claim.id for claim in claims if claim.stands()} | {lab_id for lab_id, directory in found.items() if lives(directory, lab_id)}
-        disks = {path.name for path in STATE.glob("*") if path != CLAIMS}
-        return sorted((found.keys() | disks | {claim.id for claim in claims}) - living)
+        places, claims = self.places(), self.claims()
+        living = {claim.id for claim in claims if claim.stands()} | {lab_id for lab_id, directory in places if lives(directory, lab_id)}
+        disks = {path.name for path in STATE.glob("*")}
+        found = {lab_id for lab_id, _ in places} | disks | {claim.id for claim in claims}
+        return sorted(lab_id for lab_id in found - living if ID.fullmatch(lab_id))
