@@ -34,6 +34,8 @@ def running(spark: SparkSession, job: str, broker: Broker, tmp_path: Path, **key
     query = RUN[job](spark, parse(job, data))
     try:
         yield query
+        if query.exception() is None:  # a stop between a batch and its commit would send it again: the sink is at least once
+            query.processAllAvailable()
     finally:
         query.stop()
 
