@@ -51,6 +51,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     lines = [f"{folder}: {seconds:.0f} s" for folder, seconds in sorted(costs.items())]
     terminalreporter.section("seconds of tests, those of parallel ones added up")
     terminalreporter.write_line("\n".join(lines))
-    if file := os.environ.get("MILLRACE_TEST_COSTS"):
+    file = os.environ.get("MILLRACE_TEST_COSTS")
+    if file and not hasattr(terminalreporter.config, "workerinput"):  # the processes of pytest-xdist each know a part
         with open(file, "a") as stream:
             stream.writelines(f"  {line}\n" for line in lines)
