@@ -1,13 +1,19 @@
 # Bare `make` lists the verbs.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+RECENT = import sys, venv; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+  $$p -c '$(RECENT)' 2>/dev/null && echo $$p && break; done)
 i ?= lab
 TEXT ?= /usr/share/common-licenses
 export CONTAINERS_CONF := $(CURDIR)/lab/containers.conf
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: help lab lab-down lab-down-all setup archives test lint unit render spark molecule survival campaign bench-unchanged bench-tls docs definitions lock
+# Where scripts find what they import; pytest has it from pyproject.toml.
+PATHS = PYTHONPATH=collections:packaging:tests:lab:lab/module_utils
+
+.PHONY: help lab lab-down lab-down-all setup archives collection test lint unit render spark molecule survival campaign
+.PHONY: bench-unchanged bench-tls docs definitions lock python
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,9 +22,10 @@ lab: python ## a bare machine becomes a running datacenter with Spark jobs (i=<i
 	@$(PYTHON) lab/up.py --inventory inventories/$(i) --text $(TEXT)
 
 lab-down: ## remove everything that make lab made (i=<inventory>)
-	@[ ! -x .venv/bin/ansible-playbook ] || for hosts in $$(find inventories/$(i) -name hosts.yml); do ansible-playbook -i $${hosts%/hosts.yml} lab/destroy.yml || exit; done
+	@[ ! -x .venv/bin/ansible-playbook ] || for hosts in $$(find inventories/$(i) -name hosts.yml); do \
+	  ansible-playbook -i $${hosts%/hosts.yml} lab/destroy.yml || exit; done
 
-lab-down-all: python ## remove all labs of this checkout, and what lost its checkout (git clean): found by label, and listed
+lab-down-all: python ## remove and list all labs of this checkout, and what lost its checkout (git clean)
 	@$(PYTHON) lab/down.py
 
 setup: python ## install and build what lab and test need, start nothing
@@ -26,6 +33,9 @@ setup: python ## install and build what lab and test need, start nothing
 
 archives: python ## build the Kafka, ZooKeeper and Spark archives into .build/archives
 	@PYTHON=$(PYTHON) packaging/build.sh
+
+collection: python ## the collection millrace.kafka as a file, .build/millrace-kafka-<version>.tar.gz
+	@ansible-galaxy collection build --force --output-path .build .
 
 test: setup ## everything that CI runs
 	@tests/run.sh all
@@ -48,24 +58,27 @@ molecule: ## molecule scenarios in containers (s=<scenario>, all without)
 survival: ## two stretched clusters in containers: what they survive, seen and compared with the table
 	@tests/run.sh survival
 
-campaign: setup ## what takes long: every pair of servers, cuts, losses, benches; writes docs (PARTS="pairs cuts ...", all without; SEED=<number> repeats)
-	@SEED=$(SEED) PYTHONPATH=plugins/module_utils:tests python tests/campaign.py $(PARTS)
+campaign: setup ## what takes long: pairs, cuts, losses, benches; writes docs (PARTS="pairs cuts", SEED=<number>)
+	@SEED=$(SEED) $(PATHS) python tests/campaign.py $(PARTS)
 
 bench-unchanged: ## CPU cost of an unchanged site.yml on the live lab, against one ping task
-	@PYTHONPATH=plugins/module_utils:tests python tests/bench_unchanged.py --inventory inventories/$(i)
+	@$(PATHS) python tests/bench_unchanged.py --inventory inventories/$(i)
 
 bench-tls: ## throughput and CPU of a secure cluster against one in the clear; writes docs/performance.md
-	@PYTHONPATH=plugins/module_utils:tests python tests/bench_tls.py
+	@$(PATHS) python tests/bench_tls.py
 
 docs: ## write the generated pages and tables anew: roles, errors, layouts, security
-	@for page in role_docs site_docs errors layouts security; do PYTHONPATH=plugins/module_utils:tests python tests/generate_$$page.py || exit 1; done
+	@for page in role_docs site_docs errors layouts security; do \
+	  $(PATHS) python tests/generate_$$page.py || exit 1; done
 
 definitions: ## write plugins/definitions anew from the jars of the archives
 	@python packaging/definitions.py
 
-lock: ## resolve requirements.lock anew from pyproject.toml
-	@uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -o requirements.lock
+LOCK = uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
+lock: ## resolve requirements.lock anew from pyproject.toml, and requirements-control.lock from it
+	@$(LOCK) --extra dev -o requirements.lock
+	@$(LOCK) -c requirements.lock -o requirements-control.lock
 
-.PHONY: python
 python:
-	@[ -n "$(PYTHON)" ] || { echo "make: no Python 3.11 or newer with venv found (Debian: apt-get install python3 python3-venv)" >&2; exit 1; }
+	@[ -n "$(PYTHON)" ] || { \
+	  echo "make: no Python 3.11 or newer with venv found (Debian: apt-get install python3 python3-venv)" >&2; exit 1; }

@@ -1,7 +1,8 @@
 """Gives an inventory of a lab networks that no other checkout's lab holds, and prints the path of the inventory to use.
 
-That is the given one while its networks are free. Where a living lab of another checkout holds them, it is a copy with spare networks
-of 198.18.0.0/15, in .lab/inventories/<lab>; asked again, the lab keeps what it had. Standard library only: survival and molecule use it too.
+That is the given one while its networks are free. Where a living lab of another checkout holds them, it is a copy with
+spare networks of 198.18.0.0/15, in .lab/inventories/<lab>; asked again, the lab keeps what it had. Standard library
+only: survival and molecule use it too.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ class Settled:
 def settle(source: Path, holder: int | None = None) -> Settled:
     """Claim networks for the lab of an inventory; derive a copy of it where its own are held by another checkout's lab.
 
-    The claim stands while the lab's directory does, and while the process `holder` lives. Raises LabError where a lab of the same
-    checkout holds the networks, and where what the inventory declares is no lab's.
+    The claim stands while the lab's directory does, and while the process `holder` lives. Raises LabError where a lab
+    of the same checkout holds the networks, and where what the inventory declares is no lab's.
     """
     try:
         text = (source / "hosts.yml").read_text()
@@ -49,7 +50,10 @@ def settle(source: Path, holder: int | None = None) -> Settled:
         raise LabError(f"{source}/hosts.yml cannot be read, so it is no lab's inventory: {error}") from error
     place = Path(resolved(word(text, "lab_directory", source), source))
     if not place.is_absolute() or re.search("[\"']|\\{[{%]", str(place)):
-        raise LabError(f"{source}/hosts.yml: lab_directory = {place}: write it as an absolute path, or one that begins with {{{{ inventory_dir }}}}")
+        raise LabError(
+            f"{source}/hosts.yml: lab_directory = {place}: write it as an absolute path, "
+            "or one that begins with {{ inventory_dir }}"
+        )
     directory = place.resolve()
     declared = {kind: word(text, f"{kind}_network", source) for kind in KINDS}
     try:
@@ -67,9 +71,10 @@ def settle(source: Path, holder: int | None = None) -> Settled:
 
 
 def derive(source: Path, target: Path, networks: Mapping[str, str], directory: Path | None = None) -> None:
-    """Copy an inventory with what its links point to: every address of the networks moved, paths absolute, another lab directory if given.
+    """Copy an inventory with what its links point to: every address of the networks moved, paths absolute.
 
-    `networks` maps old subnets to new ones of the same size; a host keeps its place in them.
+    With another lab directory if given. `networks` maps old subnets to new ones of the same size; a host keeps its
+    place in them.
     """
     shutil.copytree(source, target)
     moves = [(ipaddress.IPv4Network(old), ipaddress.IPv4Network(new)) for old, new in networks.items()]
@@ -99,7 +104,9 @@ def derive(source: Path, target: Path, networks: Mapping[str, str], directory: P
 
 def word(text: str, name: str, source: Path) -> str:
     """Return a literal value of hosts.yml, without its quotes."""
-    found = re.search(rf"^[ \t]*{name}:[ \t]*(?:\"([^\"\n]*)\"|'([^'\n]*)'|(\S.*?))[ \t]*(?:[ \t]#.*)?$", text, re.MULTILINE)
+    found = re.search(
+        rf"^[ \t]*{name}:[ \t]*(?:\"([^\"\n]*)\"|'([^'\n]*)'|(\S.*?))[ \t]*(?:[ \t]#.*)?$", text, re.MULTILINE
+    )
     if not found:
         raise LabError(f"{source}/hosts.yml sets no {name}, so it is no lab's inventory")
     return next(value for value in found.groups() if value is not None)
@@ -114,7 +121,12 @@ def main() -> int:
     """Print the inventory to use; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("inventory", type=Path)
-    parser.add_argument("--holder", type=int, metavar="PID", help="a process that keeps the networks while it lives, also while the lab is made anew")
+    parser.add_argument(
+        "--holder",
+        type=int,
+        metavar="PID",
+        help="a process that keeps the networks while it lives, also while the lab is made anew",
+    )
     arguments = parser.parse_args()
     try:
         print(settle(arguments.inventory.resolve(), arguments.holder).inventory)

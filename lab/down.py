@@ -1,7 +1,7 @@
-"""`make lab-down-all`: removes the labs of this checkout and every lab whose directory is gone; the living labs of others stay.
+"""`make lab-down-all`: removes the labs of this checkout and every lab whose directory is gone; others' labs stay.
 
-What to remove is found by the labels of containers and networks, by claims and by disks: after `git clean` nothing else is left to
-tell. Standard library only, since that takes the control node's environment away as well.
+What to remove is found by the labels of containers and networks, by claims and by disks: after `git clean` nothing else
+is left to tell. Standard library only, since that takes the control node's environment away as well.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ ROOT = Path(__file__).resolve().parents[1]
 def remove_all(machine: Machine, labs: Path) -> None:
     """Remove the labs below a checkout's .lab, orphans of all checkouts, and the blackhole route with the last lab.
 
-    A lab that cannot be removed keeps its directory, so that it can be asked for again; the others go. Raises LabError in the end.
+    A lab that cannot be removed keeps its directory, so that it can be asked for again; the others go. Raises LabError
+    in the end.
     """
     with machine_lock():
         wanted: list[tuple[str, Path | None]] = [(lab_id, None) for lab_id in machine.orphans()]

@@ -1,7 +1,7 @@
 """`make lab`: from a bare machine to a running datacenter whose Spark job has counted the words of real text.
 
-Each step says what it does and how long it took; steps that wait for different things run side by side. Standard library only:
-it starts before the project's environment exists.
+Each step says what it does and how long it took; steps that wait for different things run side by side. Standard
+library only: it starts before the project's environment exists.
 """
 
 from __future__ import annotations
@@ -47,13 +47,23 @@ class Steps:
         LOGS.mkdir(parents=True, exist_ok=True)
         log = LOGS / f"{name}.log"
         with log.open("wb") as stream:
-            done = subprocess.run(argv, cwd=ROOT, stdin=subprocess.DEVNULL, env=environment(), stdout=None if shown else stream,
-                                  stderr=None if shown else stream)  # fmt: skip
+            done = subprocess.run(
+                argv,
+                cwd=ROOT,
+                stdin=subprocess.DEVNULL,
+                env=environment(),
+                stdout=None if shown else stream,
+                stderr=None if shown else stream,
+            )
         seconds = time.monotonic() - begin
         with self.lock:
             self.times.append((name, seconds))
         if done.returncode:
-            tail = "" if shown else "\n" + "\n".join(log.read_text(errors="replace").splitlines()[-15:]) + f"\nThe whole output: {log}"
+            tail = (
+                ""
+                if shown
+                else "\n" + "\n".join(log.read_text(errors="replace").splitlines()[-15:]) + f"\nThe whole output: {log}"
+            )
             raise StepError(f"{name} failed after {seconds:.1f} s.{tail}")
         self.say(f"{name}: done in {seconds:.1f} s")
 
@@ -72,7 +82,9 @@ class Steps:
         """Return where the time went, longest first."""
         total = time.monotonic() - self.started
         rows = [f"  {name:<10} {seconds:7.1f} s" for name, seconds in sorted(self.times, key=lambda row: -row[1])]
-        return "\n".join(["Where the time went (steps of one group ran side by side):", *rows, f"  {'in all':<10} {total:7.1f} s"])
+        return "\n".join(
+            ["Where the time went (steps of one group ran side by side):", *rows, f"  {'in all':<10} {total:7.1f} s"]
+        )
 
 
 def environment() -> dict[str, str]:
@@ -92,7 +104,8 @@ def make_venv(steps: Steps) -> None:
     stamp = VENV / ".lock.sha256"
     if stamp.exists() and stamp.read_text() == key:
         return
-    script = f"'{sys.executable}' -m venv --clear '{VENV}'; '{VENV}/bin/pip' install --quiet --no-compile --require-hashes -r '{lock}'"
+    install = f"'{VENV}/bin/pip' install --quiet --no-compile --require-hashes -r '{lock}'"
+    script = f"'{sys.executable}' -m venv --clear '{VENV}'; {install}"
     steps.run("venv", "the control node's Python environment (.venv)", "sh", "-euc", script)
     stamp.write_text(key)
 
@@ -125,10 +138,21 @@ def main() -> int:
         for lab in labs:
             member = shown(lab.inventory)
             steps.say(f"networks: {' and '.join(lab.networks.values())}, inventory {member}")
-            steps.run("create", f"containers and networks of {member}", "ansible-playbook", "-i", member, "lab/create.yml")
+            steps.run(
+                "create", f"containers and networks of {member}", "ansible-playbook", "-i", member, "lab/create.yml"
+            )
             steps.run("site", "the datacenter", "ansible-playbook", "-i", member, "playbooks/site.yml", shown=True)
-            steps.run("count", "publish text, count words, compare", "python", "lab/wordcount.py", "--lab", shown(lab.directory),
-                      "--text", arguments.text, shown=True)  # fmt: skip
+            steps.run(
+                "count",
+                "publish text, count words, compare",
+                "python",
+                "lab/wordcount.py",
+                "--lab",
+                shown(lab.directory),
+                "--text",
+                arguments.text,
+                shown=True,
+            )
     except (LabError, StepError) as error:
         print(f"\nmake lab: {error}", file=sys.stderr)
         return 1
@@ -140,9 +164,8 @@ def members(inventory: str) -> list[str]:
     """Return the inventory itself, or those of a family (inventories/lab_mirrored), one directory for each cluster."""
     found = sorted(str(path.parent.relative_to(ROOT)) for path in (ROOT / inventory).rglob("hosts.yml"))
     if not found:
-        raise StepError(
-            f"{inventory} holds no hosts.yml; name one of: {', '.join(sorted(path.name for path in (ROOT / 'inventories').glob('lab*')))}"
-        )
+        known = ", ".join(sorted(path.name for path in (ROOT / "inventories").glob("lab*")))
+        raise StepError(f"{inventory} holds no hosts.yml; name one of: {known}")
     return found
 
 
@@ -161,7 +184,8 @@ def further(made: Settled, asked: str) -> str:
   ansible-playbook -i {inventory} playbooks/check.yml                     one page on the cluster's health
   kcat -F {lab}/kcat.conf -L                                     brokers, topics, partitions
   kcat -F {lab}/kcat.conf -C -t streams-wordcount-output -e -K ' ' counts as they grew
-  ssh -F {lab}/ssh_config <host>                                 a host of the inventory; kafka-topics.sh and the other tools are on PATH
+  ssh -F {lab}/ssh_config <host>                                 \
+a host of the inventory; kafka-topics.sh and the other tools are on PATH
   make lab{which} TEXT=/path/to/text                                   count your own text as well
   make lab-down{which}                                                 remove everything"""
 

@@ -1,7 +1,7 @@
 """Publish real text through the producer node and compare the consumer's counts with a count made here by other means.
 
-The Spark job splits with Java's (?U)\\W+ and lower-cases in the JVM; this count uses Python's str.lower and the `regex` package,
-whose \\w is the same Unicode property by another implementation. A difference is a failure.
+The Spark job splits with Java's (?U)\\W+ and lower-cases in the JVM; this count uses Python's str.lower and the `regex`
+package, whose \\w is the same Unicode property by another implementation. A difference is a failure.
 """
 
 from __future__ import annotations
@@ -75,10 +75,13 @@ def collect(source: Path, published: Path) -> list[Path]:
 
 def publish(lab: Path, host: str, directory: str, files: list[Path]) -> None:
     """Put files into the producer's input directory; each appears there whole, by a rename."""
-    tar = subprocess.Popen(["tar", "-C", str(files[0].parent), "-cf", "-", "--no-unquote", "--", *(f.name for f in files)], stdout=subprocess.PIPE)
+    tar = subprocess.Popen(
+        ["tar", "-C", str(files[0].parent), "-cf", "-", "--no-unquote", "--", *(f.name for f in files)],
+        stdout=subprocess.PIPE,
+    )
     script = (
-        f"set -e; d=$(mktemp -d -p {directory} .incoming-XXXX); tar -C $d -xf - --no-same-owner; chown -R spark:spark $d; "
-        f"mv $d/* {directory}/; rmdir $d"
+        f"set -e; d=$(mktemp -d -p {directory} .incoming-XXXX); tar -C $d -xf - --no-same-owner; "
+        f"chown -R spark:spark $d; mv $d/* {directory}/; rmdir $d"
     )
     done = subprocess.run(["ssh", "-F", str(lab / "ssh_config"), host, script], stdin=tar.stdout)
     if done.returncode or tar.wait():
@@ -100,7 +103,14 @@ class Output:
 
     def __init__(self, properties: dict[str, str | int | float | bool]) -> None:
         """Assign every partition; no group is joined."""
-        self.consumer = Consumer({**properties, "group.id": "millrace-lab-compare", "enable.auto.commit": False, "auto.offset.reset": "earliest"})
+        self.consumer = Consumer(
+            {
+                **properties,
+                "group.id": "millrace-lab-compare",
+                "enable.auto.commit": False,
+                "auto.offset.reset": "earliest",
+            }
+        )
         self.consumer.assign([TopicPartition(OUTPUT, number, 0) for number in range(PARTITIONS)])
         self.counts: dict[str, int] = {}
 
@@ -126,7 +136,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lab", type=Path, required=True, help="the lab's directory, .lab/<inventory>")
     parser.add_argument("--text", type=Path, required=True, help="a file or a folder of text files")
-    parser.add_argument("--directory", default="/var/lib/spark-job/publish_lines/input", help="input_directory of the job publish_lines")
+    parser.add_argument(
+        "--directory", default="/var/lib/spark-job/publish_lines/input", help="input_directory of the job publish_lines"
+    )
     parser.add_argument("--timeout", type=float, default=300, help="seconds to wait for equal counts")
     arguments = parser.parse_args()
     if not arguments.text.exists():
@@ -136,7 +148,12 @@ def main() -> int:
     published = arguments.lab / "texts"
     new = collect(arguments.text, published)
     if new:
-        publish(arguments.lab, json.loads((arguments.lab / "lab.json").read_text())["producers"][0], arguments.directory, new)
+        publish(
+            arguments.lab,
+            json.loads((arguments.lab / "lab.json").read_text())["producers"][0],
+            arguments.directory,
+            new,
+        )
     print(f"texts: {len(new)} published now, {len(list(published.iterdir()))} in all")
     expected = expected_counts(published)
     output, deadline, said = Output(properties), time.monotonic() + arguments.timeout, time.monotonic()
@@ -145,13 +162,22 @@ def main() -> int:
         if output.counts == dict(expected):
             break
         if time.monotonic() > deadline:
-            print("DIFFERENT after", f"{arguments.timeout:.0f} s:", *differences(expected, output.counts), sep="\n  ", file=sys.stderr)
+            print(
+                "DIFFERENT after",
+                f"{arguments.timeout:.0f} s:",
+                *differences(expected, output.counts),
+                sep="\n  ",
+                file=sys.stderr,
+            )
             print("Look at: journalctl -u 'spark-job@*' on the Spark nodes", file=sys.stderr)
             return 1
         if time.monotonic() - said > 5:
             said = time.monotonic()
             print(f"  counted so far: {sum(output.counts.values())} of {sum(expected.values())} words", flush=True)
-    print(f"EQUAL: {len(expected)} different words, {sum(expected.values())} in all, counted by the Spark job and here by other means")
+    print(
+        f"EQUAL: {len(expected)} different words, {sum(expected.values())} in all, "
+        "counted by the Spark job and here by other means"
+    )
     for word, count in expected.most_common(10):
         print(f"  {word:<12} {output.counts[word]:>8} (topic) = {count:>8} (here)")
     return 0

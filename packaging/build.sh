@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs build.py with a pip of its own: a distribution's Python may lack pip, and an old one packs PySpark five times slower.
+# Runs build.py with a pip of its own: a distribution's Python may lack pip, and an old one packs PySpark five times
+# slower.
 set -eu
 here=$(dirname "$(readlink -f "$0")")
 tools="$here/../.build/pip"

@@ -19,8 +19,11 @@ TREES = {
     "spark-jars": Tree("spark-jars-{}", ".tgz", ""),
 }
 TARGETS = (*TREES, "wheelhouse", "jobs")
-# Of hosts: Ubuntu 22.04, Debian 12, Ubuntu 24.04, Debian 13, and the next. One wheelhouse fits them all: PySpark is no binary.
+# Of hosts: Ubuntu 22.04, Debian 12, Ubuntu 24.04, Debian 13, and the next. One wheelhouse fits them all: PySpark is
+# no binary.
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
+# What builds them: a change of any builds all anew.
+PROGRAMS = ("archives.py", "build.py", "jars.py", "products.py", "steps.py", "wheels.py")
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ def job_sources(folder: Path) -> tuple[Path, ...]:
 
 
 def product(target: str, root: Path, output: Path, pythons: Sequence[str] = PYTHONS) -> Product:
-    """Describe one target's file from the texts in the repository alone; `pythons` are the versions that hosts may have."""
+    """Describe one target's file from the texts in the repository alone; `pythons` are those that hosts may have."""
     packaging, jobs = root / "packaging", root / "spark_jobs"
     if target in TREES:
         tree, folder = TREES[target], packaging / target
@@ -76,13 +79,16 @@ def product(target: str, root: Path, output: Path, pythons: Sequence[str] = PYTH
     version = tomllib.loads(read(jobs / "pyproject.toml")).get("project", {}).get("version")
     if not version:
         raise BuildError(f"{jobs / 'pyproject.toml'}: no version in [project], and it names the wheel")
-    return Product(target, output / f"millrace-{version}-py3-none-any.whl", (*job_sources(jobs), constraints))
+    return Product(target, output / f"millrace_jobs-{version}-py3-none-any.whl", (*job_sources(jobs), constraints))
 
 
 def key(item: Product, root: Path) -> str:
     """Return a digest of everything that the product depends on, the programs that build it included."""
     digest = hashlib.sha256(item.extra.encode())
-    for path in (*(Path(__file__).with_name(name) for name in ("archives.py", "build.py", "products.py")), *item.inputs):
+    for path in (
+        *(Path(__file__).with_name(name) for name in PROGRAMS),
+        *item.inputs,
+    ):
         name = path.relative_to(root) if path.is_relative_to(root) else path.name
         digest.update(f"\0{name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}".encode())
     return digest.hexdigest()

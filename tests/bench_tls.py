@@ -1,6 +1,7 @@
-"""What TLS, logins and ACLs cost: throughput and CPU of a secure cluster against one in the clear, in turns, in one run.
+"""What TLS, logins and ACLs cost: throughput and CPU of a secure cluster against one in the clear, in turns.
 
-Two clusters of inventories/lab_mirrored, made for this and removed afterwards; load goes to one of them at a time. Writes docs/performance.md.
+Two clusters of inventories/lab_mirrored, made for this and removed afterwards; load goes to one of them at a time.
+Writes docs/performance.md.
 """
 
 from __future__ import annotations
@@ -28,25 +29,33 @@ TOPIC = "bench"
 
 def play(inventory: Path, playbook: str, *options: str) -> None:
     """Run a playbook to its end; its output only where it fails."""
-    done = subprocess.run(["ansible-playbook", "-i", str(inventory), playbook, *options], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        ["ansible-playbook", "-i", str(inventory), playbook, *options], cwd=ROOT, capture_output=True, text=True
+    )
     if done.returncode:
         sys.exit(f"{playbook} of {inventory} failed:\n{done.stdout[-3000:]}{done.stderr[-1000:]}")
 
 
 class Side:
-    """One cluster, and what was measured on it: records per second, and CPU seconds of all its hosts per million records."""
+    """One cluster, and what was measured on it: records per second, CPU seconds of all hosts per million records."""
 
     def __init__(self, name: str) -> None:
         """Make the hosts and the cluster, without jobs."""
         self.directory, self.profile = ROOT / "inventories" / "lab_mirrored" / name, PROFILES[name]
         image = prepared_image("kafka", "zookeeper")
         play(self.directory, "lab/create.yml", "-e", f"security_profile={self.profile}", "-e", f"lab_image={image}")
-        play(self.directory, "playbooks/site.yml", "-e", f"security_profile={self.profile}", "--limit", "zookeeper:kafka")
+        play(
+            self.directory, "playbooks/site.yml", "-e", f"security_profile={self.profile}", "--limit", "zookeeper:kafka"
+        )
         self.inventory: Inventory = load(self.directory)
         self.host = self.inventory.hosts("kafka")[0]
         properties = self.inventory.kafka_properties
         self.admin = AdminClient({**properties, "log_level": 0})
-        self.inventory.run(self.host, "umask 077; cat > /root/bench.properties", stdin="".join(f"{k}={v}\n" for k, v in java(properties).items()))
+        self.inventory.run(
+            self.host,
+            "umask 077; cat > /root/bench.properties",
+            stdin="".join(f"{k}={v}\n" for k, v in java(properties).items()),
+        )
         self.rates: list[float] = []
         self.cpu: list[float] = []
 
@@ -74,7 +83,11 @@ class Side:
 
 def java(properties: dict[str, str]) -> dict[str, str]:
     """Return librdkafka's client properties under the names of a Java client on a broker's host."""
-    found: dict[str, str] = {name: properties[name] for name in ("bootstrap.servers", "security.protocol", "sasl.mechanism") if name in properties}
+    found: dict[str, str] = {
+        name: properties[name]
+        for name in ("bootstrap.servers", "security.protocol", "sasl.mechanism")
+        if name in properties
+    }
     if "sasl.username" in properties:
         login = f'username="{properties["sasl.username"]}" password="{properties["sasl.password"]}"'
         found["sasl.jaas.config"] = f"org.apache.kafka.common.security.scram.ScramLoginModule required {login};"
@@ -83,11 +96,14 @@ def java(properties: dict[str, str]) -> dict[str, str]:
 
 
 def page(sides: list[Side]) -> str:
-    """Return the page: medians of both sides, and the median of what the two measurements of a round are to each other."""
+    """Return the page: medians of both sides, and the median of what a round's two are to each other."""
     rows = {side.profile: (statistics.median(side.rates), statistics.median(side.cpu)) for side in sides}
     secure, clear = rows["secure"], rows["plaintext"]
     first, other = sorted(sides, key=lambda side: side.profile, reverse=True)
-    rates, cpu = ([one / two for one, two in zip(*pair, strict=True)] for pair in ((first.rates, other.rates), (first.cpu, other.cpu)))
+    rates, cpu = (
+        [one / two for one, two in zip(*pair, strict=True)]
+        for pair in ((first.rates, other.rates), (first.cpu, other.cpu))
+    )
     spread = {side.profile: f"{min(side.rates):,.0f} to {max(side.rates):,.0f}" for side in sides}
     return f"""# Performance
 
@@ -95,9 +111,12 @@ Written by `make bench-tls`; the ratios are what matters, the machine is shared 
 
 ## What security costs
 
-{PARTITIONS} partitions, RF 3, min ISR 2, acks=all, {RECORDS:,} records of {SIZE} bytes, as fast as `kafka-producer-perf-test.sh` on a broker's host
-sends them; {ROUNDS} rounds in turns, after {WARM_UP} to warm up, on two clusters of three brokers, {os.cpu_count()} cores for everything, client
-included. Secure is SASL_SSL with SCRAM and ACLs for the client, mutual TLS between brokers and to ZooKeeper. CPU is that of all hosts, idle
+{PARTITIONS} partitions, RF 3, min ISR 2, acks=all, {RECORDS:,} records of {SIZE} bytes, \
+as fast as `kafka-producer-perf-test.sh` on a broker's host
+sends them; {ROUNDS} rounds in turns, after {WARM_UP} to warm up, on two clusters of three brokers, \
+{os.cpu_count()} cores for everything, client
+included. Secure is SASL_SSL with SCRAM and ACLs for the client, mutual TLS between brokers and to ZooKeeper. \
+CPU is that of all hosts, idle
 use taken off.
 
 | | records/s (median) | lowest to highest | CPU-s per million records |
@@ -118,7 +137,11 @@ def main() -> int:
         for number in range(WARM_UP + ROUNDS):
             for side, meter in zip(sides, meters, strict=True):
                 side.measure(meter)
-                print(f"round {number}, {side.profile}: {side.rates[-1]:,.0f} records/s, {side.cpu[-1]:.1f} CPU-s per million", flush=True)
+                print(
+                    f"round {number}, {side.profile}: {side.rates[-1]:,.0f} records/s, "
+                    f"{side.cpu[-1]:.1f} CPU-s per million",
+                    flush=True,
+                )
         for side in sides:
             del side.rates[:WARM_UP], side.cpu[:WARM_UP]
         PAGE.write_text(page(sides), encoding="utf-8")

@@ -1,6 +1,7 @@
 """What an unchanged site.yml costs: CPU seconds of the control node and of all hosts, against a play of one ping task.
 
-Wall time says little on a shared machine; CPU seconds and their ratio do. The hosts' own idle use is measured and taken off.
+Wall time says little on a shared machine; CPU seconds and their ratio do. The hosts' own idle use is measured, and
+taken off.
 """
 
 from __future__ import annotations
@@ -24,7 +25,12 @@ BUDGET_HOST_TASKS = 3
 
 def cgroup(inventory: Inventory, host: str) -> Path:
     """Return the file that holds the CPU time of a host's container (cgroup v1 or v2)."""
-    pid = subprocess.run(["podman", "inspect", "-f", "{{.State.Pid}}", inventory.container(host)], capture_output=True, text=True, check=True)
+    pid = subprocess.run(
+        ["podman", "inspect", "-f", "{{.State.Pid}}", inventory.container(host)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     for line in Path(f"/proc/{pid.stdout.strip()}/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
         end = path.find("/", path.find("libpod-"))
@@ -66,7 +72,11 @@ class Meter:
             text=True,
             env={**os.environ, **environment},
         )
-        if done.returncode or " changed=0 " not in done.stdout or any(f" changed={n}" in done.stdout for n in range(1, 10)):
+        if (
+            done.returncode
+            or " changed=0 " not in done.stdout
+            or any(f" changed={n}" in done.stdout for n in range(1, 10))
+        ):
             sys.exit(f"{playbook} failed or changed something:\n{done.stdout[-2000:]}{done.stderr[-500:]}")
         wall, now = time.monotonic() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
         control = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
@@ -85,20 +95,31 @@ def main() -> int:
     results: dict[str, list[dict[str, float]]] = {"tests/ping.yml": [], "playbooks/site.yml": []}
     with tempfile.TemporaryDirectory() as folder:
         counts = Path(folder) / "counts.json"
+        callback = {"ANSIBLE_CALLBACKS_ENABLED": "millrace.kafka.host_tasks", "MILLRACE_HOST_TASKS": str(counts)}
         for _ in range(arguments.runs):
             for playbook, rows in results.items():
-                rows.append(meter.run(inventory, playbook, {"ANSIBLE_CALLBACKS_ENABLED": "host_tasks", "MILLRACE_HOST_TASKS": str(counts)}))
+                rows.append(meter.run(inventory, playbook, callback))
         tasks: dict[str, dict[str, int]] = json.loads(counts.read_text())
-    print(f"{len(inventory.hosts('all'))} hosts, {arguments.runs} runs each, the least CPU of each; load average {os.getloadavg()[0]:.1f}")
+    print(
+        f"{len(inventory.hosts('all'))} hosts, {arguments.runs} runs each, the least CPU of each; "
+        f"load average {os.getloadavg()[0]:.1f}"
+    )
     best = {playbook: min(rows, key=lambda row: row["control"] + row["hosts"]) for playbook, rows in results.items()}
     for playbook, row in best.items():
         total = row["control"] + row["hosts"]
-        print(f"  {playbook:<20} control {row['control']:5.2f} + hosts {row['hosts']:5.2f} = {total:6.2f} CPU-s, wall {row['wall']:.1f} s")
+        print(
+            f"  {playbook:<20} control {row['control']:5.2f} + hosts {row['hosts']:5.2f} = {total:6.2f} CPU-s, "
+            f"wall {row['wall']:.1f} s"
+        )
     totals = [row["control"] + row["hosts"] for row in best.values()]
     ratio = totals[1] / totals[0]
     print(f"  ratio {ratio:.2f} (budget {BUDGET_RATIO})")
     worst = {role: max(hosts.values()) for role, hosts in tasks.items()}
-    print("  host-tasks per role and host:", ", ".join(f"{role} {count}" for role, count in sorted(worst.items())), f"(budget {BUDGET_HOST_TASKS})")
+    print(
+        "  host-tasks per role and host:",
+        ", ".join(f"{role} {count}" for role, count in sorted(worst.items())),
+        f"(budget {BUDGET_HOST_TASKS})",
+    )
     return 0 if ratio <= BUDGET_RATIO and max(worst.values()) <= BUDGET_HOST_TASKS else 1
 
 

@@ -1,6 +1,7 @@
 """What takes too long for `make test`: part after part, each with its time; a part that fails does not stop the others.
 
-Parts that choose by chance get the seed of the run; the same seed chooses the same. What docs/ says of running clusters is written by these.
+Parts that choose by chance get the seed of the run; the same seed chooses the same. What docs/ says of running clusters
+is written by these.
 """
 
 from __future__ import annotations
@@ -55,7 +56,10 @@ class Campaign:
 
     @contextmanager
     def lab(self, name: str, *options: str, **variables: str) -> Iterator[str]:
-        """Make the datacenter of inventories/lab on networks of its own, with more variables and `options` of its making; remove it in the end."""
+        """Make the datacenter of inventories/lab on networks of its own, and remove it in the end.
+
+        With more variables, and with `options` of its making.
+        """
         with TemporaryDirectory() as folder:
             copy = Path(folder) / name
             copy_inventory(ROOT / "inventories" / "lab", copy, f"campaign_{name}", LAB, variables)
@@ -89,12 +93,15 @@ def stretch2_5(campaign: Campaign) -> None:
 
 
 def cuts(campaign: Campaign) -> None:
-    """Each datacenter is cut off, both ways and in one direction; the client network goes everywhere, and the replication network."""
+    """Each datacenter is cut off, both ways and in one direction; both networks go everywhere, one after the other."""
     campaign.survival("lab_stretch2,lab_stretch3", tests="test_cuts.py")
 
 
 def losses(campaign: Campaign) -> None:
-    """The column `zero loss`: servers, datacenters and some pairs never come back, their disks wiped, after the ISR had shrunk as far as it may."""
+    """The column `zero loss`: servers, datacenters and some pairs never come back, their disks wiped.
+
+    The ISR had shrunk before, as far as it may.
+    """
     campaign.survival("lab_stretch2,lab_stretch3", tests="test_losses.py")
 
 
@@ -102,6 +109,12 @@ def rotation(campaign: Campaign) -> None:
     """The chain of CAs under load."""
     with campaign.lab("rotation", *prepared()) as inventory:
         campaign.run("pytest", "tests/rotation", "-m", "campaign", "--inventory", inventory)
+
+
+def cures(campaign: Campaign) -> None:
+    """Wrong inventories on running servers, and what mends them."""
+    with campaign.lab("cures", *prepared()) as inventory:
+        campaign.run("pytest", "tests/operations", "-m", "campaign", "--inventory", inventory)
 
 
 def debian13(campaign: Campaign) -> None:
@@ -130,6 +143,7 @@ PARTS: dict[str, Callable[[Campaign], None]] = {
     "cuts": cuts,
     "losses": losses,
     "rotation": rotation,
+    "cures": cures,
     "debian13": debian13,
     "bench-unchanged": bench_unchanged,
     "bench-tls": bench_tls,

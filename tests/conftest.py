@@ -1,4 +1,4 @@
-"""What tests share: the option --inventory, the inventory that it names, the lines of the summary, and what each folder cost."""
+"""What tests share: the option --inventory, what it names, the lines of the summary, and what each folder cost."""
 
 import os
 from collections import defaultdict
@@ -14,8 +14,15 @@ NOTE = "note"
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Say which hosts to test, and who asks them."""
     default = ROOT / "inventories" / "lab"
-    parser.addoption("--inventory", type=Path, default=default, metavar="DIR", help="the hosts to test (inventories/lab)")
-    parser.addoption("--client-file", type=Path, metavar="FILE", help="librdkafka properties of a user who may everything (a lab's own kcat.conf)")
+    parser.addoption(
+        "--inventory", type=Path, default=default, metavar="DIR", help="the hosts to test (inventories/lab)"
+    )
+    parser.addoption(
+        "--client-file",
+        type=Path,
+        metavar="FILE",
+        help="librdkafka properties of a user who may everything (a lab's own kcat.conf)",
+    )
 
 
 @pytest.fixture(scope="session")
@@ -40,13 +47,23 @@ def note(request: pytest.FixtureRequest) -> Callable[[str], None]:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say what was measured, also where a test passed."""
-    ended = [report for reports in terminalreporter.stats.values() for report in reports if getattr(report, "when", "") == "teardown"]
+    ended = [
+        report
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if getattr(report, "when", "") == "teardown"
+    ]
     notes = [str(text) for report in ended for name, text in report.user_properties if name == NOTE]
     if notes:
         terminalreporter.section("measured")
         terminalreporter.write_line("\n".join(notes))
     costs: defaultdict[str, float] = defaultdict(float)
-    for report in (report for reports in terminalreporter.stats.values() for report in reports if isinstance(report, pytest.TestReport)):
+    for report in (
+        report
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if isinstance(report, pytest.TestReport)
+    ):
         costs[report.nodeid.partition("::")[0].rpartition("/")[0]] += report.duration
     lines = [f"{folder}: {seconds:.0f} s" for folder, seconds in sorted(costs.items())]
     terminalreporter.section("seconds of tests, those of parallel ones added up")

@@ -7,24 +7,29 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from model.mistakes import MISTAKES
 from model.probes import PROBES, model, probed
-from model.said import ALL, ROOT, row, told
+from model.said import ROOT, row, told
 from unit.certificate_mistakes import CERTIFICATES
 
-from millrace.hosts import check_hosts
-from millrace.model.access import OPERATIONS
-from millrace.problems import line, merged
+from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import check_hosts
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.access import OPERATIONS
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import line, merged
 
 PAGE = ROOT / "docs" / "errors.md"
 HEAD = """# What preflight says
 
-`playbooks/preflight.yml` says everything that is wrong at once, before any host is changed: first with the inventory alone, then with the
+`playbooks/preflight.yml` says everything that is wrong at once, before any host is changed: \
+first with the inventory alone, then with the
 hosts. Each line is `CODE where = value: what is wrong; what to do`. Warnings (marked *warning*) stop nothing.
-`-e preflight_output=json` prints one line of JSON for each phase instead: `errors` and `warnings`, each with `code`, `hosts`, `variable`,
-`value`, `wrong`, `advice`; and `survival`, what the layout survives (docs/layouts.md). `--tags model` runs the first phase alone, for an
+`-e preflight_output=json` prints one line of JSON for each phase instead: \
+`errors` and `warnings`, each with `code`, `hosts`, `variable`,
+`value`, `wrong`, `advice`; and `survival`, what the layout survives (docs/layouts.md). \
+`--tags model` runs the first phase alone, for an
 inventory whose hosts do not exist yet.
 
-Made by `make docs`. Each line is what a test of its code's name was told, and compares: the tests are named under each heading.
+Made by `make docs`. Each line is what a test of its code's name was told, and compares: \
+the tests are named under each heading.
 """
 # Title, the test of each code, and what else is to be known.
 SECTIONS = {
@@ -36,33 +41,55 @@ SECTIONS = {
     "The hosts": ("tests/model/test_probes.py::test_probe", ""),
 }
 TABLE = ["| Code | Example |", "| --- | --- |"]
-MILLRACE = ROOT / "plugins/module_utils/millrace"
+RULES = ROOT / "plugins/plugin_utils"
 
 
 def codes_in_source() -> set[str]:
     """Return every code that the sources can say, those of certificates apart."""
-    files = [MILLRACE / "inventory.py", MILLRACE / "hosts.py", *(MILLRACE / "model").glob("*.py")]
+    files = [
+        RULES / "inventory.py",
+        *RULES.glob("declared_*.py"),
+        *(RULES / "hosts").glob("*.py"),
+        *(RULES / "model").glob("*.py"),
+    ]
     found = set()
     for file in files:
         text = file.read_text(encoding="utf-8")
         found |= set(re.findall(r'"([A-Z]+(?:_[A-Z]+)+|ARCHIVE|COLOCATED)"', text))
-    prefixed = {f"{product}_ID_{what}" for product in ("ZOOKEEPER", "KAFKA") for what in ("MISSING", "RANGE", "DUPLICATE")}
-    judged = {f"{product}_PROPERTY_{what}" for product in ("ZOOKEEPER", "KAFKA", "CLIENT") for what in ("UNKNOWN", "VALUE")}
-    words = {"PROPERTY_UNKNOWN", "PROPERTY_VALUE", "SASL_SSL", "SASL_PLAINTEXT", *(word for known in OPERATIONS.values() for word in known)}
+    prefixed = {
+        f"{product}_ID_{what}" for product in ("ZOOKEEPER", "KAFKA") for what in ("MISSING", "RANGE", "DUPLICATE")
+    }
+    judged = {
+        f"{product}_PROPERTY_{what}" for product in ("ZOOKEEPER", "KAFKA", "CLIENT") for what in ("UNKNOWN", "VALUE")
+    }
+    words = {
+        "PROPERTY_UNKNOWN",
+        "PROPERTY_VALUE",
+        "SASL_SSL",
+        "SASL_PLAINTEXT",
+        *(word for known in OPERATIONS.values() for word in known),
+    }
     return found - words - {"CERTIFICATE_UNSIGNED"} | prefixed | judged
 
 
 def certificate_codes_in_source() -> set[str]:
-    """Return every code that a certificate, or its declaration, can get: what CertificateError, problem and mistake are called with."""
+    """Return every code that a certificate, or its declaration, can get.
+
+    What CertificateError, problem and mistake are called with.
+    """
     found = set()
-    for name in ("certificates.py", "issuing.py", "pki.py", "pki_inputs.py"):
-        for node in ast.walk(ast.parse((MILLRACE / name).read_text(encoding="utf-8"))):
+    for file in sorted((RULES / "pki").glob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             called = node.func if isinstance(node, ast.Call) else None
-            function = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
+            function = (
+                called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
+            )
             position = {"CertificateError": 0, "problem": 0, "mistake": 1}.get(function)
             if isinstance(node, ast.Call) and position is not None:
                 code = ast.unparse(node.args[position])
-                assert code == "error.code" or re.fullmatch("'[A-Z_]+'", code), f"{name}:{node.lineno}: which code is {code}?"
+                assert code == "error.code" or re.fullmatch("'[A-Z_]+'", code), (
+                    f"{file.name}:{node.lineno}: which code is {code}?"
+                )
                 found |= {f"CERTIFICATE_{code.strip(chr(39))}"} - {"CERTIFICATE_error.code"}
     return found
 
@@ -70,7 +97,7 @@ def certificate_codes_in_source() -> set[str]:
 def page(rows: Mapping[str, str]) -> str:
     """Return the page; `rows` by code."""
     codes = {
-        "The inventory": [mistake.code for mistake in ALL],
+        "The inventory": [mistake.code for mistake in MISTAKES],
         "Certificates": list(CERTIFICATES),
         "The hosts": [probe.code for probe in PROBES],
     }
@@ -93,7 +120,7 @@ def said() -> dict[str, str]:
     """Return the rows of the page as its tests would be told them now, by code."""
     rows = {}
     with tempfile.TemporaryDirectory() as folder:
-        for mistake in ALL:
+        for mistake in MISTAKES:
             rows[mistake.code] = told(mistake, Path(folder) / mistake.code)[1]
         for code, make in CERTIFICATES.items():
             (Path(folder) / code.lower()).mkdir()

@@ -1,21 +1,28 @@
 #!/usr/bin/env python3
-"""Write the tables of docs/layouts.md: what the layout of each inventory survives, and which of it was seen (docs/seen, by make campaign)."""
+"""Write the tables of docs/layouts.md: what the layout of each inventory survives, and which of it was seen.
+
+What was seen is in docs/seen, by make campaign.
+"""
 
 import json
 import re
+import textwrap
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from millrace.inventory import load
-from millrace.model.layout import layout_of
-from millrace.survival import Row, markdown_table, survival
+from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import layout_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import Row, survival
+from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.tables import markdown_table
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "layouts.md"
 SEEN = ROOT / "docs" / "seen"
-TABLE = re.compile(r"(<!-- survival of (\w+): begin, made by make docs -->\n).*?(<!-- survival of \2: end -->)", re.DOTALL)
+TABLE = re.compile(
+    r"(<!-- survival of (\w+): begin, made by make docs -->\n).*?(<!-- survival of \2: end -->)", re.DOTALL
+)
 COLUMNS = ("quorum", "writable", "zero loss")
 
 
@@ -33,13 +40,16 @@ class Seen:
                         self.found[one["failure"], column].add(one[column])
 
     def cell(self, rows: Sequence[Row]) -> str:
-        """Say which columns of these failures were seen, and of how many of them; and what was seen otherwise than computed."""
+        """Say which columns of these failures were seen, and of how many; and what was seen otherwise than computed."""
         numbers: dict[int, list[str]] = {}
         for column in COLUMNS:
             number = sum((row.failure, column) in self.found for row in rows)
             if number:
                 numbers.setdefault(number, []).append(column)
-        said = [", ".join(columns) + ("" if number == len(rows) == 1 else f" {number} of {len(rows)}") for number, columns in numbers.items()]
+        said = [
+            ", ".join(columns) + ("" if number == len(rows) == 1 else f" {number} of {len(rows)}")
+            for number, columns in numbers.items()
+        ]
         return "; ".join([*said, *(f"**{text}**" for row in rows for text in self.differences(row))])
 
     def differences(self, row: Row) -> list[str]:
@@ -53,7 +63,11 @@ class Seen:
         known, every = {row.failure for row in rows}, len(rows) * len(COLUMNS)
         cells = sum(failure in known for failure, _ in self.found)
         runs = [f"{name}: {run['failures']} failures, seed {run['seed']}" for name, run in self.runs.items()]
-        return f"Seen on running clusters: {cells} of {every} cells ({'; '.join(runs)})." if runs else "None of it was seen by a run."
+        return (
+            textwrap.fill(f"Seen on running clusters: {cells} of {every} cells ({'; '.join(runs)}).", 120)
+            if runs
+            else "None of it was seen by a run."
+        )
 
 
 def seen(layout: str) -> Seen:
@@ -68,7 +82,8 @@ def page() -> str:
     def table(found: re.Match[str]) -> str:
         rows = survival(layout_of(load(ROOT / "inventories" / found.group(2), {"vault": {}}).read()))
         looked = seen(found.group(2))
-        return f"{found.group(1)}\n{markdown_table(rows, looked.cell if looked.runs else None)}\n\n{looked.provenance(rows)}\n\n{found.group(3)}"
+        made = markdown_table(rows, looked.cell if looked.runs else None)
+        return f"{found.group(1)}\n{made}\n\n{looked.provenance(rows)}\n\n{found.group(3)}"
 
     return TABLE.sub(table, PAGE.read_text(encoding="utf-8"))
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the tables of inputs in roles/*/README.md from meta/argument_specs.yml; with --check only say which ones differ."""
+"""Write the tables of inputs in roles/*/README.md from meta/argument_specs.yml; --check only says which ones differ."""
 
 import argparse
 import sys
@@ -10,7 +10,10 @@ from typing import Any
 import yaml
 
 ROLES = Path(__file__).resolve().parents[1] / "roles"
-BEGIN, END = "<!-- inputs: begin, from meta/argument_specs.yml by tests/generate_role_docs.py -->", "<!-- inputs: end -->"
+BEGIN, END = (
+    "<!-- inputs: begin, from meta/argument_specs.yml by tests/generate_role_docs.py -->",
+    "<!-- inputs: end -->",
+)
 HEADLINE = ("Name", "Type", "Required", "Default", "Description")
 
 
@@ -59,7 +62,9 @@ def generate(role: Path) -> str:
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise ValueError(f"{role / 'README.md'}: no place for the table; put these two lines where it belongs:\n{BEGIN}\n{END}")
+        raise ValueError(
+            f"{role / 'README.md'}: no place for the table; put these two lines where it belongs:\n{BEGIN}\n{END}"
+        )
     specs = yaml.safe_load((role / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))
     return f"{before}{begin}\n\n{table(specs)}\n\n{end}{after}"
 
@@ -74,7 +79,10 @@ def main() -> int:
         if readme.read_text(encoding="utf-8") == text:
             continue
         differs = True
-        print(f"{readme.relative_to(ROLES.parent)}: {'differs; run python tests/generate_role_docs.py' if check else 'written'}")
+        print(
+            f"{readme.relative_to(ROLES.parent)}: "
+            f"{'differs; run python tests/generate_role_docs.py' if check else 'written'}"
+        )
         if not check:
             readme.write_text(text, encoding="utf-8")
     return int(check and differs)

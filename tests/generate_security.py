@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the last column of the tables in docs/security.md: the tests that show each row, from tests/unit/security_rows.py."""
+"""Write the last column of the tables in docs/security.md: the tests of each row, from tests/unit/security_rows.py."""
 
 import re
 from collections.abc import Sequence

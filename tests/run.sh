@@ -1,5 +1,6 @@
 #!/bin/bash
-# Runs layers of tests: `all`, as `make test` does, or those that are named, one after the other. Prints what each cost; stops at the first that fails.
+# Runs layers of tests: `all`, as `make test` does, or those that are named, one after the other. Prints what each cost;
+# stops at the first that fails.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.."
 export PATH="$PWD/.venv/bin:$PATH" CONTAINERS_CONF="$PWD/lab/containers.conf" ANSIBLE_FORCE_COLOR=0 NO_COLOR=1
@@ -10,7 +11,9 @@ lint() {
   yamllint --strict .
   ruff check .
   ruff format --check .
-  mypy plugins/module_utils/millrace packaging lab/up.py lab/wordcount.py tests/conftest.py tests/faults tests/infra tests/lab tests/listeners tests/model tests/operations tests/security tests/survival tests/unit tests/render tests/rotation tests/campaign.py tests/bench_*.py tests/generate_*.py
+  mypy collections/ansible_collections/millrace/kafka/plugins/{plugin_utils,module_utils,filter,lookup,doc_fragments} \
+    packaging lab/up.py lab/wordcount.py tests/{conftest,campaign,bench_*,generate_*}.py \
+    tests/{faults,infra,lab,listeners,model,operations,render,rotation,security,survival,unit}
   shellcheck .ci/run tests/run.sh lab/*.sh lab/image/*.sh packaging/*.sh packaging/*/bin/*.sh
   ansible-lint --offline --strict --profile production
 }
@@ -20,10 +23,10 @@ unit() { pytest -n auto --maxprocesses 4 --dist worksteal tests/unit tests/model
 
 render() { pytest tests/render; }
 
-# The jobs' tests run in an environment of their own, made from the wheelhouse that the role installs; pytest and mypy are the
-# control node's.
+# The jobs' tests run in an environment of their own, made from the wheelhouse that the role installs; pytest and mypy
+# are the control node's.
 spark() {
-  local venv=.build/venv-spark house key
+  local venv=.build/venv-spark house key path
   house=$(packaging/build.sh --list wheelhouse)
   key=$(cat "$house.sha512" requirements.lock | sha256sum)
   if [ "$(cat "$venv/.key" 2>/dev/null)" != "$key" ]; then
@@ -33,11 +36,12 @@ spark() {
     python -m venv "$venv"
     "$venv/bin/pip" install --quiet --no-compile --no-index --find-links .build/wheelhouse pyspark confluent-kafka
     rm -rf .build/wheelhouse
-    python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' >"$(echo "$venv"/lib/python3*/site-packages)/control-node.pth"
+    path=$(echo "$venv"/lib/python3*/site-packages)/control-node.pth
+    python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' >"$path"
     echo "$key" >"$venv/.key"
   fi
-  "$venv/bin/pip" install --quiet --no-index --no-deps --force-reinstall .build/archives/millrace-*.whl
-  "$venv/bin/python" -m mypy --cache-dir .build/mypy-spark --strict spark_jobs/src  # the name millrace is taken twice
+  "$venv/bin/pip" install --quiet --no-index --no-deps --force-reinstall .build/archives/millrace_jobs-*.whl
+  "$venv/bin/python" -m mypy --cache-dir .build/mypy-spark --strict spark_jobs/src
   "$venv/bin/python" -m pytest tests/spark
 }
 
@@ -71,7 +75,8 @@ run() {
   done
 }
 
-# Lanes of layers side by side: one that waits most of the time beside those that compute. Each lane's output is shown when all have ended.
+# Lanes of layers side by side: one that waits most of the time beside those that compute. Each lane's output is shown
+# when all have ended.
 together() {
   local lane number=0 lanes=() failed=0
   for lane in "$@"; do

@@ -7,10 +7,9 @@ from typing import Any
 
 
 def lab_host(variables: Mapping[str, Any]) -> dict[str, Any]:
-    """Return name, addresses and disks of a host; a disk is each entry of log.dirs and ZooKeeper's write-ahead log."""
-    disks = list(variables.get("kafka_log_dirs") or [])
-    if variables.get("zookeeper_data_log_dir"):
-        disks.append(variables["zookeeper_data_log_dir"])
+    """Return name, addresses and disks of a host; its functions say what is a disk of its own."""
+    mounts = variables.get("function_mounts", {})
+    disks = [path for group in variables["group_names"] if group in mounts for path in mounts[group]]
     return {
         "name": variables["inventory_hostname"],
         "client_address": variables["client_address"],

@@ -1,6 +1,7 @@
 #!/bin/sh
-# build.sh [RELEASE]: builds the lab's image of a release (without: this machine's own) of this machine's distribution, from its
-# package sources, without a container registry, once per content hash (this folder + the release). Prints the image's name last.
+# build.sh [RELEASE]: builds the lab's image of a release (without: this machine's own) of this machine's distribution,
+# from its package sources, without a container registry, once per content hash (this folder + the release). Prints the
+# image's name last.
 set -eu
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=/dev/null
@@ -31,9 +32,10 @@ if ! podman image exists "$image"; then
     --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
     --customize-hook="sh $here/customize.sh \"\$1\"" "$release" "$tar" - >&2
   podman import --quiet --change 'CMD ["/sbin/init"]' "$tar" "$image" >/dev/null
-  # Images of earlier contents are dead weight of half a gigabyte each. One that a container still uses stays, and one made within
-  # a day: another checkout may be about to use it.
-  podman image ls --format '{{.Repository}}:{{.Tag}}' --filter reference="localhost/millrace-lab-$release" --filter until=24h |
+  # Images of earlier contents are dead weight of half a gigabyte each. One that a container still uses stays, and one
+  # made within a day: another checkout may be about to use it.
+  podman image ls --format '{{.Repository}}:{{.Tag}}' \
+    --filter reference="localhost/millrace-lab-$release" --filter until=24h |
     grep -Fxv "$image" | xargs -r -n1 podman image rm >/dev/null 2>&1 || true
 fi
 echo "$image"

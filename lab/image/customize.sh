@@ -4,7 +4,8 @@ set -eu
 root=$1
 # Nothing that wants a console, a seat or a timer: a lab host runs what the roles install, and SSH.
 for unit in getty.target console-getty.service systemd-logind.service systemd-udevd.service systemd-resolved.service \
-  apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer fstrim.timer systemd-networkd.service; do
+  apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer fstrim.timer \
+  systemd-networkd.service; do
   ln -sf /dev/null "$root/etc/systemd/system/$unit"
 done
 # Host keys come from the lab, before the first connect; passwords do not exist.

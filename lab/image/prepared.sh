@@ -1,11 +1,13 @@
 #!/bin/bash
-# prepared.sh GROUP...: the lab's image with the archives and environments of these groups (kafka, zookeeper, spark) installed, as the roles
-# install them; a lab of it (lab/create.yml -e lab_image=NAME) converges sooner, and site.yml finds everything installed. Made once for each
-# base image, set of archives and install steps. Prints the image's name on the last line. What tests installing starts bare.
+# prepared.sh GROUP...: the lab's image with the archives and environments of these groups (kafka, zookeeper, spark)
+# installed, as the roles install them; a lab of it (lab/create.yml -e lab_image=NAME) converges sooner, and site.yml
+# finds everything installed. Made once for each base image, set of archives and install steps. Prints the image's name
+# on the last line. What tests installing starts bare.
 set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
 cd "$here/../.."
-declare -A archives=([kafka]='kafka_*' [zookeeper]='apache-zookeeper-*' [spark]='spark-* millrace-*') roles=([kafka]=kafka [zookeeper]=zookeeper [spark]=spark_job)
+declare -A archives=([kafka]='kafka_*' [zookeeper]='apache-zookeeper-*' [spark]='spark-* millrace_jobs-*')
+declare -A roles=([kafka]=kafka [zookeeper]=zookeeper [spark]=spark_job)
 
 # One at a time on this machine: checkouts with the same archives want one image.
 exec 9>/run/millrace-lab-prepared.lock
@@ -27,11 +29,15 @@ if ! podman image exists "$image"; then
   remove() { podman rm -f -t 0 --ignore "$container" >/dev/null; }
   trap remove EXIT
   remove
-  podman run -d --name "$container" --ulimit nofile=4096:4096 --ulimit nproc=30000:30000 --network none "$base" sleep infinity >/dev/null
-  ansible-playbook -i inventories/lab lab/image/prepared.yml -e "lab_container=$container" -e "{\"lab_groups\": [$(printf '"%s",' "$@" | sed 's/,$//')]}" >&2
+  podman run -d --name "$container" --ulimit nofile=4096:4096 --ulimit nproc=30000:30000 --network none \
+    "$base" sleep infinity >/dev/null
+  groups=$(printf '"%s",' "$@" | sed 's/,$//')
+  ansible-playbook -i inventories/lab lab/image/prepared.yml \
+    -e "lab_container=$container" -e "{\"lab_groups\": [$groups]}" >&2
   podman commit --quiet --change 'CMD ["/sbin/init"]' "$container" "$image" >/dev/null
   # Those of earlier contents, unless something still uses them.
-  podman image ls --format '{{.Repository}}:{{.Tag}}' --filter reference=localhost/millrace-lab-prepared --filter until=24h |
+  podman image ls --format '{{.Repository}}:{{.Tag}}' \
+    --filter reference=localhost/millrace-lab-prepared --filter until=24h |
     grep -Fxv "$image" | xargs -r -n1 podman image rm >/dev/null 2>&1 || true
 fi
 echo "$image"

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
-from millrace.health import Certificates, page
-from millrace.inventory import Reader
-from millrace.model import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health import Certificates, page
+from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 
 
 class ActionModule(ActionBase):
@@ -28,16 +25,24 @@ class ActionModule(ActionBase):
         reader = Reader(hostvars, task_vars["groups"], self._loader)
         model = reader.read()
         values = [host for host in model.function_hosts if host in task_vars["ansible_play_hosts_all"]]
-        answers = {host: {name: hostvars.raw_get(host).get(register) or {} for name, register in names.items()} for host in values}
+        answers = {
+            name: [hostvars.raw_get(host).get(register) or {} for host in values] for name, register in names.items()
+        }
+
+        def first(name: str, key: str) -> Any:
+            return next((answer for answer in answers[name] if key in answer), {})
+
+        probes = zip(values, answers["probe"], strict=True)
         text, problems = page(
             {host: declared(model, host) for host in values},
-            {host: answer["probe"]["probe"] for host, answer in answers.items() if "probe" in answer["probe"]},
-            next((answer["cluster"] for answer in answers.values() if "brokers" in answer["cluster"]), {}),
+            {host: answer["probe"] for host, answer in probes if "probe" in answer},
+            first("cluster", "brokers"),
             Certificates(
-                next((answer["certificates"] for answer in answers.values() if "hosts" in answer.get("certificates", {})), {}),
-                next((answer["served"]["served"] for answer in answers.values() if "served" in answer.get("served", {})), []),
+                first("certificates", "hosts"),
+                first("served", "served").get("served", []),
                 int(self._task.args.get("certificate_days", 14)),
             ),
+            {name: len(set(members) - set(values)) for name, members in model.groups.items()},
         )
         Display().display(text)
         if problems:
@@ -47,9 +52,14 @@ class ActionModule(ActionBase):
 
 def declared(model: Model, host: str) -> dict[str, Any]:
     """Return what the page compares the answers with."""
-    listeners = {
-        item["name"]: f"{item.get('advertised_address') or item['address']}:{item.get('advertised_port') or item['port']}"
-        for item in model.sequence(host, "kafka_listeners")
-    }
-    function = next(name for name, members in model.groups.items() if host in members)
-    return {"function": function, "broker_id": model.get(host, "kafka_broker_id"), "rack": model.get(host, "kafka_rack"), "listeners": listeners}
+    facts: dict[str, Any] = {"broker_id": None, "rack": None, "listeners": {}, "disks": []}
+    facts["functions"] = [name for name, members in model.groups.items() if host in members]
+    for server in model.servers:
+        if server.name == host and server.inputs.on("zookeeper_data_log_dir_is_mount"):
+            facts["disks"] += [server.inputs.get("zookeeper_data_log_dir")]
+    for broker in model.brokers:
+        if broker.name == host:
+            facts["listeners"] = {item.name: item.advertised for item in broker.listeners}
+            facts["broker_id"], facts["rack"] = broker.inputs.get("kafka_broker_id"), broker.kafka_rack
+            facts["disks"] += broker.log_dirs if broker.inputs.on("kafka_log_dirs_are_mounts") else []
+    return facts

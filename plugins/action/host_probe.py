@@ -1,4 +1,7 @@
-"""Run the module host_probe, and note what only the control node knows: when it asked, and from which address it reaches the host."""
+"""Run the module host_probe, and note what only the control node knows.
+
+When it asked, and from which address it reaches the host.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ def source(address: str) -> str:
 
 
 class ActionModule(ActionBase):
-    """Adds to the probe: `asked`, the control node's time (seconds since 1970) before and after; `control_node`, its address towards each."""
+    """Adds to the probe: `asked`, the control node's time (seconds since 1970) before and after.
+
+    `control_node`, its address towards each.
+    """
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return the module's result."""

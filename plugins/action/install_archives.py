@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 from ansible.plugins.action import ActionBase
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
-from millrace.archives import ArchiveError, expected, local
+from ansible_collections.millrace.kafka.plugins.plugin_utils.archives import ArchiveError, expected, local
 
 
 class ActionModule(ActionBase):
-    """Ask the host what it lacks; send only that. Option `installed` is {directory: SHA-512} where a probe of this run has asked already."""
+    """Ask the host what it lacks; send only that. Option `installed` is {directory.
+
+    SHA-512} where a probe of this run has asked already.
+    """
 
     TRANSFERS_FILES = True
     _requires_connection = True
@@ -28,14 +28,18 @@ class ActionModule(ActionBase):
             there = self._task.args.get("installed") or {}
             if all(there.get(archive["dest"]) == archive["checksum"].partition(":")[2] for archive in archives):
                 return {"changed": False, "missing": []}
-            result: dict[str, Any] = self._execute_module("install_archives", {"archives": archives}, task_vars=task_vars)
+            result: dict[str, Any] = self._execute_module(
+                "install_archives", {"archives": archives}, task_vars=task_vars
+            )
             if result.get("failed") or self._task.check_mode or not result["missing"]:
                 return result
             return self.send(archives, set(result["missing"]), task_vars)
         except ArchiveError as error:
             return {"failed": True, "msg": str(error)}
 
-    def send(self, archives: list[dict[str, Any]], missing: set[str], task_vars: dict[str, Any] | None) -> dict[str, Any]:
+    def send(
+        self, archives: list[dict[str, Any]], missing: set[str], task_vars: dict[str, Any] | None
+    ) -> dict[str, Any]:
         """Upload the missing archives and have them unpacked."""
         folder = self._make_tmp_path()
         try:
@@ -44,7 +48,9 @@ class ActionModule(ActionBase):
                     file = local(archive["src"], archive["checksum"].partition(":")[2])
                     archive["uploaded"] = self._connection._shell.join_path(folder, f"archive-{number}")
                     self._transfer_file(str(file), archive["uploaded"])
-            result: dict[str, Any] = self._execute_module("install_archives", {"archives": archives}, task_vars=task_vars)
+            result: dict[str, Any] = self._execute_module(
+                "install_archives", {"archives": archives}, task_vars=task_vars
+            )
             return result
         finally:
             self._remove_tmp_path(folder, force=True)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
-from millrace.hosts import check_hosts
-from millrace.inventory import Reader, certificate_problems, job_problems
-from millrace.model import check_model
-from millrace.model.layout import layout_of
-from millrace.model.peers import peers
-from millrace.problems import as_json, count, merged, report
-from millrace.survival import survival, text_table
+from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_problems import problems_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import check_hosts
+from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import layout_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.peers import peers
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import as_json, count, merged, report
+from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import survival
+from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.tables import text_table
+from ansible_collections.millrace.kafka.plugins.plugin_utils.tags import unknown
 
 
 class ActionModule(ActionBase):
@@ -25,7 +24,10 @@ class ActionModule(ActionBase):
     _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Fail with every mistake at once; option `register` (where each host's answer of host_probe is) selects the second phase."""
+        """Fail with every mistake at once.
+
+        Option `register` (where each host's answer of host_probe is) selects the second phase.
+        """
         super().run(tmp, task_vars)
         task_vars = task_vars or {}
         register = self._task.args.get("register")
@@ -34,8 +36,10 @@ class ActionModule(ActionBase):
         rows = []
         if register is None:
             what = count(model.function_hosts, "host")
-            problems = [*reader.said_of(check_model(model)), *job_problems(model), *certificate_problems(reader, model)]
-            if not any(not problem.warning for problem in problems) and model.cluster_hosts:
+            problems = problems_of(reader, model)
+            for words in unknown(task_vars.get("ansible_run_tags", ()), task_vars.get("ansible_skip_tags", ())):
+                Display().warning(words)
+            if self._task.args.get("survival", True) and not any(not p.warning for p in problems) and model.cluster:
                 rows = survival(layout_of(model))
         else:
             raw = task_vars["hostvars"].raw_get
@@ -46,7 +50,14 @@ class ActionModule(ActionBase):
         said = report(problems, {**model.groups, **model.all_groups})
         if task_vars.get("preflight_output") == "json":
             table = [
-                {"failure": row.failure, "quorum": row.quorum, "writable": row.writable, "zero_loss": row.zero_loss, "who": row.who} for row in rows
+                {
+                    "failure": row.failure,
+                    "quorum": row.quorum,
+                    "writable": row.writable,
+                    "zero_loss": row.zero_loss,
+                    "who": row.who,
+                }
+                for row in rows
             ]
             said = as_json(problems, phase="hosts" if register else "model", survival=table)
         elif rows:

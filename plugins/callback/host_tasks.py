@@ -14,13 +14,18 @@ DOCUMENTATION = """
 name: host_tasks
 type: aggregate
 short_description: Write the number of host-tasks per role and host to a file
-description: Enabled by name (ANSIBLE_CALLBACKS_ENABLED=host_tasks); writes JSON to the file in MILLRACE_HOST_TASKS.
-requirements: [enable in configuration]
+description:
+  - A host-task is one result of one task on one host, skipped ones included. A role that another role imports counts
+    as that one; tasks of no role count as C((playbook)).
+  - At the end of the run, writes numbers by role and host as JSON to the file that the environment variable
+    C(MILLRACE_HOST_TASKS) names. Without the variable there is a warning and no file.
+requirements: ["enabled by its full name, C(ANSIBLE_CALLBACKS_ENABLED=millrace.kafka.host_tasks)"]
+author: [Millrace developers]
 """
 
 
 class CallbackModule(CallbackBase):
-    """Count every result under the role that the playbook applied (a role that another role imports counts as that one)."""
+    """Count every result under the role that the playbook applied; one that another imports counts as that one."""
 
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "aggregate"
@@ -37,7 +42,9 @@ class CallbackModule(CallbackBase):
         role = result._task._role
         while role is not None and role._parents:
             role = role._parents[0]
-        self.counts[role.get_name() if role is not None else "(playbook)"][result._host.get_name()] += 1
+        self.counts[role.get_name(include_role_fqcn=False) if role is not None else "(playbook)"][
+            result._host.get_name()
+        ] += 1
 
     v2_runner_on_ok = count
     v2_runner_on_skipped = count

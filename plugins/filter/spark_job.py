@@ -5,13 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
-from millrace.secret import told
+from ansible_collections.millrace.kafka.plugins.plugin_utils.secret import told
 
 Job = Mapping[str, Any]
 HOME = PurePosixPath("/var/lib/spark-job")
@@ -41,18 +39,29 @@ def spark_job_files(jobs: Sequence[Job], release: str, jars: str, unit: str) -> 
         config = spark_job_config(job, jars)
         content = {"secret_base64": base64.b64encode(config.encode()).decode()} if secret else {"content": config}
         files.append({**base, "path": f"/etc/spark-job/{job['name']}.json", **content, "secret": secret})
-        files.append({**base, "path": f"/etc/spark-job/{job['name']}.env", "content": spark_job_environment(job, release, jars, unit)})
+        files.append(
+            {
+                **base,
+                "path": f"/etc/spark-job/{job['name']}.env",
+                "content": spark_job_environment(job, release, jars, unit),
+            }
+        )
     return files
 
 
 def spark_job_directories(jobs: Sequence[Job]) -> list[dict[str, str]]:
     """Return /etc/spark-job and the directories that jobs own: their home, checkpoint and input."""
     owned = {"owner": "spark", "group": "spark", "mode": "0750"}
-    directories = [{"path": "/etc/spark-job", "owner": "root", "group": "spark", "mode": "0750"}, {"path": str(HOME), **owned}]
+    directories = [
+        {"path": "/etc/spark-job", "owner": "root", "group": "spark", "mode": "0750"},
+        {"path": str(HOME), **owned},
+    ]
     for job in jobs:
         directories.append({"path": str(HOME / job["name"]), **owned})
         directories += [
-            {"path": job["config"][key], **owned} for key in ("checkpoint", "input_directory", "output_directory") if job["config"].get(key)
+            {"path": job["config"][key], **owned}
+            for key in ("checkpoint", "input_directory", "output_directory")
+            if job["config"].get(key)
         ]
     return directories
 
@@ -70,6 +79,11 @@ def spark_job_units(jobs: Sequence[Job], release: str, jars: str, unit: str) -> 
     ]
 
 
+def spark_job_running(jobs: Sequence[Job]) -> list[str]:
+    """Return the units of those jobs that are to run."""
+    return [f"spark-job@{job['name']}.service" for job in jobs if job.get("state") != "stopped"]
+
+
 class FilterModule:
     """The filters under their names."""
 
@@ -79,4 +93,5 @@ class FilterModule:
             "spark_job_files": spark_job_files,
             "spark_job_directories": spark_job_directories,
             "spark_job_units": spark_job_units,
+            "spark_job_running": spark_job_running,
         }

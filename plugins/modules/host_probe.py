@@ -6,38 +6,108 @@ from __future__ import annotations
 import subprocess
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.millrace.probe import probe
+
+from ansible_collections.millrace.kafka.plugins.module_utils.host.probe import probe
 
 DOCUMENTATION = """
 module: host_probe
-short_description: Read addresses, mounts, disks, clock, limits, firewall, units and ZooKeeper mode of a host, and try its peers; changes nothing
+short_description: Read in one call what preflight and check need to know of a host; changes nothing
+description:
+  - Reads addresses, mounts, disks, clock, limits, firewall, units and the mode of ZooKeeper, and tries to reach peers.
+  - A disk that fails, or a server that does not answer, is part of the answer. Fails where a command of the system
+    cannot be run.
 options:
   mounts: {type: list, elements: str, default: [], description: Paths that should be mount points.}
   kafka_log_dirs:
+    description: Log directories. Read are their meta.properties, and which of them a running broker has given up.
     type: list
     elements: str
     default: []
-    description: Directories whose meta.properties is read; which of them a running broker has given up.
   zookeeper_data_dir: {type: str, description: Directory whose myid is read.}
   java_executable: {type: str, default: /usr/bin/java, description: Path of the java that is looked for.}
   zookeeper_address: {type: str, description: Where this host's ZooKeeper server answers.}
-  zookeeper_port: {type: int}
-  zookeeper_tls: {type: dict, description: "certificate (a PEM file with its key) and ca, on the host, where that port speaks TLS."}
+  zookeeper_port: {type: int, description: Its client port. Without it ZooKeeper is not asked.}
+  zookeeper_tls:
+    description: Where that port speaks TLS.
+    type: dict
+    suboptions:
+      certificate: {type: str, required: true, description: "PEM file with certificate and key, on the host."}
+      ca: {type: str, required: true, description: "PEM file with the CAs, on the host."}
   units: {type: list, elements: str, default: [], description: systemd units whose state is read.}
-  peers: {type: list, elements: dict, default: [], description: "address and port of what this host has to reach."}
+  peers:
+    description: What this host has to reach. All are tried at once, for 2 s each; nothing need listen there.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      address: {type: str, required: true, description: IPv4 or IPv6 address.}
+      port: {type: int, required: true, description: TCP port.}
+attributes:
+  check_mode: {description: The same as without., support: full}
+  diff_mode: {description: There is none., support: none}
 author: [Millrace developers]
 """
 
 EXAMPLES = """
 - name: Probe
-  host_probe:
+  millrace.kafka.host_probe:
     mounts: [/data/kafka1]
     kafka_log_dirs: [/data/kafka1]
-  register: __probe
+    units: [kafka.service]
+    peers: [{address: 198.18.2.22, port: 9093}]
+  register: preflight_probe
 """
 
 RETURN = """
-probe: {description: The facts; see module_utils/millrace/probe.py., type: dict, returned: success}
+probe:
+  description: The facts.
+  type: dict
+  returned: success
+  contains:
+    addresses: {description: "IPv4 and IPv6 addresses, loopback left out.", type: list, elements: str}
+    asked:
+      description: "Time of the control node before and after, in seconds since 1970."
+      type: list
+      elements: float
+    control_node:
+      description: "By address of the host, the control node's own address towards it; empty where no way leads there."
+      type: dict
+    clock:
+      description: "C(synchronized), whether the kernel knows who keeps the time, and C(time) in seconds since 1970."
+      type: dict
+    memory: {description: Memory in bytes., type: int}
+    limits: {description: "C(nr_open) and C(nofile), open files; C(capabilities) of systemd as a number.", type: dict}
+    mounts:
+      description: >-
+        By path, C(mounted); where it exists, C(size) and C(free) in bytes, C(device), C(type) and C(names) of what is
+        in it; C(error) where the file system fails or takes no writes.
+      type: dict
+    given_up: {description: Log directories from which the running broker no longer serves., type: list, elements: str}
+    log_dirs: {description: "C(log.dirs) of the broker that is installed.", type: list, elements: str}
+    meta_properties:
+      description: "By log directory, what its meta.properties holds; empty where there is none."
+      type: dict
+    myid: {description: "First line of the file, empty where there is none.", type: str}
+    archives:
+      description: "By directory, the SHA-512 of the archive that install_archives unpacked there."
+      type: dict
+    java: {description: Whether java_executable can be run., type: bool}
+    java_version: {description: "From the file C(release) beside it; empty where there is none.", type: str}
+    nft: {description: "Why nft cannot be used, empty where it can.", type: str}
+    firewall: {description: "The rules that the role base wrote, empty where there are none.", type: str}
+    ssh_port: {description: "Port at which this connection came in, 0 where it is not known.", type: int}
+    peers:
+      description: "By address:port, C(open), C(refused), C(timeout) or the name of the error. Any answer shows a way."
+      type: dict
+    units: {description: "By unit, systemd's ActiveState.", type: dict}
+    behind:
+      description: Running units whose process was started with another configuration than is on the disk.
+      type: list
+      elements: str
+    zookeeper_mode:
+      description: >-
+        C(leader), C(follower), C(observer), C(standalone), C(not serving), C(down); empty where it was not asked.
+      type: str
 """
 
 

@@ -11,54 +11,68 @@ import zlib
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ansible_collections.millrace.kafka.plugins.module_utils.host.paths import umask
+from ansible_collections.millrace.kafka.plugins.module_utils.host.probe import installed
+
 DOCUMENTATION = """
 module: install_archives
 short_description: Keep verified archives unpacked in versioned directories
 description:
-  - An archive is a file on the control node or a URL that the control node fetches once; its SHA-512 is checked there before
-    anything is sent, and again on the host before anything is unpacked.
-  - What a tar file holds below its one top folder ends in I(dest), whole or not at all; any other file ends in I(dest) under
-    its own name. An unchanged host costs one module call.
+  - An archive is a file on the control node or a URL that the control node fetches once; its SHA-512 is checked there
+    before anything is sent, and again on the host before anything is unpacked.
+  - What a tar file holds below its one top folder ends in I(dest), whole or not at all; any other file ends in
+    I(dest) under its own name. An unchanged host costs one module call.
+  - A directory is made beside its place and renamed. Nothing that runs is touched. Everybody can read it, whatever
+    the umask of the host; one that services cannot enter counts as missing.
+  - Fails where an archive is not there, differs from its checksum, or holds a path that leads out of I(dest). Then
+    nothing is unpacked of it.
 options:
   archives:
+    description: What to unpack where.
     type: list
     elements: dict
     required: true
     suboptions:
       src: {type: str, required: true, description: Path on the control node or a URL.}
-      checksum: {type: str, required: true, description: "C(sha512:HEX), or C(sha512:FILE-or-URL) in the form sha512sum writes."}
-      dest: {type: str, required: true, description: Directory.}
+      checksum:
+        description: "C(sha512:HEX), or C(sha512:FILE-or-URL) in the form sha512sum writes."
+        type: str
+        required: true
+      dest: {type: str, required: true, description: "Directory on the host, which belongs to this archive alone."}
       uploaded: {type: str, description: Set by the action plugin.}
+  installed:
+    description: >-
+      What a probe of this run found unpacked, directory to SHA-512. Where it is as declared, the host is not asked.
+    type: dict
+    default: {}
+attributes:
+  check_mode: {description: Says what is missing; nothing is sent., support: full}
+  diff_mode: {description: Shows directories that are made., support: full}
 author: [Millrace developers]
 """
 
 EXAMPLES = """
 - name: Install
-  install_archives:
+  millrace.kafka.install_archives:
     archives:
       - {src: /srv/kafka_2.13-3.9.2.tgz, checksum: "sha512:/srv/kafka_2.13-3.9.2.tgz.sha512", dest: /opt/kafka/3.9.2}
 """
 
 RETURN = """
-missing: {description: The dest of each archive that is not there yet., type: list, elements: str, returned: always}
+missing: {description: The I(dest) of each archive that was not there., type: list, elements: str, returned: success}
 """
 
-MARKER = ".sha512"
+MARKER = ".sha512"  # host/probe.py reads it
 
 
 def digest(path: str) -> str:
     """Return the SHA-512 of a file in hexadecimal."""
     with open(path, "rb") as stream:
-        return hashlib.file_digest(stream, "sha512").hexdigest() if hasattr(hashlib, "file_digest") else hashlib.sha512(stream.read()).hexdigest()
-
-
-def installed(dest: str) -> str:
-    """Return the checksum of what `dest` was made from, '' where there is nothing."""
-    try:
-        with open(os.path.join(dest, MARKER), encoding="ascii") as stream:
-            return stream.read().strip()
-    except FileNotFoundError:
-        return ""
+        return (
+            hashlib.file_digest(stream, "sha512").hexdigest()
+            if hasattr(hashlib, "file_digest")
+            else hashlib.sha512(stream.read()).hexdigest()
+        )
 
 
 def unpack(uploaded: str, name: str, dest: str, checksum: str) -> None:
@@ -100,7 +114,8 @@ def main() -> None:
     """Run as an Ansible module."""
     options = {key: {"type": "str", "required": key != "uploaded"} for key in ("src", "checksum", "dest", "uploaded")}
     module = AnsibleModule(
-        argument_spec={"archives": {"type": "list", "elements": "dict", "required": True, "options": options}}, supports_check_mode=True
+        argument_spec={"archives": {"type": "list", "elements": "dict", "required": True, "options": options}},
+        supports_check_mode=True,
     )
     missing = []
     for archive in module.params["archives"]:
@@ -111,12 +126,19 @@ def main() -> None:
         if archive["uploaded"] and not module.check_mode:
             found = digest(archive["uploaded"])
             if found != wanted:
-                module.fail_json(msg=f"{archive['uploaded']}: SHA-512 {found} after the transfer, {wanted} declared; run again")
+                module.fail_json(
+                    msg=f"{archive['uploaded']}: SHA-512 {found} after the transfer, {wanted} declared; run again"
+                )
             try:
-                unpack(archive["uploaded"], os.path.basename(archive["src"]), dest, wanted)
+                with umask(0o022):  # services read what is unpacked
+                    unpack(archive["uploaded"], os.path.basename(archive["src"]), dest, wanted)
             except (EOFError, OSError, ValueError, tarfile.TarError, zlib.error) as error:
                 module.fail_json(msg=f"{dest}: cannot be unpacked: {error}")
-    module.exit_json(changed=bool(missing), missing=missing, diff=[{"before": "", "after": f"{dest}\n", "after_header": dest} for dest in missing])
+    module.exit_json(
+        changed=bool(missing),
+        missing=missing,
+        diff=[{"before": "", "after": f"{dest}\n", "after_header": dest} for dest in missing],
+    )
 
 
 if __name__ == "__main__":

@@ -4,27 +4,60 @@
 from __future__ import annotations
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible.module_utils.millrace.cluster import Cluster
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import after_restart, before_restart
 
 DOCUMENTATION = """
 module: kafka_cluster
 short_description: Wait until every declared broker is registered and every ISR is full; changes nothing
 description:
-  - Runs where confluent-kafka is installed and the listeners can be reached (the control node, or a host of the group admin).
+  - Runs where confluent-kafka is installed and the listeners can be reached (the control node, or a host of the group
+    admin).
+  - A listener that does not answer within 5 s is a problem as well.
 options:
   listeners:
-    description: Client properties per listener; the first one answers for the partitions.
+    description: >-
+      Client properties by name of the listener, under librdkafka's names; the first one answers for the partitions.
     type: dict
     required: true
   brokers: {type: list, elements: int, required: true, description: Ids that must be registered.}
-  timeout: {type: int, default: 0, description: Seconds; 0 asks once.}
+  timeout: {type: int, default: 0, description: Seconds until it has to be whole; 0 asks once.}
+  restart:
+    description:
+      - Id of a broker that is about to be restarted, or, with I(before), was. Then the question is whether it may be,
+        or is back.
+      - It may be stopped where the cluster is whole; or where it has not been for 30 s, and no partition would lose by
+        it, because those that it is in sync with have all others in sync as well, or are offline, or are reached by
+        nobody since it is registered at an address that is none of I(endpoints) and does not answer.
+    type: int
+  endpoints: {type: list, elements: str, default: [], description: "Its own, each C(LISTENER://address:port)."}
+  before:
+    description:
+      - What C(lacking) was before. It is back where the cluster is whole, or for 30 s lacks nothing more.
+      - "Without I(restart): after several restarts, what it was before the first."
+    type: dict
   fail: {type: bool, default: true, description: Fail when the cluster is not whole; otherwise only describe it.}
+  returned:
+    description: With I(before) and without I(restart), ids of the brokers that were started and must be registered.
+    type: list
+    elements: int
+    default: []
+  sick:
+    description: Ids of brokers with a disk that failed. That they are in fewer ISRs is a warning.
+    type: list
+    elements: int
+    default: []
+attributes:
+  check_mode: {description: The same as without., support: full}
+  diff_mode: {description: There is none., support: none}
+requirements: [confluent-kafka]
 author: [Millrace developers]
 """
 
 EXAMPLES = """
 - name: Wait for the cluster
-  kafka_cluster:
+  millrace.kafka.kafka_cluster:
     listeners: {CLIENT: {bootstrap.servers: "198.18.1.21:9092"}}
     brokers: [1, 2, 3]
     timeout: 120
@@ -32,14 +65,43 @@ EXAMPLES = """
 """
 
 RETURN = """
-brokers: {description: Rack and endpoints of each registered broker., type: dict, returned: always}
-controller: {description: Id of the controller or -1., type: int, returned: always}
+brokers:
+  description: >-
+    By id (a text), each registered broker's C(rack), null where it did not say, and C(address:port) by name of the
+    listener.
+  type: dict
+  returned: always
+controller: {description: "Id of the controller, -1 where there is none.", type: int, returned: always}
+lacking:
+  description: With I(restart), what is not whole, by kind, C(brokers), C(offline) and C(under_replicated).
+  type: dict
+  returned: with restart
 problems: {description: What keeps the cluster from being whole., type: list, elements: str, returned: always}
 offline: {description: Number of partitions without a leader., type: int, returned: always}
 under_replicated: {description: Number of partitions with a replica out of sync., type: int, returned: always}
 partitions: {description: Number of partitions., type: int, returned: always}
-leaders: {description: Partitions led by each broker., type: dict, returned: always}
+leaders: {description: "By id (a text), number of partitions that the broker leads.", type: dict, returned: always}
 """
+
+
+def gate(module: AnsibleModule, cluster: Cluster) -> None:
+    """Answer whether a broker may be stopped, or is back; ends the module."""
+    expected, broker, before = (module.params[name] for name in ("brokers", "restart", "before"))
+    seconds = module.params["timeout"]
+    if before is None:
+        verdict = before_restart(cluster.state, expected, broker, module.params["endpoints"], seconds)
+        failed = f"broker {broker} was not stopped, for partitions would lose by it"
+    else:
+        returned = module.params["returned"] if broker is None else [broker]
+        verdict = after_restart(cluster.state, expected, returned, before, seconds)
+        who = "what this run started" if broker is None else f"broker {broker} was restarted and"
+        failed = f"{who} is not back; no other was stopped"
+    if not verdict.go:
+        words = f"Kafka cluster not whole after {seconds} s: {verdict.why}; {failed}. "
+        module.fail_json(msg=f"{words}Look at: journalctl -u kafka on the brokers named", lacking=verdict.lacking)
+    if verdict.why:
+        module.warn(verdict.why)
+    module.exit_json(changed=False, lacking=verdict.lacking)
 
 
 def main() -> None:
@@ -50,6 +112,11 @@ def main() -> None:
             "brokers": {"type": "list", "elements": "int", "required": True},
             "timeout": {"type": "int", "default": 0},
             "fail": {"type": "bool", "default": True},
+            "returned": {"type": "list", "elements": "int", "default": []},
+            "sick": {"type": "list", "elements": "int", "default": []},
+            "restart": {"type": "int"},
+            "endpoints": {"type": "list", "elements": "str", "default": []},
+            "before": {"type": "dict"},
         },
         supports_check_mode=True,
     )
@@ -57,7 +124,15 @@ def main() -> None:
         cluster = Cluster(module.params["listeners"])
     except ImportError:
         module.fail_json(msg=missing_required_lib("confluent-kafka"))
-    state, found = cluster.wait(module.params["brokers"], module.params["timeout"])
+    if module.params["restart"] is not None or module.params["before"]:
+        gate(module, cluster)
+    sick = module.params["sick"]
+    state, found = cluster.wait(module.params["brokers"], module.params["timeout"], sick)
+    if excused := sorted({str(p) for p in state.under_replicated()} - {str(p) for p in state.under_replicated(sick)}):
+        module.warn(
+            f"{len(excused)} partitions lack a replica on a disk that failed, of the brokers {sick} "
+            f"({', '.join(excused[:5])}{', ...' if len(excused) > 5 else ''})"
+        )
     result = {
         "brokers": {str(broker): dict(facts) for broker, facts in state.brokers.items()},
         "controller": state.controller,
@@ -69,7 +144,8 @@ def main() -> None:
     }
     if found and module.params["fail"]:
         module.fail_json(
-            msg=f"Kafka cluster not whole after {module.params['timeout']} s: {'; '.join(found)}. No broker was stopped. "
+            msg=f"Kafka cluster not whole after {module.params['timeout']} s: {'; '.join(found)}. No "
+            "broker was stopped. "
             "Look at: journalctl -u kafka on the brokers named",
             **result,
         )

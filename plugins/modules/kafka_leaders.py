@@ -4,33 +4,46 @@
 from __future__ import annotations
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible.module_utils.millrace.cluster import Cluster, ClusterError
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, ClusterError
 
 DOCUMENTATION = """
 module: kafka_leaders
 short_description: Have every partition led by its preferred replica, where that one is in sync
 description:
-  - A restarted broker leads nothing; Kafka gives it its partitions back within leader.imbalance.check.interval.seconds, this module at once.
+  - A restarted broker leads nothing; Kafka gives it its partitions back within
+    leader.imbalance.check.interval.seconds, this module at once.
   - A partition whose preferred replica is not in sync keeps its leader. Nothing is copied.
-  - Runs where confluent-kafka is installed and the listener can be reached (the control node, or a host of the group admin).
+  - Runs where confluent-kafka is installed and the listener can be reached (the control node, or a host of the group
+    admin).
 options:
   listeners:
-    description: Client properties per listener; the first one is asked. The principal needs ALTER on the cluster.
+    description: >-
+      Client properties by name of the listener, under librdkafka's names; the first one is asked. The principal needs
+      ALTER on the cluster.
     type: dict
     required: true
   timeout: {type: int, default: 60, description: Seconds until the elected ones lead; after that there is a warning.}
+attributes:
+  check_mode: {description: Says which partitions would move., support: full}
+  diff_mode: {description: There is none., support: none}
+requirements: [confluent-kafka]
 author: [Millrace developers]
 """
 
 EXAMPLES = """
 - name: Leaders back where they were
-  kafka_leaders:
+  millrace.kafka.kafka_leaders:
     listeners: {REPLICATION: {bootstrap.servers: "198.18.2.21:9093"}}
   delegate_to: localhost
 """
 
 RETURN = """
-moved: {description: Partitions that another replica led., type: list, elements: str, returned: always}
+moved:
+  description: "Partitions that another replica led, as TOPIC-NUMBER."
+  type: list
+  elements: str
+  returned: success
 """
 
 
@@ -50,9 +63,14 @@ def main() -> None:
         else:
             moved, left = cluster.prefer(module.params["timeout"])
     except ClusterError as error:
-        module.fail_json(msg=f"{error}. Every partition keeps the leader it has; Kafka elects the preferred one by itself in a while")
+        module.fail_json(
+            msg=f"{error}. Every partition keeps the leader it has; Kafka elects the preferred one by itself in a while"
+        )
     if left:
-        module.warn(f"{len(left)} partitions are still led by another replica than the preferred one ({', '.join(map(str, left[:5]))})")
+        module.warn(
+            f"{len(left)} partitions are still led by another replica than the preferred one "
+            f"({', '.join(map(str, left[:5]))})"
+        )
     module.exit_json(changed=bool(moved), moved=[str(partition) for partition in moved])
 
 

@@ -4,38 +4,83 @@
 from __future__ import annotations
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible.module_utils.millrace import served
-from ansible.module_utils.millrace.ensemble import EnsembleError, keep_root_acl, wait
+
+from ansible_collections.millrace.kafka.plugins.module_utils.tls import served
+from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.ensemble import (
+    EnsembleError,
+    idle,
+    keep_root_acl,
+    wait,
+)
 
 DOCUMENTATION = """
 module: zookeeper_ensemble
-short_description: Wait until an ensemble has one leader and every other server follows in sync; keep the ACL of the root znode
+short_description: Wait until an ensemble has one leader and all others follow in sync; keep the ACL of the root znode
 description:
-  - Without C(root_acl) it changes nothing. With it, only the holder of that certificate's subject may write to the root znode; everybody reads.
+  - Without I(root_acl) it changes nothing. With it, only the holder of that certificate's subject may write to the
+    root znode; everybody reads.
+  - Runs where the client ports can be reached (the control node, or a host of the group admin).
+  - Fails where the ensemble is not whole, a certificate is not in use, or the ACL is another's, and says which server
+    to look at.
 options:
   servers: {type: dict, required: true, description: "Name to address of every server, as clients reach it."}
-  port: {type: int, default: 2281}
-  tls: {type: dict, default: {}, description: "certificate (a PEM file with its key) and ca, where that port speaks TLS."}
+  port: {type: int, default: 2281, description: Client port of every server.}
+  tls:
+    description: >-
+      Where that port speaks TLS, C(certificate), a PEM file with its key, and C(ca). Empty for a port in the clear.
+    type: dict
+    default: {}
   served:
-    description: Client ports as the filter zookeeper_endpoints_with_tls gives them; each has to serve the certificate that is on its disk.
+    description: >-
+      Client ports as the filter zookeeper_endpoints_with_tls gives them; each has to serve the certificate that is on
+      its disk.
     type: list
     elements: dict
     default: []
-  root_acl: {type: dict, default: {}, description: "certificate and ca of the owner of the root znode, as in C(tls)."}
-  timeout: {type: int, default: 0, description: Seconds; 0 asks once.}
+  root_acl: {type: dict, default: {}, description: "Certificate and CA of the owner of the root znode, as in I(tls)."}
+  timeout:
+    description: "Seconds until it has to be whole, and again until certificates are in use; 0 asks once."
+    type: int
+    default: 0
+  fail:
+    description: Fail where the ensemble is not whole; otherwise say which servers are C(idle).
+    type: bool
+    default: true
+attributes:
+  check_mode: {description: The ACL is compared and not written., support: full}
+  diff_mode: {description: There is none., support: none}
+requirements: ["kazoo (with I(root_acl))", "openssl (with I(served))"]
+seealso:
+  - {plugin: millrace.kafka.zookeeper_endpoints_with_tls, plugin_type: filter}
 author: [Millrace developers]
 """
 
 EXAMPLES = """
 - name: Wait for the ensemble
-  zookeeper_ensemble:
+  millrace.kafka.zookeeper_ensemble:
     servers: {dc1-zk1: 198.18.1.11}
     tls: {certificate: /srv/pki/certificates/dc1-zk1/admin.pem, ca: /srv/pki/certificates/dc1-zk1/ca.pem}
     timeout: 60
+  delegate_to: localhost
+  run_once: true
 """
 
 RETURN = """
-modes: {description: Mode of each server., type: dict, returned: always}
+modes:
+  description: By name of the server, C(leader), C(follower), C(observer), C(standalone), C(not serving) or C(down).
+  type: dict
+  returned: always
+idle:
+  description: >-
+    With C(fail=false), the servers that take no part in an ensemble that is not whole, so that they may be restarted.
+  type: list
+  elements: str
+  returned: success
+changes:
+  description: "One line where the ACL of the root znode was another, else none."
+  type: list
+  elements: str
+  returned: success
 """
 
 
@@ -49,12 +94,15 @@ def main() -> None:
             "served": {"type": "list", "elements": "dict", "default": []},
             "root_acl": {"type": "dict", "default": {}},
             "timeout": {"type": "int", "default": 0},
+            "fail": {"type": "bool", "default": True},
         },
         supports_check_mode=True,
     )
     seconds = module.params["timeout"]
     servers, port = module.params["servers"], module.params["port"]
     modes, found = wait(servers, port, seconds, module.params["tls"])
+    if found and not module.params["fail"]:
+        module.exit_json(changed=False, modes=modes, idle=idle(servers, port, module.params["tls"]), changes=[])
     if found:
         module.fail_json(
             msg=f"ZooKeeper ensemble not whole after {seconds} s: {'; '.join(found)}. No server was stopped. "
@@ -63,7 +111,9 @@ def main() -> None:
         )
     left = served.wait(module.params["served"], module.params["tls"], seconds) if module.params["served"] else []
     if left:
-        module.fail_json(msg=f"certificates not in use after {seconds} s: {'; '.join(left)}. No server was stopped.", modes=modes)
+        module.fail_json(
+            msg=f"certificates not in use after {seconds} s: {'; '.join(left)}. No server was stopped.", modes=modes
+        )
     changes: list[str] = []
     if module.params["root_acl"]:
         try:
@@ -72,7 +122,7 @@ def main() -> None:
             module.fail_json(msg=missing_required_lib("kazoo"))
         except EnsembleError as error:
             module.fail_json(msg=str(error), modes=modes)
-    module.exit_json(changed=bool(changes), changes=changes, modes=modes)
+    module.exit_json(changed=bool(changes), changes=changes, modes=modes, idle=[])
 
 
 if __name__ == "__main__":

@@ -16,7 +16,9 @@ _JOURNAL_LINES = 15
 def session_lab(inventory: Inventory) -> Lab:
     """The lab of --inventory."""
     if inventory.lab_directory is None or not inventory.lab_directory.exists():
-        pytest.fail(f"{inventory.directory}: no running lab; faults are made in containers only (make lab)", pytrace=False)
+        pytest.fail(
+            f"{inventory.directory}: no running lab; faults are made in containers only (make lab)", pytrace=False
+        )
     return Lab(inventory)
 
 

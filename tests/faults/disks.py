@@ -7,7 +7,8 @@ from pathlib import Path
 from .inventory import Inventory
 
 UNIT = "kafka.service"
-UNMOUNT = "import ctypes, sys; sys.exit(ctypes.CDLL(None).umount2(sys.argv[1].encode(), 0))"  # umount(8) stumbles over the dead directory
+# umount(8) stumbles over the dead directory.
+UNMOUNT = "import ctypes, sys; sys.exit(ctypes.CDLL(None).umount2(sys.argv[1].encode(), 0))"
 
 
 def machine(*command: str) -> str:
@@ -18,7 +19,10 @@ def machine(*command: str) -> str:
 
 
 class Disk:
-    """The file system that is mounted on a directory of a broker's container: the lab's own XFS image, or an ext4 one in its place."""
+    """The file system that is mounted on a directory of a broker's container.
+
+    The lab's own XFS image, or an ext4 one in its place.
+    """
 
     def __init__(self, inventory: Inventory, host: str, path: str) -> None:
         """Look up what is mounted; nothing is changed yet."""
@@ -36,12 +40,25 @@ class Disk:
         machine("xfs_io", "-x", "-c", "shutdown", str(self.mount))
 
     def turns_read_only(self) -> None:
-        """What is mounted (ext4, errors=remount-ro) does what it does on an error of its disk: EROFS for every write, to open files too."""
+        """What is mounted (ext4, errors=remount-ro) does what it does on an error of its disk.
+
+        EROFS for every write, to open files too.
+        """
         device = Path(machine("findmnt", "-no", "SOURCE", str(self.mount))).name
         Path(f"/sys/fs/ext4/{device}/trigger_fs_error").write_text("an error made on purpose\n")
 
+    def goes_away(self) -> None:
+        """Start the broker with nothing mounted there, as after a reboot without the disk.
+
+        The directory below is the broker's own, as where the role once ran before the disk was there.
+        """
+        self.failed = True
+        self.inventory.run(self.host, f"systemctl stop {UNIT}")
+        self._unmount_everywhere()
+        self.inventory.run(self.host, f"chown {self.owner} {self.path} && systemctl start {UNIT}")
+
     def exchange(self) -> None:
-        """Put an empty ext4 disk in place, as an operator who stops the broker, changes the disk and starts the broker again."""
+        """Put an empty ext4 disk in place, as an operator does: stop the broker, change the disk, start the broker."""
         machine("truncate", "-s", "600M", str(self.spare))
         machine("mkfs.ext4", "-q", "-F", str(self.spare))
         self._put(self.spare, "ext4", "noatime,errors=remount-ro")
@@ -58,13 +75,19 @@ class Disk:
         machine("mount", "-t", kind, "-o", f"loop,{options}", str(image), str(self.mount))
         self.device = os.stat(self.mount).st_dev
         node = "/dev/disk-of-the-lab"
-        script = f"mknod {node} b {os.major(self.device)} {os.minor(self.device)} && mount -t {kind} -o {options} {node} {self.path} && rm {node}"
+        make = f"mknod {node} b {os.major(self.device)} {os.minor(self.device)}"
+        script = f"{make} && mount -t {kind} -o {options} {node} {self.path} && rm {node}"
         machine("nsenter", "-t", self.container, "-m", "sh", "-c", script)
-        self.inventory.run(self.host, f"rm -rf {self.path}/lost+found; chown {self.owner} {self.path} && chmod {self.mode} {self.path}")
+        self.inventory.run(
+            self.host, f"rm -rf {self.path}/lost+found; chown {self.owner} {self.path} && chmod {self.mode} {self.path}"
+        )
         self.inventory.run(self.host, f"systemctl start {UNIT}")
 
     def _unmount_everywhere(self) -> None:
-        """Each sandboxed service has a mount namespace of its own; while one of them holds the dead file system, mounting gives it again."""
+        """Each sandboxed service has a mount namespace of its own.
+
+        While one of them holds the dead file system, mounting gives it again.
+        """
         device = f"{os.major(self.device)}:{os.minor(self.device)}"
         namespaces: dict[str, tuple[str, str]] = {}
         for process in Path("/proc").glob("[0-9]*"):

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from millrace.probe import four_letter_word
+from ansible_collections.millrace.kafka.plugins.module_utils.host.probe import four_letter_word
 
 ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
 class Inventory:
-    """Groups with the hosts of their children, and each host's variables as written: templates in them are not resolved."""
+    """Groups with the hosts of their children, and each host's variables as written: templates are not resolved."""
 
     directory: Path
     groups: Mapping[str, Sequence[str]]
@@ -25,7 +25,9 @@ class Inventory:
     """Keys and client files of the containers; None where the inventory is no lab."""
     client_file: Path | None = None
     """Properties (librdkafka) of a user who may everything; a lab has its own, kcat.conf."""
-    _sockets: tempfile.TemporaryDirectory[str] = field(default_factory=lambda: tempfile.TemporaryDirectory(prefix="ssh-"))
+    _sockets: tempfile.TemporaryDirectory[str] = field(
+        default_factory=lambda: tempfile.TemporaryDirectory(prefix="ssh-")
+    )
 
     def hosts(self, group: str) -> Sequence[str]:
         """Return the hosts of a group; none where there is no such group."""
@@ -47,9 +49,13 @@ class Inventory:
         """Return the host of a broker id."""
         return next(host for host in self.hosts("kafka") if self.broker_id(host) == number)
 
+    def listeners(self, host: str) -> list[dict[str, Any]]:
+        """Return the listeners of a broker: those that every site has, and the site's own."""
+        return [*self.variables[host]["standard_listeners"], *self.variables[host]["site_listeners"]]
+
     def port(self, listener: str) -> int:
         """Return the port of a Kafka listener."""
-        listeners = self.variables[self.hosts("kafka")[0]]["kafka_listeners"]
+        listeners = self.listeners(self.hosts("kafka")[0])
         return next(int(entry["port"]) for entry in listeners if entry["name"] == listener)
 
     @property
@@ -59,7 +65,7 @@ class Inventory:
 
     @property
     def kafka_properties(self) -> dict[str, str]:
-        """What a client needs to connect to the listener CLIENT: those of the client file, else bootstrap.servers alone."""
+        """What a client needs to connect to the listener CLIENT: the client file, else bootstrap.servers alone."""
         file = self.client_file or (self.lab_directory / "kcat.conf" if self.lab_directory else None)
         lines = file.read_text().splitlines() if file else []
         return {"bootstrap.servers": self.bootstrap} | dict(line.split("=", 1) for line in lines if "=" in line)
@@ -67,9 +73,15 @@ class Inventory:
     @property
     def admin_properties(self) -> dict[str, str]:
         """What the admin needs to connect to the listener REPLICATION, by a certificate."""
-        servers = ",".join(f"{self.replication_address(host)}:{self.port('REPLICATION')}" for host in self.hosts("kafka"))
+        servers = ",".join(
+            f"{self.replication_address(host)}:{self.port('REPLICATION')}" for host in self.hosts("kafka")
+        )
         admin = self.admin_tls
-        files = {"ssl.ca.location": admin["ca"], "ssl.certificate.location": admin["certificate"], "ssl.key.location": admin["certificate"]}
+        files = {
+            "ssl.ca.location": admin["ca"],
+            "ssl.certificate.location": admin["certificate"],
+            "ssl.key.location": admin["certificate"],
+        }
         return {"bootstrap.servers": servers} | ({"security.protocol": "SSL", **files} if self.secure else {})
 
     @property
@@ -88,24 +100,29 @@ class Inventory:
         return self.lab_directory / "pki" if self.lab_directory else Path(self._word("pki_directory"))
 
     def tls(self, host: str, name: str) -> dict[str, str]:
-        """Return the files on the control node of one certificate of a host, as `millrace.probe` takes them: certificate (with its key) and ca."""
+        """Return the files on the control node of one certificate of a host, as the probe takes them.
+
+        certificate (with its key) and ca.
+        """
         folder = self.pki / "certificates" / host
         return {"certificate": str(folder / f"{name}.pem"), "ca": str(folder / "ca.pem")}
 
     @property
     def admin_tls(self) -> dict[str, str]:
-        """The certificate of the admin, {} where nothing is encrypted."""
-        return self.tls([*self.hosts("zookeeper"), *self.hosts("kafka")][0], "admin") if self.secure else {}
+        """The certificate of the admin, {} where nothing is encrypted; there is one, with those of the first server."""
+        folders = sorted(path.parent.name for path in self.pki.glob("certificates/*/admin.pem"))
+        return self.tls(folders[0], "admin") if self.secure and folders else {}
 
     @property
     def owner_tls(self) -> dict[str, str]:
         """A certificate of the subject that owns the znodes: that of the brokers."""
-        servers = self.hosts("zookeeper")
-        return self.tls(servers[0], "kafka") if servers else self.tls(self.hosts("kafka")[0], "zookeeper")
+        return self.tls(self.hosts("kafka")[0], "zookeeper_client")
 
     def ask_zookeeper(self, host: str, word: str, network: str = "client") -> str:
         """Return a server's answer to a four-letter word; '' when it does not answer."""
-        return four_letter_word(str(self.variables[host][f"{network}_address"]), self.zookeeper_port, word, self.admin_tls)
+        return four_letter_word(
+            str(self.variables[host][f"{network}_address"]), self.zookeeper_port, word, self.admin_tls
+        )
 
     def _word(self, name: str) -> str:
         return str(next((values[name] for values in self.variables.values() if name in values), ""))
@@ -121,7 +138,9 @@ class Inventory:
 
         Raises AssertionError with both outputs when it fails and `check` is set.
         """
-        done = subprocess.run([*self._ssh(), host, command], input=stdin, capture_output=True, text=True, timeout=seconds)
+        done = subprocess.run(
+            [*self._ssh(), host, command], input=stdin, capture_output=True, text=True, timeout=seconds
+        )
         if check and done.returncode:
             raise AssertionError(f"{host}: {command}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout
@@ -165,7 +184,11 @@ def load(directory: Path, client_file: Path | None = None) -> Inventory:
 
     def members(group: str) -> list[str]:
         entry = data.get(group, {})
-        return list(dict.fromkeys([*entry.get("hosts", ()), *(host for child in entry.get("children", ()) for host in members(child))]))
+        return list(
+            dict.fromkeys(
+                [*entry.get("hosts", ()), *(host for child in entry.get("children", ()) for host in members(child))]
+            )
+        )
 
     groups = {group: members(group) for group in ("all", *data)}
     labs = {str(values["lab_directory"]) for values in variables.values() if "lab_directory" in values}

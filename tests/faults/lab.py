@@ -57,13 +57,17 @@ class Lab:
     def __init__(self, inventory: Inventory) -> None:
         """Connect; nothing is asked yet."""
         self.inventory = inventory
-        self.admin = AdminClient({"log_level": 0, "socket.connection.setup.timeout.ms": 3000, **inventory.kafka_properties})
+        self.admin = AdminClient(
+            {"log_level": 0, "socket.connection.setup.timeout.ms": 3000, **inventory.kafka_properties}
+        )
 
     # What is there
 
     def partitions(self, topic: str) -> dict[int, Partition]:
         """Return the partitions of a topic; a broker that has not heard of it yet is asked again."""
-        found = until(f"partitions of {topic}", lambda: self.admin.list_topics(topic, timeout=5).topics[topic].partitions, 30)
+        found = until(
+            f"partitions of {topic}", lambda: self.admin.list_topics(topic, timeout=5).topics[topic].partitions, 30
+        )
         return {number: Partition(p.leader, p.replicas, p.isrs) for number, p in found.items()}
 
     def leader(self, topic: str, partition: int = 0) -> str:
@@ -71,7 +75,7 @@ class Lab:
         return self.inventory.broker(self.partitions(topic)[partition].leader)
 
     def broker_problems(self) -> list[str]:
-        """Return what keeps the brokers from being whole: each registered, each partition with a leader and a full ISR."""
+        """Return what keeps the brokers from being whole: all registered, each partition with leader and full ISR."""
         try:
             metadata = self.admin.list_topics(timeout=5)
         except KafkaException as error:
@@ -81,7 +85,10 @@ class Lab:
         for topic in metadata.topics.values():
             for partition in topic.partitions.values():
                 if partition.leader not in wanted or len(partition.isrs) < len(partition.replicas):
-                    found.append(f"{topic.topic}-{partition.id}: leader {partition.leader}, ISR {partition.isrs} of {partition.replicas}")
+                    found.append(
+                        f"{topic.topic}-{partition.id}: leader {partition.leader}, "
+                        f"ISR {partition.isrs} of {partition.replicas}"
+                    )
         return found
 
     def zookeeper(self) -> dict[str, dict[str, str]]:
@@ -107,12 +114,16 @@ class Lab:
 
     # What is done to it
 
-    def create_topic(self, name: str, *, partitions: int = 6, replicas: Sequence[int] = (), config: Mapping[str, str] | None = None) -> None:
-        """Create a topic of RF 3 and min ISR 2; `replicas` names the brokers of every partition instead, the leader first."""
+    def create_topic(
+        self, name: str, *, partitions: int = 6, replicas: Sequence[int] = (), config: Mapping[str, str] | None = None
+    ) -> None:
+        """Create a topic of RF 3 and min ISR 2; `replicas` names each partition's brokers instead, the leader first."""
         placement = {"replica_assignment": [list(replicas)] * partitions} if replicas else {"replication_factor": 3}
         new = NewTopic(name, partitions, config={"min.insync.replicas": "2", **(config or {})}, **placement)
         self.admin.create_topics([new], operation_timeout=30)[name].result(40)
-        until(f"leaders of {name}", lambda: sum(p.leader >= 0 for p in self.partitions(name).values()) == partitions, 30)
+        until(
+            f"leaders of {name}", lambda: sum(p.leader >= 0 for p in self.partitions(name).values()) == partitions, 30
+        )
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic and wait until it is gone."""
@@ -138,7 +149,9 @@ class Lab:
 
     def wait(self, seconds: float = 120) -> None:
         """Wait until ensemble and brokers are whole."""
-        until_none("ensemble and brokers are whole", lambda: self.zookeeper_problems() + self.broker_problems(), seconds)
+        until_none(
+            "ensemble and brokers are whole", lambda: self.zookeeper_problems() + self.broker_problems(), seconds
+        )
 
     def heal(self) -> None:
         """Start what a test left stopped (nothing, if it passed), and wait; leaders are where they were."""

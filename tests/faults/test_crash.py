@@ -1,4 +1,4 @@
-"""kill -9 while a producer writes with acks=all: nothing that was acknowledged is missing afterwards, and all is whole again in time."""
+"""kill -9 while a producer writes with acks=all: nothing acknowledged is missing, and all is whole again in time."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,14 +6,18 @@ from pathlib import Path
 from confluent_kafka import KafkaException
 
 from .lab import Lab, until
-from .ledger import Writer, load, longest_gaps, read_all
+from .ledger import load, longest_gaps
 from .promises import BACK, ENSEMBLE, FULL, GAP, Clock
+from .reader import read_all
+from .writer import Writer
 
 BEFORE, AFTER = 1000, 500  # records acknowledged before the kill, and more of them once all is whole again
 
 
-def kill_while_writing(lab: Lab, topic: str, directory: Path, host: str, unit: str, noticed: Callable[[Clock], object], fault: str) -> str:
-    """Kill a unit under load, wait until it is back by itself and all is whole, write on, re-read all; return the line for the summary.
+def kill_while_writing(
+    lab: Lab, topic: str, directory: Path, host: str, unit: str, noticed: Callable[[Clock], object], fault: str
+) -> str:
+    """Kill a unit under load, wait until all is whole by itself, write on, re-read all; return the summary's line.
 
     Metadata names a dead broker as in sync until its session ends: without `noticed`, all would look whole too early.
     """
@@ -66,9 +70,14 @@ def test_zookeeper_leader_killed(lab: Lab, topic: str, tmp_path: Path, note: Cal
     host, epoch = lab.zookeeper_leader(), lab.zookeeper_epoch()
 
     def elected(clock: Clock) -> None:
-        clock.wait("another leader", lambda: "leader" in [said.get("Mode") for server, said in lab.zookeeper().items() if server != host])
+        clock.wait(
+            "another leader",
+            lambda: "leader" in [said.get("Mode") for server, said in lab.zookeeper().items() if server != host],
+        )
 
-    said = kill_while_writing(lab, topic, tmp_path, host, "zookeeper.service", elected, "kill -9 of the ZooKeeper leader")
+    said = kill_while_writing(
+        lab, topic, tmp_path, host, "zookeeper.service", elected, "kill -9 of the ZooKeeper leader"
+    )
     assert lab.zookeeper_epoch() > epoch, "no election took place"
     lab.create_topic(f"{topic}-after")
     lab.delete_topic(f"{topic}-after")

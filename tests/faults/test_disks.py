@@ -1,5 +1,6 @@
-"""One of the two log dirs of a broker is lost under load: the broker goes on with the other, and is whole with a new disk."""
+"""One of the two log dirs of a broker is lost under load: it goes on with the other, and is whole with a new disk."""
 
+import re
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,8 +10,10 @@ import pytest
 from .disks import UNIT, Disk
 from .inventory import ROOT
 from .lab import Lab, until
-from .ledger import Ack, Writer, load, longest_gaps, read_all
+from .ledger import Ack, load, longest_gaps
 from .promises import FULL, GAP, GIVEN_UP, Clock
+from .reader import read_all
+from .writer import Writer
 
 BEFORE, AFTER = 500, 500
 PATH = "/data/kafka2"
@@ -25,29 +28,58 @@ def disk(lab: Lab, topic: str) -> Iterator[Disk]:
         found.restore()
 
 
+def play(lab: Lab, *arguments: str) -> tuple[int, str]:
+    """Run a playbook on the lab; return its exit status and what it printed, spaces and line ends as one space."""
+    command = ["ansible-playbook", "-i", str(lab.inventory.directory), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, stdin=subprocess.DEVNULL)
+    return done.returncode, re.sub(r"\s+", " ", done.stdout + done.stderr)
+
+
 def health(lab: Lab) -> str:
     """Return the page of check.yml on the brokers, '' where it ends with exit status 0."""
-    command = ["ansible-playbook", "-i", str(lab.inventory.directory), "-l", "kafka", "playbooks/check.yml"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, stdin=subprocess.DEVNULL)
-    return done.stdout if done.returncode else ""
+    status, page = play(lab, "-l", "kafka", "playbooks/check.yml")
+    return page if status else ""
 
 
-def lose(lab: Lab, topic: str, disk: Disk, act: Callable[[], None], fault: str, said: str) -> Clock:
-    """The disk fails: the replicas on it leave their ISRs, the broker stays in the others, and check.yml names host and directory."""
-    number, pid = lab.inventory.broker_id(disk.host), lab.pid(disk.host, UNIT)
+def on_disk(lab: Lab, topic: str, disk: Disk) -> set[int]:
+    """Return the partitions of which the disk holds a replica; the other disk holds some as well."""
     folders = lab.inventory.run(disk.host, f"ls {PATH}").split()
     there = {partition for partition in lab.partitions(topic) if f"{topic}-{partition}" in folders}
     assert 0 < len(there) < len(lab.partitions(topic)), f"both disks hold some partitions: {folders}"
+    return there
 
+
+def lacking(lab: Lab, topic: str, disk: Disk) -> set[int]:
+    """Return the partitions whose ISR lacks the broker."""
+    number = lab.inventory.broker_id(disk.host)
+    return {n for n, partition in lab.partitions(topic).items() if number not in partition.isr}
+
+
+def lose(lab: Lab, topic: str, disk: Disk, act: Callable[[], None], fault: str, said: str) -> Clock:
+    """The disk fails: its replicas leave their ISRs, the broker stays in the others, check.yml names the directory."""
+    pid, there = lab.pid(disk.host, UNIT), on_disk(lab, topic, disk)
     clock = Clock(fault)
     act()
-    clock.wait(GIVEN_UP, lambda: {n for n, partition in lab.partitions(topic).items() if number not in partition.isr} == there)
+    clock.wait(GIVEN_UP, lambda: lacking(lab, topic, disk) == there)
     page = health(lab)
     assert f"{disk.host}:{PATH} fails: {said}" in page, page
     assert f"the broker on {disk.host} has given up {PATH}" in page, page
     assert lab.pid(disk.host, UNIT) == pid, "the broker did not go on"
-    assert {n for n, partition in lab.partitions(topic).items() if number not in partition.isr} == there
+    assert lacking(lab, topic, disk) == there
     return clock
+
+
+def starts_without(lab: Lab, there: set[int], topic: str, disk: Disk, start: Callable[[], object]) -> None:
+    """Started without the disk, the broker serves from the other, and site.yml names the disk and goes on."""
+    start()
+    until("the broker is back with its other disk", lambda: lacking(lab, topic, disk) == there, 60)
+    pid = lab.pid(disk.host, UNIT)
+    status, said = play(lab, "playbooks/site.yml", "--diff")
+    assert status == 0, said
+    assert f"{disk.host}/kafka_log_dirs = {PATH}: " in said and "the broker goes on with its other disks" in said, said
+    assert "lack a replica on a disk that failed" in said, said
+    assert re.findall(r"changed=(\d+)", said) == ["0"] * len(re.findall(r"changed=", said)), said
+    assert lab.pid(disk.host, UNIT) == pid
 
 
 def mend(lab: Lab, act: Callable[[], None], clock: Clock) -> None:
@@ -58,13 +90,23 @@ def mend(lab: Lab, act: Callable[[], None], clock: Clock) -> None:
     clock.compare(FULL, mended.promises[FULL] - mended.left(FULL))
 
 
-def test_a_disk_dies_and_the_one_in_its_place_turns_read_only(lab: Lab, topic: str, disk: Disk, tmp_path: Path, note: Callable[[str], None]) -> None:
+def test_a_disk_dies_and_the_one_in_its_place_turns_read_only(
+    lab: Lab, topic: str, disk: Disk, tmp_path: Path, note: Callable[[str], None]
+) -> None:
     """Two faults of one log dir, a disk exchanged after each: an empty one first, then the one with old data."""
     with Writer(lab.inventory.kafka_properties, topic, tmp_path, run=topic, rate=200) as writer:
         until("records before the faults", lambda: writer.acked >= BEFORE, 60)
+        there = on_disk(lab, topic, disk)
         errors = lose(lab, topic, disk, disk.gives_errors, "a disk of a broker gives I/O errors", "Input/output error")
+        starts_without(lab, there, topic, disk, lambda: lab.inventory.run(disk.host, f"systemctl restart {UNIT}"))
         mend(lab, disk.exchange, errors)
-        read_only = lose(lab, topic, disk, disk.turns_read_only, "a disk of a broker turns read-only", "Read-only file system")
+        read_only = lose(
+            lab, topic, disk, disk.turns_read_only, "a disk of a broker turns read-only", "Read-only file system"
+        )
+        mend(lab, disk.restore, read_only)
+        starts_without(lab, on_disk(lab, topic, disk), topic, disk, disk.goes_away)
+        assert lab.inventory.run(disk.host, f"ls -A {PATH}") == "", "the root file system was written to"
+        assert f"{disk.host}:{PATH}: no file system is mounted there" in health(lab)
         mend(lab, disk.restore, read_only)
         whole = writer.acked
         until("records after the faults", lambda: writer.acked >= whole + AFTER, 60)
@@ -76,7 +118,11 @@ def test_a_disk_dies_and_the_one_in_its_place_turns_read_only(lab: Lab, topic: s
     assert ledger.unknown == {}, "sends failed"
 
     def gap(since: float, until: float) -> float:
-        return max(longest_gaps(Ack(ack.key, ack.partition, min(ack.at, until)) for ack in ledger.acks if ack.at >= since).values())
+        return max(
+            longest_gaps(
+                Ack(ack.key, ack.partition, min(ack.at, until)) for ack in ledger.acks if ack.at >= since
+            ).values()
+        )
 
     errors.compare(GAP, gap(0, read_only.start))
     read_only.compare(GAP, gap(read_only.start - 1, float("inf")))

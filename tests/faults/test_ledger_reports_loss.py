@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from .lab import Lab, until
-from .ledger import Writer, load, read_all
+from .ledger import load
+from .reader import read_all
+from .writer import Writer
 
 SAFE, LOST = 200, 300  # records that both replicas hold, and records that the leader alone acknowledged
 
@@ -24,15 +26,19 @@ def unsafe_topic(lab: Lab, run_id: str) -> Iterator[str]:
 
 def write(lab: Lab, topic: str, directory: Path, name: str, number: int, acks: str) -> list[str]:
     """Write so many records and see each of them acknowledged; return their keys."""
-    with Writer(lab.inventory.kafka_properties, topic, directory, run=topic, name=name, acks=acks, limit=number) as writer:
+    with Writer(
+        lab.inventory.kafka_properties, topic, directory, run=topic, name=name, acks=acks, limit=number
+    ) as writer:
         writer.join()
     keys = sorted(ack.key for ack in load(directory).acks if ack.key.startswith(f"{topic}-{name}-"))
     assert len(keys) == number
     return keys
 
 
-def test_unclean_election_loses_what_acks_1_promised(lab: Lab, unsafe_topic: str, tmp_path: Path, note: Callable[[str], None]) -> None:
-    """The follower is down while the leader acknowledges alone; then the leader dies and the follower takes its place."""
+def test_unclean_election_loses_what_acks_1_promised(
+    lab: Lab, unsafe_topic: str, tmp_path: Path, note: Callable[[str], None]
+) -> None:
+    """The follower is down while the leader acknowledges alone; the leader dies and the follower takes its place."""
     inventory, topic = lab.inventory, unsafe_topic
     replicas = lab.partitions(topic)[0].replicas
     leader = lab.leader(topic)

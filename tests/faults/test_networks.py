@@ -6,7 +6,9 @@ from pathlib import Path
 
 from .inventory import Inventory
 from .lab import Lab
-from .ledger import Writer, load, read_all
+from .ledger import load
+from .reader import read_all
+from .writer import Writer
 
 RECORDS, SIZE = 8000, 2500  # 20 MB
 FOLLOWERS = 2  # of a topic of RF 3
@@ -25,18 +27,24 @@ def total(moved: Mapping[str, Mapping[str, int]], counter: str) -> int:
     return sum(counters[counter] for counters in moved.values())
 
 
-def test_replication_stays_off_the_client_network(lab: Lab, topic: str, tmp_path: Path, note: Callable[[str], None]) -> None:
-    """Clients send each byte once, brokers send it to two followers, and hardly anything leaves on the client network."""
+def test_replication_stays_off_the_client_network(
+    lab: Lab, topic: str, tmp_path: Path, note: Callable[[str], None]
+) -> None:
+    """Clients send each byte once, brokers to two followers, and hardly anything leaves on the client network."""
     sent = RECORDS * SIZE
     before = bytes_moved(lab)
-    with Writer(lab.inventory.kafka_properties, topic, tmp_path, run=topic, limit=RECORDS, rate=4000, size=SIZE) as writer:
+    with Writer(
+        lab.inventory.kafka_properties, topic, tmp_path, run=topic, limit=RECORDS, rate=4000, size=SIZE
+    ) as writer:
         writer.join()
     ledger = load(tmp_path)
     assert len(ledger.acks) == RECORDS
     after = bytes_moved(lab)
     moved = {host: {name: after[host][name] - before[host][name] for name in COUNTERS} for host in before}
 
-    note(f"{sent / 1e6:.1f} MB produced; " + ", ".join(f"{name} {total(moved, name) / 1e6:.2f} MB" for name in COUNTERS))
+    note(
+        f"{sent / 1e6:.1f} MB produced; " + ", ".join(f"{name} {total(moved, name) / 1e6:.2f} MB" for name in COUNTERS)
+    )
     assert sent <= total(moved, "client/rx") <= 1.25 * sent
     for direction in ("replication/rx", "replication/tx"):
         assert FOLLOWERS * sent <= total(moved, direction) <= 1.25 * FOLLOWERS * sent, direction
@@ -62,7 +70,10 @@ def test_each_listener_answers_on_its_own_network(inventory: Inventory, lab: Lab
     for host in inventory.hosts("kafka"):
         found = {
             (network, port): answer(address, port)
-            for network, address in (("client", inventory.client_address(host)), ("replication", inventory.replication_address(host)))
+            for network, address in (
+                ("client", inventory.client_address(host)),
+                ("replication", inventory.replication_address(host)),
+            )
             for port in (client, replication)
         }
         assert found == {

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from confluent_kafka import TopicPartition
 
 from .lab import Lab, until, until_none
-from .ledger import high_watermark, partitions
 from .promises import BACK, COUNTED, Clock
+from .reader import high_watermark, partitions
 from .words import INPUT, JOBS, MANY, WORDS_A_LINE, LastCounts, many_words, publish
 
 UNIT = JOBS["spark_consumer"]
@@ -21,8 +21,10 @@ def lines_sent(counts: LastCounts) -> int:
     return sum(high_watermark(counts.consumer, end, deadline) for end in ends)
 
 
-def test_counts_are_exact_after_kill_9_of_the_consumer(lab: Lab, word_counts: LastCounts, run_id: str, note: Callable[[str], None]) -> None:
-    """Killed on the first sign of a batch of many words: some of its counts are sent, not all, and the batch is not committed."""
+def test_counts_are_exact_after_kill_9_of_the_consumer(
+    lab: Lab, word_counts: LastCounts, run_id: str, note: Callable[[str], None]
+) -> None:
+    """Killed on the first sign of a batch of many words: some counts are sent, not all, and it is not committed."""
     host = lab.inventory.hosts("spark_consumer")[0]
     wanted = publish(lab, run_id, 0)
     until_none("both jobs run", lambda: word_counts.differences(wanted), 120)

@@ -1,4 +1,4 @@
-"""The ensemble has two networks: it moves its quorum to the other one when the replication network goes, server by server or everywhere."""
+"""The ensemble has two networks: its quorum moves when the replication network goes, server by server or everywhere."""
 
 import subprocess
 import time
@@ -44,12 +44,14 @@ class Interfaces:
         """Return the addresses between which the servers of the ensemble talk."""
         found = set()
         for host in self.inventory.hosts("zookeeper"):
-            for line in self.inside(host, "ss", "-Htn", "state", "established", "( sport = :2888 or dport = :2888 )").splitlines():
+            for line in self.inside(
+                host, "ss", "-Htn", "state", "established", "( sport = :2888 or dport = :2888 )"
+            ).splitlines():
                 found |= {end.rpartition(":")[0].removeprefix("[::ffff:").rstrip("]") for end in line.split()[2:4]}
         return found
 
     def home(self, lab: Lab) -> None:
-        """Bring the whole quorum to the replication network: a server that has a choice takes the address that answers first."""
+        """Bring the whole quorum to the replication network: who has a choice takes the address that answers first."""
         hosts = self.inventory.hosts("zookeeper")
         wanted = {self.inventory.replication_address(host) for host in hosts}
         if self.quorum_addresses() == wanted:
@@ -57,8 +59,16 @@ class Interfaces:
         self.down(*hosts, interface="client")
         for host in hosts:  # the servers would notice after 10 s; connections that end are noticed at once
             ports = "( sport = :2888 or dport = :2888 or sport = :3888 or dport = :3888 )"
-            self.inside(host, "ss", "-tKH", "state", "established", f"src {self.inventory.client_address(host)} and {ports}")
-        until("the quorum is on the replication network", lambda: self.quorum_addresses() == wanted, 60)
+            self.inside(
+                host, "ss", "-tKH", "state", "established", f"src {self.inventory.client_address(host)} and {ports}"
+            )
+
+        def whole() -> bool:
+            """An election that still goes on would find servers by either network, once both are there."""
+            serving = ["\nMode: " in self.inventory.ask_zookeeper(host, "srvr", "replication") for host in hosts]
+            return self.quorum_addresses() == wanted and all(serving)
+
+        until("the whole quorum is on the replication network", whole, 60)
         self.up()
         lab.wait()
         assert self.quorum_addresses() == wanted
@@ -79,14 +89,21 @@ def moved(lab: Lab, interfaces: Interfaces, hosts: Sequence[str]) -> bool:
 
 
 def lose_and_regain(lab: Lab, interfaces: Interfaces, parent: str, steps: Sequence[Sequence[str]]) -> str:
-    """Take the replication network from the hosts of each step, and give it back to all: writes go on in time. Return the gaps."""
+    """Take the replication network from the hosts of each step, and give it back to all: writes go on in time.
+
+    Return the gaps.
+    """
     interfaces.home(lab)
     clocks: dict[str, Clock] = {}
     with ZooKeeperWriter(lab.inventory, steps[-1][-1], parent) as writer:
         for hosts in steps:
             clocks[f"gone from {', '.join(hosts)}"] = Clock("ZooKeeper loses a network")
             interfaces.down(*hosts)
-            until(f"the quorum left the replication network of {', '.join(hosts)}", partial(moved, lab, interfaces, hosts), 60)
+            until(
+                f"the quorum left the replication network of {', '.join(hosts)}",
+                partial(moved, lab, interfaces, hosts),
+                60,
+            )
             writer.writes_again(60)
         clocks["back"] = Clock("ZooKeeper loses a network")
         interfaces.up()
@@ -99,13 +116,17 @@ def lose_and_regain(lab: Lab, interfaces: Interfaces, parent: str, steps: Sequen
     return "; ".join(f"{what}: {clock}" for what, clock in clocks.items())
 
 
-def test_the_replication_network_goes(lab: Lab, interfaces: Interfaces, run_id: str, note: Callable[[str], None]) -> None:
+def test_the_replication_network_goes(
+    lab: Lab, interfaces: Interfaces, run_id: str, note: Callable[[str], None]
+) -> None:
     """On all hosts at once, as with their switch."""
     note(lose_and_regain(lab, interfaces, f"/{run_id}", [lab.inventory.hosts("zookeeper")]))
 
 
 @pytest.mark.campaign
-def test_the_replication_network_goes_server_by_server(lab: Lab, interfaces: Interfaces, run_id: str, note: Callable[[str], None]) -> None:
+def test_the_replication_network_goes_server_by_server(
+    lab: Lab, interfaces: Interfaces, run_id: str, note: Callable[[str], None]
+) -> None:
     """First on the leader's host, then on the others in turn."""
     leader = lab.zookeeper_leader()
     order = [leader, *(host for host in lab.inventory.hosts("zookeeper") if host != leader)]

@@ -9,24 +9,45 @@ import regex
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from .lab import Lab
-from .ledger import high_watermark, partitions
+from .reader import high_watermark, partitions
 
 INPUT, OUTPUT = "streams-plaintext-input", "streams-wordcount-output"
 JOBS = {"spark_producer": "spark-job@publish_lines.service", "spark_consumer": "spark-job@count_words.service"}
 DIRECTORY = "/var/lib/spark-job/publish_lines/input"
 LINES, WORDS_A_LINE = 500, 10
 MANY = 60_000
-WORDS = ["the", "The", "quick", "brown", "Größe", "größe", "nai\u0308ve", "Привет", "日本語", "don't", "half-life", "route66"]
+WORDS = [
+    "the",
+    "The",
+    "quick",
+    "brown",
+    "Größe",
+    "größe",
+    "nai\u0308ve",
+    "Привет",
+    "日本語",
+    "don't",
+    "half-life",
+    "route66",
+]
 
 
 class LastCounts:
     """The last count of each word that carries the tag, of those sent after this object was made."""
 
     def __init__(self, properties: Mapping[str, str], tag: str) -> None:
-        """Stand at the end of the output topic; a position that is lost with a restart of the brokers goes back, never forward."""
+        """Stand at the end of the output topic; a position lost with a restart of brokers goes back, never forward."""
         self.tag, self.records = tag, 0
         self.counts: dict[str, int] = {}
-        self.consumer = Consumer({"log_level": 0, **properties, "group.id": "faults", "enable.auto.commit": False, "auto.offset.reset": "earliest"})
+        self.consumer = Consumer(
+            {
+                "log_level": 0,
+                **properties,
+                "group.id": "faults",
+                "enable.auto.commit": False,
+                "auto.offset.reset": "earliest",
+            }
+        )
         deadline = time.monotonic() + 60
         ends = [TopicPartition(OUTPUT, number) for number in partitions(self.consumer, OUTPUT, deadline)]
         for end in ends:
@@ -62,26 +83,34 @@ class LastCounts:
         """Return each word whose last count is not the wanted one, after reading what has arrived."""
         self.read()
         words = sorted(wanted.keys() | self.counts.keys())
-        return [f"{w}: {self.counts.get(w, 0)}, not {wanted.get(w, 0)}" for w in words if self.counts.get(w) != wanted.get(w)]
+        return [
+            f"{w}: {self.counts.get(w, 0)}, not {wanted.get(w, 0)}"
+            for w in words
+            if self.counts.get(w) != wanted.get(w)
+        ]
 
 
 def text(tag: str, number: int) -> str:
-    """Return one part: seeded lines of words that no other run has, so that what the topics hold already does not matter."""
+    """Return one part: seeded lines of words that no other run has, so that what the topics hold is no matter."""
     dice = random.Random(number)
-    return "".join(" ,".join(f"{word}_{tag}" for word in dice.choices(WORDS, k=WORDS_A_LINE)) + ".\n" for _ in range(LINES))
+    return "".join(
+        " ,".join(f"{word}_{tag}" for word in dice.choices(WORDS, k=WORDS_A_LINE)) + ".\n" for _ in range(LINES)
+    )
 
 
 def many_words(tag: str) -> str:
-    """Return lines of so many different words that sending the counts of one batch takes a while: there is a middle to be hit."""
+    """Return lines of many different words: sending the counts of one batch takes a while, and may be cut in two."""
     words = [f"w{number}_{tag}" for number in range(MANY)]
     return "".join(" ".join(words[at : at + WORDS_A_LINE]) + "\n" for at in range(0, MANY, WORDS_A_LINE))
 
 
 def publish(lab: Lab, tag: str, number: int, content: str = "") -> Counter[str]:
-    """Put one part before the job publish_lines, whole by a rename; return the independent count of its words that carry the tag."""
+    """Put one part before the job publish_lines, whole by a rename; return the count of its words with the tag."""
     assert lab.inventory.lab_directory is not None
     host, name, content = lab.inventory.hosts("spark_producer")[0], f"{tag}-{number}.txt", content or text(tag, number)
-    lab.inventory.run(host, f"cd {DIRECTORY} && cat > .{name} && chown spark: .{name} && mv .{name} {name}", stdin=content)
+    lab.inventory.run(
+        host, f"cd {DIRECTORY} && cat > .{name} && chown spark: .{name} && mv .{name} {name}", stdin=content
+    )
     published = lab.inventory.lab_directory / "texts"  # what make lab compares the same topics with
     published.mkdir(exist_ok=True)
     (published / name).write_text(content, encoding="utf-8")

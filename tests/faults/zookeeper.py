@@ -20,11 +20,19 @@ _ANSWER_SECONDS = 2.0
 @contextlib.contextmanager
 def session(inventory: Inventory, tls: Mapping[str, str] | None = None, timeout: float = 15) -> Iterator[KazooClient]:
     """Connect to the ensemble with a certificate, that of the znodes' owner by default."""
-    hosts = ",".join(f"{inventory.client_address(host)}:{inventory.zookeeper_port}" for host in inventory.hosts("zookeeper"))
+    hosts = ",".join(
+        f"{inventory.client_address(host)}:{inventory.zookeeper_port}" for host in inventory.hosts("zookeeper")
+    )
     files: dict[str, object] = {}
     if inventory.secure:
         tls = tls or inventory.owner_tls
-        files = {"use_ssl": True, "check_hostname": True, "certfile": tls["certificate"], "keyfile": tls["certificate"], "ca": tls["ca"]}
+        files = {
+            "use_ssl": True,
+            "check_hostname": True,
+            "certfile": tls["certificate"],
+            "keyfile": tls["certificate"],
+            "ca": tls["ca"],
+        }
     client = KazooClient(hosts, **files)
     try:
         client.start(timeout)
@@ -35,21 +43,30 @@ def session(inventory: Inventory, tls: Mapping[str, str] | None = None, timeout:
 
 
 class ZooKeeperWriter:
-    """One session of ZooKeeper's own command-line client, on the host of one server, that creates one znode after the other.
+    """One session of ZooKeeper's own command-line client, on the host of one server, that creates znode after znode.
 
-    The client shows the server's own certificate, which may not write to the root: the parent is made by its owner, and open to everybody.
+    The client shows the server's own certificate, which may not write to the root: the parent is made by its owner, and
+    open to everybody.
     """
 
     def __init__(self, inventory: Inventory, host: str, parent: str) -> None:
         """Connect to all servers on the client network; `parent` is the znode below which it writes."""
-        servers = ",".join(f"{inventory.client_address(server)}:{inventory.zookeeper_port}" for server in inventory.hosts("zookeeper"))
-        client = f"zkCli.sh -server {servers}{' -client-configuration /etc/zookeeper/client.properties' if inventory.secure else ''}"
+        servers = ",".join(
+            f"{inventory.client_address(server)}:{inventory.zookeeper_port}" for server in inventory.hosts("zookeeper")
+        )
+        secure = " -client-configuration /etc/zookeeper/client.properties" if inventory.secure else ""
+        client = f"zkCli.sh -server {servers}{secure}"
         self.inventory, self.parent = inventory, parent
         self.acks: list[float] = []
         self._said: list[str] = []
         self._answered, self._stopped = threading.Event(), threading.Event()
-        self._process = subprocess.Popen(inventory.command(host, f"{client} 2>&1"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self._threads = [threading.Thread(target=self._read, daemon=True), threading.Thread(target=self._write, daemon=True)]
+        self._process = subprocess.Popen(
+            inventory.command(host, f"{client} 2>&1"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self._threads = [
+            threading.Thread(target=self._read, daemon=True),
+            threading.Thread(target=self._write, daemon=True),
+        ]
 
     def __enter__(self) -> Self:
         """Make the parent and wait for the first write."""
@@ -84,7 +101,9 @@ class ZooKeeperWriter:
         """Wait until ten writes in a row came without a pause of a second. AssertionError after `seconds`."""
         since, asked = len(self.acks), time.monotonic()
         while len(self.acks) < since + 10 or self.acks[-1] - self.acks[-10] > 3:
-            assert time.monotonic() - asked < seconds, f"no writes for {self.gap(asked):.1f} s:\n{''.join(self._said[-20:])}"
+            assert time.monotonic() - asked < seconds, (
+                f"no writes for {self.gap(asked):.1f} s:\n{''.join(self._said[-20:])}"
+            )
             self._stopped.wait(0.1)
 
     def _send(self, command: str) -> None:

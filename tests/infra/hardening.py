@@ -1,4 +1,4 @@
-"""Whether a unit's sandbox is there: asked of the running process, for systemd leaves out in silence what it may not set up."""
+"""Whether a unit's sandbox is there: asked of the running process, for systemd is silent of what it may not set up."""
 
 import uuid
 
@@ -22,7 +22,10 @@ for folder in /tmp {unwritable} $writable; do rm -f $folder/{name}; done
 
 
 def assert_hardened(host: Host, unit: str) -> None:
-    """Root itself, inside the namespace of the running process, cannot write outside the service's folders nor see what others have in /tmp."""
+    """Root itself, inside the namespace of the running process, is kept in the service's folders.
+
+    It can neither write outside of them nor see what others have in /tmp.
+    """
     name = f"written-by-test-{uuid.uuid4().hex[:8]}"
     lines = host.check_output(LOOK.format(unit=unit, name=name, unwritable=" ".join(UNWRITABLE))).splitlines()
     said = dict(line.split(":", 1) for line in lines)

@@ -38,10 +38,16 @@ def test_service_runs_and_starts_at_boot(kafka_host: Host) -> None:
 
 def test_every_broker_is_registered_with_its_rack_and_client_address(inventory: Inventory, admin: AdminClient) -> None:
     found = {(node.id, node.host, node.port, node.rack) for node in admin.describe_cluster().result(10).nodes}
-    racks = {host: group.removeprefix("rack_") for group in inventory.groups if group.startswith("rack_") for host in inventory.hosts(group)}
+    racks = {
+        host: group.removeprefix("rack_")
+        for group in inventory.groups
+        if group.startswith("rack_")
+        for host in inventory.hosts(group)
+    }
     datacenter = inventory.variables[inventory.hosts("kafka")[0]]["datacenter"]
     assert found == {
-        (inventory.broker_id(host), inventory.client_address(host), 9092, f"{datacenter}-{racks[host]}") for host in inventory.hosts("kafka")
+        (inventory.broker_id(host), inventory.client_address(host), 9092, f"{datacenter}-{racks[host]}")
+        for host in inventory.hosts("kafka")
     }
 
 
@@ -62,7 +68,11 @@ def test_records_come_back_through_the_client_listener(inventory: Inventory, top
     consumer.assign([TopicPartition(topic, number, 0) for number in range(PARTITIONS)])
     received: dict[str, str] = {}
     for _ in range(30):
-        received |= {(m.key() or b"").decode(): (m.value() or b"").decode() for m in consumer.consume(len(sent), 1.0) if not m.error()}
+        received |= {
+            (m.key() or b"").decode(): (m.value() or b"").decode()
+            for m in consumer.consume(len(sent), 1.0)
+            if not m.error()
+        }
         if len(received) >= len(sent):
             break
     consumer.close()
@@ -76,7 +86,11 @@ def test_every_log_dir_of_every_broker_holds_partitions(inventory: Inventory, to
 
 
 def test_log_dirs_are_file_systems_of_their_own(kafka_host: Host) -> None:
-    properties = dict(line.split("=", 1) for line in kafka_host.file("/etc/kafka/server.properties").content_string.splitlines() if "=" in line)
+    properties = dict(
+        line.split("=", 1)
+        for line in kafka_host.file("/etc/kafka/server.properties").content_string.splitlines()
+        if "=" in line
+    )
     for directory in properties["log.dirs"].split(","):
         assert kafka_host.mount_point(directory).exists
 
@@ -94,14 +108,22 @@ def test_topics_are_not_created_by_accident(inventory: Inventory, admin: AdminCl
 def test_tools_are_on_the_path_with_a_client_file(inventory: Inventory, topic: str) -> None:
     host = inventory.hosts("kafka")[0]
     servers = f"{inventory.replication_address(host)}:{inventory.port('REPLICATION')}"
-    listed = inventory.run(host, f"kafka-topics.sh --bootstrap-server {servers} --command-config /etc/kafka/client.properties --list")
+    listed = inventory.run(
+        host, f"kafka-topics.sh --bootstrap-server {servers} --command-config /etc/kafka/client.properties --list"
+    )
     assert topic in listed.splitlines()
 
 
 def test_replication_port_is_closed_on_the_client_address(inventory: Inventory) -> None:
     for host in inventory.hosts("kafka"):
-        listening = Counter(line.split()[3] for line in inventory.run(host, "ss -Hltn '( sport = :9092 or sport = :9093 )'").splitlines())
-        assert set(listening) == {f"[::ffff:{inventory.client_address(host)}]:9092", f"[::ffff:{inventory.replication_address(host)}]:9093"}
+        listening = Counter(
+            line.split()[3]
+            for line in inventory.run(host, "ss -Hltn '( sport = :9092 or sport = :9093 )'").splitlines()
+        )
+        assert set(listening) == {
+            f"[::ffff:{inventory.client_address(host)}]:9092",
+            f"[::ffff:{inventory.replication_address(host)}]:9093",
+        }
 
 
 def test_limits_of_the_running_process(kafka_host: Host) -> None:

@@ -31,7 +31,8 @@ KEYS = {
     "kafka": ("/etc/kafka/tls", "kafka", ["keystore.pem", "zookeeper.pem"]),
     "spark": ("/etc/millrace/tls", "spark", []),
 }
-# Runs on a ZooKeeper server, with its certificate: the certificates that ports serve, their names and issuer checked, and what they say in the clear.
+# Runs on a ZooKeeper server, with its certificate: the certificates that ports serve, their names and issuer checked,
+# and what they say in the clear.
 LOOK = f"""{Path(wire.__file__).read_text().partition("class Lines")[0].replace("from confluent_kafka", "#")}
 import json, ssl, sys
 context = ssl.create_default_context(cafile="/etc/zookeeper/tls/ca.pem")
@@ -40,7 +41,8 @@ found = []
 for address, port in json.loads(sys.argv[1]):
     with context.wrap_socket(socket.create_connection((address, port), 5), server_hostname=address) as connection:
         certificate = ssl.DER_cert_to_PEM_cert(connection.getpeercert(True))
-    found.append([certificate, in_the_clear(address, port, ZOOKEEPER_REQUEST)])  # one after the other: the server listens to one at a time
+    # One after the other: the server listens to one at a time.
+    found.append([certificate, in_the_clear(address, port, ZOOKEEPER_REQUEST)])
 print(json.dumps(found))
 """
 
@@ -79,7 +81,9 @@ def declared_names(inventory: Inventory, host: str) -> Sequence[str]:
 
 def test_every_port_refuses_plaintext(inventory: Inventory) -> None:
     requests = {"zookeeper": ZOOKEEPER_REQUEST}
-    said = {door: in_the_clear(door.address, door.port, requests.get(door.name, KAFKA_REQUEST)) for door in doors(inventory)}
+    said = {
+        door: in_the_clear(door.address, door.port, requests.get(door.name, KAFKA_REQUEST)) for door in doors(inventory)
+    }
     assert said and {door: answer for door, answer in said.items() if answer not in ("alert", "closed")} == {}
 
 
@@ -103,7 +107,9 @@ def test_the_quorum_is_encrypted_between_servers_that_know_each_other(inventory:
     answers = json.loads(inventory.run(inventory.hosts("zookeeper")[-1], f"python3 - '{places}'", stdin=LOOK))
     assert len(found) >= 2 * len(inventory.hosts("zookeeper"))
     for door, (certificate, in_clear) in zip(found, answers, strict=True):
-        assert names_of(x509.load_pem_x509_certificate(certificate.encode())) == declared_names(inventory, door.host), door
+        assert names_of(x509.load_pem_x509_certificate(certificate.encode())) == declared_names(inventory, door.host), (
+            door
+        )
         assert in_clear in ("alert", "closed"), f"{door}: {in_clear}"
 
 
@@ -111,9 +117,16 @@ def test_no_other_port_is_open(inventory: Inventory) -> None:
     """What listens on more than the loopback is in the model, or is SSH."""
     for group, named in (("zookeeper", {22, inventory.zookeeper_port, 2888, 3888}), ("kafka", {22}), ("spark", {22})):
         for host in inventory.hosts(group):
-            wanted = named | {int(listener["port"]) for listener in inventory.variables[host].get("kafka_listeners", ())}
+            wanted = named | {
+                int(listener["port"])
+                for listener in (inventory.listeners(host) if host in inventory.hosts("kafka") else ())
+            }
             lines = inventory.run(host, "ss -Hltnp").splitlines()
-            listening = {line.split()[3] for line in lines if "127.0.0." not in line.split()[3] and "[::1]" not in line.split()[3]}
+            listening = {
+                line.split()[3]
+                for line in lines
+                if "127.0.0." not in line.split()[3] and "[::1]" not in line.split()[3]
+            }
             services = {int(place.rpartition(":")[2]) for place in listening}
             assert services and services <= wanted, f"{host}: {listening}"
 
@@ -130,7 +143,12 @@ def test_keys_are_for_the_service_alone(any_host: Host, inventory: Inventory) ->
 def test_no_key_is_on_a_host_but_its_own(any_host: Host, inventory: Inventory) -> None:
     """No CA's and no admin's, wherever it may have been left."""
     name = any_host.backend.get_pytest_id().rpartition("/")[2]
-    wanted = {f"{folder}/{file}" for group, (folder, _, files) in KEYS.items() if name in inventory.hosts(group) for file in files}
+    wanted = {
+        f"{folder}/{file}"
+        for group, (folder, _, files) in KEYS.items()
+        if name in inventory.hosts(group)
+        for file in files
+    }
     places = "/etc /opt /var /srv /root /home /tmp /run"
     pattern = "^-----BEGIN (RSA |EC |ENCRYPTED )?PRIVATE KEY"
     found = any_host.run(f"find {places} -xdev -type f -size -64k -exec grep -lE -e '{pattern}' {{}} +").stdout.split()
@@ -144,5 +162,9 @@ def test_no_key_is_on_a_host_but_its_own(any_host: Host, inventory: Inventory) -
 
 def spki(data: bytes) -> str:
     """Return the fingerprint of the public key of a PEM file with a private key, or with a certificate alone."""
-    public = load_pem_private_key(data, None).public_key() if b"PRIVATE KEY" in data else x509.load_pem_x509_certificate(data).public_key()
+    public = (
+        load_pem_private_key(data, None).public_key()
+        if b"PRIVATE KEY" in data
+        else x509.load_pem_x509_certificate(data).public_key()
+    )
     return hashlib.sha256(public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).hexdigest()

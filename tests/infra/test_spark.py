@@ -24,7 +24,11 @@ def test_job_runs_unprivileged_from_the_current_release(spark_host: Host) -> Non
     pid = spark_host.check_output(f"systemctl show -p MainPID --value spark-job@{job(spark_host)}")
     assert spark_host.check_output(f"ps -o user= -p {pid}") == "spark"
     release = spark_host.file("/opt/spark-job/current").linked_to
-    assert spark_host.check_output(f"cat /proc/{pid}/cmdline | tr '\\0' ' '").split()[1].startswith(("/opt/spark-job/current/", release))
+    assert (
+        spark_host.check_output(f"cat /proc/{pid}/cmdline | tr '\\0' ' '")
+        .split()[1]
+        .startswith(("/opt/spark-job/current/", release))
+    )
 
 
 def test_checkpoint_belongs_to_the_job(spark_host: Host) -> None:
@@ -34,7 +38,9 @@ def test_checkpoint_belongs_to_the_job(spark_host: Host) -> None:
 
 
 def test_producers_and_consumers_differ_in_data_only(inventory: Inventory) -> None:
-    units = {inventory.run(host, "sha256sum /etc/systemd/system/spark-job@.service") for host in inventory.hosts("spark")}
+    units = {
+        inventory.run(host, "sha256sum /etc/systemd/system/spark-job@.service") for host in inventory.hosts("spark")
+    }
     releases = {inventory.run(host, "readlink /opt/spark-job/current") for host in inventory.hosts("spark")}
     assert (len(units), len(releases)) == (1, 1)
 

@@ -17,9 +17,14 @@ def test_service_runs_and_starts_at_boot(zookeeper_host: Host) -> None:
 
 
 def test_one_leader_and_the_others_follow_or_observe(inventory: Inventory) -> None:
-    modes = {server: re.findall(r"^Mode: (\w+)$", inventory.ask_zookeeper(server, "srvr"), re.MULTILINE) for server in inventory.hosts("zookeeper")}
+    modes = {
+        server: re.findall(r"^Mode: (\w+)$", inventory.ask_zookeeper(server, "srvr"), re.MULTILINE)
+        for server in inventory.hosts("zookeeper")
+    }
     observers = [
-        server for server in modes if inventory.variables[server]["zookeeper_id"] in inventory.variables[server].get("zookeeper_observers", [])
+        server
+        for server in modes
+        if inventory.variables[server]["zookeeper_id"] in inventory.variables[server].get("zookeeper_observers", [])
     ]
     assert [modes.pop(server) for server in observers] == [["observer"]] * len(observers)
     assert sorted(modes.values()) == [["follower"]] * (len(modes) - 1) + [["leader"]]
@@ -55,7 +60,11 @@ def command_line(inventory: Inventory, server: str, command: str) -> str:
 
 
 def test_write_ahead_log_is_on_a_file_system_of_its_own(zookeeper_host: Host) -> None:
-    config = dict(line.split("=", 1) for line in zookeeper_host.file("/etc/zookeeper/zoo.cfg").content_string.splitlines() if "=" in line)
+    config = dict(
+        line.split("=", 1)
+        for line in zookeeper_host.file("/etc/zookeeper/zoo.cfg").content_string.splitlines()
+        if "=" in line
+    )
     assert zookeeper_host.mount_point(config["dataLogDir"]).exists
     assert zookeeper_host.check_output(f"ls {config['dataLogDir']}/version-2") != ""
     assert zookeeper_host.check_output(f"ls {config['dataDir']}/version-2 | grep -c ^log || true") == "0"
@@ -64,7 +73,10 @@ def test_write_ahead_log_is_on_a_file_system_of_its_own(zookeeper_host: Host) ->
 def test_quorum_ports_are_on_both_networks_and_nowhere_else(inventory: Inventory) -> None:
     server = inventory.hosts("zookeeper")[0]
     listening = {line.split()[3] for line in inventory.run(server, "ss -Hltn 'sport = :3888'").splitlines()}
-    assert listening == {f"[::ffff:{address}]:3888" for address in (inventory.replication_address(server), inventory.client_address(server))}
+    assert listening == {
+        f"[::ffff:{address}]:3888"
+        for address in (inventory.replication_address(server), inventory.client_address(server))
+    }
 
 
 def test_limits_of_the_running_process(zookeeper_host: Host) -> None:

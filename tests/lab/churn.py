@@ -1,4 +1,4 @@
-"""Makes and removes two labs without hosts at once, again and again, and counts how often the blackhole route was missing.
+"""Makes and removes two labs without hosts at once, again and again; counts how often the blackhole route was missing.
 
 Runs in network and mount namespaces of its own, with a podman store of its own.
 """
@@ -17,7 +17,10 @@ ROUNDS = 4
 
 def main() -> None:
     """Print the counts."""
-    if any(os.readlink(f"/proc/self/ns/{kind}") == os.readlink(f"/proc/{os.getppid()}/ns/{kind}") for kind in ("net", "mnt")):
+    if any(
+        os.readlink(f"/proc/self/ns/{kind}") == os.readlink(f"/proc/{os.getppid()}/ns/{kind}")
+        for kind in ("net", "mnt")
+    ):
         sys.exit("churn: call me with unshare --net --mount; here I would take the machine's own routes and disks")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -26,7 +29,9 @@ def main() -> None:
         state = Path("/var/lib/millrace-lab")
         state.mkdir(exist_ok=True)
         subprocess.run(["mount", "--bind", str(folder / "state"), str(state)], check=True)
-        (folder / "storage.conf").write_text(f'[storage]\ndriver = "vfs"\ngraphroot = "{folder}/store"\nrunroot = "{folder}/run"\n')
+        (folder / "storage.conf").write_text(
+            f'[storage]\ndriver = "vfs"\ngraphroot = "{folder}/store"\nrunroot = "{folder}/run"\n'
+        )
         conf = (ROOT / "lab" / "containers.conf").read_text()
         (folder / "containers.conf").write_text(f'{conf}network_config_dir = "{folder}/networks"\n')
         os.environ["CONTAINERS_STORAGE_CONF"] = str(folder / "storage.conf")
@@ -61,7 +66,9 @@ def lab_hosts(folder: Path, number: int, state: str) -> None:
 
 def route() -> str:
     """Return the blackhole route of this network namespace."""
-    return subprocess.run(["ip", "route", "show", "type", "blackhole"], capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        ["ip", "route", "show", "type", "blackhole"], capture_output=True, text=True, check=True
+    ).stdout
 
 
 main()

@@ -39,8 +39,9 @@ class SmallLab:
             "replication_address": f"198.18.{network + 1}.21",
             "kafka_log_dirs": ["/data/a", "/data/b"],
         }
-        hosts = {"broker": broker, "node": {"client_address": f"198.18.{network}.31"}}
-        (self.inventory / "hosts.yml").write_text(yaml.safe_dump({"all": {"vars": variables, "hosts": hosts}}))
+        hosts = {"node": {"client_address": f"198.18.{network}.31"}}
+        groups = {"vars": variables, "hosts": hosts, "children": {"kafka": {"hosts": {"broker": broker}}}}
+        (self.inventory / "hosts.yml").write_text(yaml.safe_dump({"plugin": "millrace.kafka.site", "all": groups}))
 
     def play(self, playbook: str, *options: str, inventory: Path | None = None) -> subprocess.CompletedProcess[str]:
         """Run lab/create.yml or lab/destroy.yml."""
@@ -57,11 +58,15 @@ class SmallLab:
     def derive(self, *options: str) -> subprocess.Popen[str]:
         """Ask for the inventory to use, as `make lab` does."""
         command = [sys.executable, "lab/derive.py", str(self.inventory), *options]
-        return subprocess.Popen(command, cwd=ROOT, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        return subprocess.Popen(
+            command, cwd=ROOT, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
 
     def run(self, host: str, command: str) -> str:
         """Run a command on a host, over SSH with its key already known."""
-        done = subprocess.run(["ssh", "-F", str(self.directory / "ssh_config"), host, command], capture_output=True, text=True, timeout=30)
+        done = subprocess.run(
+            ["ssh", "-F", str(self.directory / "ssh_config"), host, command], capture_output=True, text=True, timeout=30
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -75,13 +80,17 @@ class SmallLab:
 
     def networks(self) -> set[str]:
         """Return the names of this lab directory's networks."""
-        return podman("network", "ls", "--filter", f"label=millrace.directory={self.directory}", "--format", "{{.Name}}")
+        return podman(
+            "network", "ls", "--filter", f"label=millrace.directory={self.directory}", "--format", "{{.Name}}"
+        )
 
     def remove(self) -> None:
         """Remove whatever is left of the lab, also of one whose directory is gone."""
         machine = Machine(CONTAINERS_CONF)
         with machine_lock():
-            labels = [entry["Labels"] for entry in machine.containers()] + [entry["labels"] for entry in machine.bridges()]
+            labels = [entry["Labels"] for entry in machine.containers()] + [
+                entry["labels"] for entry in machine.bridges()
+            ]
             ids = {entry["millrace.id"] for entry in labels if entry["millrace.directory"] == str(self.directory)}
             for lab_id in ids | {claim.id for claim in machine.claims() if claim.directory == self.directory}:
                 machine.remove(lab_id)
@@ -91,7 +100,11 @@ class SmallLab:
 
 def podman(*argv: str) -> set[str]:
     """Return the words that podman prints."""
-    return set(subprocess.run(["podman", *argv], env=ENVIRONMENT, capture_output=True, text=True, check=True, timeout=60).stdout.split())
+    return set(
+        subprocess.run(
+            ["podman", *argv], env=ENVIRONMENT, capture_output=True, text=True, check=True, timeout=60
+        ).stdout.split()
+    )
 
 
 def said(done: subprocess.CompletedProcess[str]) -> str:

@@ -7,14 +7,21 @@ import pytest
 from derive import derive
 from faults.inventory import ROOT, load
 
-INVENTORIES = sorted(file.parent for folder in ("inventories/lab*", "molecule/*/inventory") for file in ROOT.glob(f"{folder}/**/hosts.yml"))
+INVENTORIES = sorted(
+    file.parent
+    for folder in ("inventories/lab*", "molecule/*/inventory")
+    for file in ROOT.glob(f"{folder}/**/hosts.yml")
+)
 
 
 @pytest.mark.parametrize("source", INVENTORIES, ids=[str(path.relative_to(ROOT)) for path in INVENTORIES])
 def test_a_copy_differs_in_its_networks_alone(source: Path, tmp_path: Path) -> None:
     before = load(source)
     some = next(iter(before.variables.values()))
-    old, new = [str(some[f"{kind}_network"]) for kind in ("client", "replication")], ["198.19.10.0/24", "198.19.11.0/24"]
+    old, new = (
+        [str(some[f"{kind}_network"]) for kind in ("client", "replication")],
+        ["198.19.10.0/24", "198.19.11.0/24"],
+    )
     target = tmp_path / "deeper" / "copy"
     target.parent.mkdir()
     derive(source, target, dict(zip(old, new, strict=True)))
@@ -30,11 +37,17 @@ def test_a_copy_differs_in_its_networks_alone(source: Path, tmp_path: Path) -> N
 
     for host, variables in after.variables.items():
         literal = {name: value for name, value in variables.items() if name not in ("archives", "lab_directory")}
-        assert not [name for name, value in literal.items() if any(was.rpartition(".")[0] + "." in str(value) for was in old)]
+        assert not [
+            name for name, value in literal.items() if any(was.rpartition(".")[0] + "." in str(value) for was in old)
+        ]
         for name, value in literal.items():
             assert moved_back(value) == str(before.variables[host][name]), name
         assert Path(variables["archives"]) == ROOT / ".build" / "archives"
-    assert not [file for file in target.rglob("*") if file.is_symlink() or (file.is_file() and re.search("inventory_dir", file.read_text()))]
+    assert not [
+        file
+        for file in target.rglob("*")
+        if file.is_symlink() or (file.is_file() and re.search("inventory_dir", file.read_text()))
+    ]
 
 
 def test_a_copy_moves_what_ansible_reads_and_addresses_alone(tmp_path: Path) -> None:

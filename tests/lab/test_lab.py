@@ -17,18 +17,27 @@ def test_second_create_changes_nothing(first: SmallLab) -> None:
 def test_nothing_meant_for_a_lab_can_leave_the_machine(first: SmallLab) -> None:
     route = subprocess.run(["ip", "route", "get", "198.18.200.1"], capture_output=True, text=True)
     assert route.returncode != 0
-    outside = subprocess.run(["ssh", "-F", str(first.directory / "ssh_config"), "broker", "ip route show default"], capture_output=True, text=True)
+    outside = subprocess.run(
+        ["ssh", "-F", str(first.directory / "ssh_config"), "broker", "ip route show default"],
+        capture_output=True,
+        text=True,
+    )
     assert (outside.returncode, outside.stdout) == (0, "")
 
 
 def test_hosts_have_named_interfaces_with_their_addresses(first: SmallLab) -> None:
-    addresses = sorted(re.findall(r"^\d+: (client|replication)\S*\s+inet ([\d.]+)", first.run("broker", "ip -o -4 addr"), re.MULTILINE))
+    addresses = sorted(
+        re.findall(r"^\d+: (client|replication)\S*\s+inet ([\d.]+)", first.run("broker", "ip -o -4 addr"), re.MULTILINE)
+    )
     assert addresses == [("client", f"198.18.{NETWORK}.21"), ("replication", f"198.18.{NETWORK + 1}.21")]
     assert "replication" not in first.run("node", "ip -o -4 addr")
 
 
 def test_every_log_dir_is_a_file_system_of_its_own_size(first: SmallLab) -> None:
-    rows = [row.split() for row in first.run("broker", "df -BM --output=source,size,target /data/a /data/b").splitlines()[1:]]
+    rows = [
+        row.split()
+        for row in first.run("broker", "df -BM --output=source,size,target /data/a /data/b").splitlines()[1:]
+    ]
     assert [row[2] for row in rows] == ["/data/a", "/data/b"] and rows[0][0] != rows[1][0]
     assert all(200 <= int(row[1].removesuffix("M")) <= 320 for row in rows)
 
@@ -48,7 +57,10 @@ def test_a_restarted_container_keeps_its_addresses_and_files(first: SmallLab) ->
 
 def test_a_host_keeps_its_hardware_addresses_over_a_power_off_and_answers_at_once(first: SmallLab) -> None:
     """A machine keeps its network cards; its neighbours keep what they know of them."""
-    show, ask = "cat /sys/class/net/{client,replication}/address", f"timeout 5 bash -c 'head -c 4 < /dev/tcp/198.18.{NETWORK}.21/22'"
+    show, ask = (
+        "cat /sys/class/net/{client,replication}/address",
+        f"timeout 5 bash -c 'head -c 4 < /dev/tcp/198.18.{NETWORK}.21/22'",
+    )
     before = first.run("broker", show)
     assert len(set(before.split())) == 2
     assert first.run("node", ask) == "SSH-"
@@ -72,7 +84,9 @@ def test_the_name_of_a_text_is_never_an_option_of_tar(first: SmallLab, tmp_path:
     assert set(first.run("node", "ls /srv/input").splitlines()) == set(names)
 
 
-def test_addresses_outside_the_range_are_refused_before_anything_is_made(make: Callable[[str, str, int], SmallLab]) -> None:
+def test_addresses_outside_the_range_are_refused_before_anything_is_made(
+    make: Callable[[str, str, int], SmallLab],
+) -> None:
     lab = make("outside", "test-outside", NETWORK + 6)
     hosts = lab.inventory / "hosts.yml"
     hosts.write_text(hosts.read_text().replace(f"198.18.{NETWORK + 6}.", "192.0.2."))

@@ -1,4 +1,4 @@
-"""What labs of several checkouts leave each other, seen without a container: claims, ids and disks in a folder of the test."""
+"""What labs of several checkouts leave each other, seen without a container: claims, ids and disks in a folder."""
 
 import json
 import os
@@ -86,7 +86,9 @@ def test_an_id_is_written_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("known_by", ["claim", "container"])
-def test_a_copied_checkout_gets_an_id_of_its_own_and_leaves_the_original_alone(tmp_path: Path, state: Path, known_by: str) -> None:
+def test_a_copied_checkout_gets_an_id_of_its_own_and_leaves_the_original_alone(
+    tmp_path: Path, state: Path, known_by: str
+) -> None:
     original, copy = tmp_path / "a" / ".lab" / "lab", tmp_path / "b" / ".lab" / "lab"
     lab_id = make_identity(Pretended(), original)
     (state / lab_id).mkdir()
@@ -113,7 +115,13 @@ def test_a_moved_checkout_keeps_its_id(tmp_path: Path) -> None:
 
 def test_claims_that_cannot_be_read_hold_nothing(tmp_path: Path, state: Path) -> None:
     lab_id = make_identity(Pretended(), tmp_path / "lab")
-    good = {"id": lab_id, "directory": str(tmp_path / "lab"), "declared": NETWORKS, "networks": NETWORKS, "holder": None}
+    good = {
+        "id": lab_id,
+        "directory": str(tmp_path / "lab"),
+        "declared": NETWORKS,
+        "networks": NETWORKS,
+        "holder": None,
+    }
     bad = [
         [],
         "text",
@@ -167,8 +175,14 @@ def test_asked_again_without_a_holder_a_lab_keeps_the_one_that_lives(tmp_path: P
 
 
 def inventory(folder: Path, **changes: str) -> Path:
-    values = {"lab_directory": f"{folder}/.lab/lab", **{f"{kind}_network": subnet for kind, subnet in NETWORKS.items()}, **changes}
-    (folder / "hosts.yml").write_text("all:\n  vars:\n" + "".join(f"    {name}: {value}\n" for name, value in values.items()))
+    values = {
+        "lab_directory": f"{folder}/.lab/lab",
+        **{f"{kind}_network": subnet for kind, subnet in NETWORKS.items()},
+        **changes,
+    }
+    (folder / "hosts.yml").write_text(
+        "all:\n  vars:\n" + "".join(f"    {name}: {value}\n" for name, value in values.items())
+    )
     return folder
 
 
@@ -188,7 +202,9 @@ def inventory(folder: Path, **changes: str) -> Path:
         ("lab_directory", '"/lab/it\'s"'),
     ],
 )
-def test_what_is_no_labs_network_or_directory_is_refused_before_it_is_claimed(tmp_path: Path, state: Path, name: str, value: str) -> None:
+def test_what_is_no_labs_network_or_directory_is_refused_before_it_is_claimed(
+    tmp_path: Path, state: Path, name: str, value: str
+) -> None:
     with pytest.raises(LabError) as refused:
         settle(inventory(tmp_path, **{name: value}))
     assert f"{tmp_path}/hosts.yml: {name} = " in str(refused.value)
@@ -197,9 +213,14 @@ def test_what_is_no_labs_network_or_directory_is_refused_before_it_is_claimed(tm
 
 @pytest.mark.parametrize("here", ["{{inventory_dir}}", "{{ inventory_dir }}", "{{inventory_dir }}"])
 @pytest.mark.parametrize("quote", ['"', "'"])
-def test_values_are_read_with_either_quote_and_without_blanks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: str, quote: str) -> None:
+def test_values_are_read_with_either_quote_and_without_blanks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: str, quote: str
+) -> None:
     monkeypatch.setattr("derive.Machine", lambda _: Pretended())
-    values = {"client_network": f"{quote}198.18.1.0/24{quote}   # one", "lab_directory": f"{quote}{here}/../a lab{quote}"}
+    values = {
+        "client_network": f"{quote}198.18.1.0/24{quote}   # one",
+        "lab_directory": f"{quote}{here}/../a lab{quote}",
+    }
     (tmp_path / "inventory").mkdir()
     settled = settle(inventory(tmp_path / "inventory", **values))
     assert (settled.directory, settled.networks) == (tmp_path / "a lab", NETWORKS)

@@ -131,6 +131,8 @@ def test_all_labs_of_a_checkout_and_orphans_are_removed_and_named(first: SmallLa
 def test_labs_made_and_removed_at_once_never_take_each_others_route() -> None:
     """On a machine of its own, as far as routes and podman go: other labs here would hide a route that is gone."""
     script = Path(__file__).with_name("churn.py")
-    done = subprocess.run(["unshare", "--net", "--mount", sys.executable, str(script)], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        ["unshare", "--net", "--mount", sys.executable, str(script)], capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert json.loads(done.stdout) == {"rounds": 8, "routes missing": 0, "routes left": 0}

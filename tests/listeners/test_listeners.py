@@ -13,7 +13,7 @@ from faults.lab import Lab, until
 from security.certificates import Authority, of_the_lab, stranger
 from security.wire import QUIET, kafka_says, openssl
 
-from millrace.access import Access
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.access import Access
 
 from .tokens import Issuer, issuer_in
 
@@ -41,12 +41,21 @@ class World:
         """Return the properties of a client with a new certificate of one CA."""
         file = authority.issue(subject)
         own = {"ssl.certificate.location": file, "ssl.key.location": file}
-        return {"bootstrap.servers": self.servers("MTLS"), "security.protocol": "SSL", "ssl.ca.location": self.ca, **own}
+        return {
+            "bootstrap.servers": self.servers("MTLS"),
+            "security.protocol": "SSL",
+            "ssl.ca.location": self.ca,
+            **own,
+        }
 
     def by_token(self, issuer: Issuer, life: int = 600) -> dict[str, Any]:
         """Return the properties of a client with a token for User:robot; to the client it is always fresh."""
         token = issuer.token("robot", life)
-        common = {"bootstrap.servers": self.servers("OAUTH"), "security.protocol": "SASL_SSL", "ssl.ca.location": self.ca}
+        common = {
+            "bootstrap.servers": self.servers("OAUTH"),
+            "security.protocol": "SASL_SSL",
+            "ssl.ca.location": self.ca,
+        }
         return {**common, "sasl.mechanism": "OAUTHBEARER", "oauth_cb": lambda _: (token, time.time() + 600)}
 
 
@@ -54,7 +63,10 @@ class World:
 def world(inventory: Inventory, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """A topic to which the two may write, gone afterwards."""
     found = World(inventory, tmp_path_factory.mktemp("certificates"))
-    rights = [{"principal": principal, "operations": ["WRITE"], "resource": "topic", "name": found.topic} for principal in ("User:app", "User:robot")]
+    rights = [
+        {"principal": principal, "operations": ["WRITE"], "resource": "topic", "name": found.topic}
+        for principal in ("User:app", "User:robot")
+    ]
     lab, access = Lab(inventory), Access(inventory.admin_properties, {})
     try:
         lab.create_topic(found.topic)
@@ -79,13 +91,22 @@ IN: dict[str, Callable[[World], dict[str, Any]]] = {
     "a token": lambda w: w.by_token(w.issuer),
 }
 OUT: dict[str, tuple[Callable[[World], dict[str, Any]], str]] = {
-    "a certificate of the brokers' CA": (lambda w: w.by_certificate(w.infra), "alert certificate required: SSL alert number 116"),
-    "one of another CA of the same name": (lambda w: w.by_certificate(w.other), "alert certificate unknown: SSL alert number 46"),
+    "a certificate of the brokers' CA": (
+        lambda w: w.by_certificate(w.infra),
+        "alert certificate required: SSL alert number 116",
+    ),
+    "one of another CA of the same name": (
+        lambda w: w.by_certificate(w.other),
+        "alert certificate unknown: SSL alert number 46",
+    ),
     "one of the clients' CA, of another organization": (
         lambda w: w.by_certificate(w.clients, "CN=app,OU=clients,O=other"),
         "SSL connection closed by peer",
     ),
-    "a broker's subject from the clients' CA": (lambda w: w.by_certificate(w.clients, "CN=x,OU=brokers,O=lab"), "SSL connection closed by peer"),
+    "a broker's subject from the clients' CA": (
+        lambda w: w.by_certificate(w.clients, "CN=x,OU=brokers,O=lab"),
+        "SSL connection closed by peer",
+    ),
     "a token of another issuer": (lambda w: w.by_token(Issuer()), "invalid_token"),
     "a token that has ended": (lambda w: w.by_token(w.issuer, TOO_LATE), "invalid_token"),
 }
@@ -115,4 +136,6 @@ def test_the_listener_serves_what_is_in_its_store(world: World) -> None:
     said = openssl(address, port, "-CAfile", world.ca, "-verify_ip", address, "-cert", file, "-key", file)
     assert "Verification: OK" in said, said[-2000:]
     replication = world.inventory.replication_address(host)
-    assert "IP address mismatch" in openssl(address, port, "-CAfile", world.ca, "-verify_ip", replication, "-cert", file, "-key", file)
+    assert "IP address mismatch" in openssl(
+        address, port, "-CAfile", world.ca, "-verify_ip", replication, "-cert", file, "-key", file
+    )

@@ -37,7 +37,14 @@ class Issuer:
     def jwks(self) -> str:
         """Return the public key as a broker reads it."""
         public = self.key.public_key().public_numbers()
-        key = {"kty": "RSA", "use": "sig", "alg": "RS256", "kid": "tests", "n": number64(public.n), "e": number64(public.e)}
+        key = {
+            "kty": "RSA",
+            "use": "sig",
+            "alg": "RS256",
+            "kid": "tests",
+            "n": number64(public.n),
+            "e": number64(public.e),
+        }
         return json.dumps({"keys": [key]})
 
     def token(self, subject: str, life: int = 600) -> str:

@@ -1,4 +1,4 @@
-"""One wrong host for each code that preflight can say of a host: what its probe answers, and where it has to be said."""
+"""One wrong host for each code that preflight can say of a host: what its probe answers, and where it is to be said."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from millrace.archives import expected
-from millrace.hosts import ARCHIVES
-from millrace.inventory import load
-from millrace.model import Model
-from millrace.model.peers import peers
-from model.mistakes import INVENTORIES, VAULT
+from ansible_collections.millrace.kafka.plugins.plugin_utils.archives import expected
+from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts.archives import ARCHIVES
+from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.peers import peers
+from model.mistakes.base import INVENTORIES, VAULT
 
 GIB = 2**30
 KAFKA, ZOOKEEPER = "dc1-kafka1", "dc1-zk1"
@@ -53,27 +53,41 @@ def model(probe: Probe) -> Model:
 
 def healthy(number: int, host: str) -> dict[str, Any]:
     """Return what a fresh and healthy host of the lab answers."""
-    found = lab()
-    paths = [*found.sequence(host, "kafka_log_dirs"), *([found.get(host, "zookeeper_data_log_dir")] if host in found.zookeeper else [])]
+    machine, inputs = lab().machines[host], lab().machines[host].inputs
+    paths = [*inputs.sequence("kafka_log_dirs")] if lab().is_in("kafka", machine) else []
+    paths += [inputs.get("zookeeper_data_log_dir")] if lab().is_in("zookeeper", machine) else []
     return {
-        "addresses": [found.get(host, "client_address"), found.get(host, "replication_address")],
+        "addresses": machine.addresses,
         "asked": [1000.0, 1001.0],
         "clock": {"synchronized": True, "time": 1000.5},
         "java_version": "17.0.19",
         "limits": {"nr_open": 1048576, "nofile": 524288, "capabilities": 1 << 24},
         "memory": 64 * GIB,
         "mounts": {
-            path: {"mounted": True, "size": 600 * 2**20, "free": 590 * 2**20, "device": 100 * number + index, "type": "xfs", "names": []}
+            path: {
+                "mounted": True,
+                "size": 600 * 2**20,
+                "free": 590 * 2**20,
+                "device": 100 * number + index,
+                "type": "xfs",
+                "names": [],
+            }
             for index, path in enumerate(paths)
         },
+        "log_dirs": [],
         "meta_properties": {},
         "myid": "",
-        "archives": {f"/opt/{name}": expected(str(found.get(host, f"{name}_checksum"))) for name in ARCHIVES if found.get(host, name)},
+        "archives": {
+            f"/opt/{name}": expected(str(inputs.get(f"{name}_checksum"))) for name in ARCHIVES if inputs.get(name)
+        },
         "nft": "",
         "firewall": "",
         "ssh_port": 22,
-        "control_node": {found.get(host, "client_address"): "198.18.1.1", found.get(host, "replication_address"): "198.18.2.1"},
-        "peers": {f"{peer['address']}:{peer['port']}": "refused" for peer in peers(found, host)},
+        "control_node": {
+            machine.address("client"): "198.18.1.1",
+            machine.address("replication"): "198.18.2.1",
+        },
+        "peers": {f"{peer['address']}:{peer['port']}": "refused" for peer in peers(lab(), host)},
     }
 
 
@@ -83,7 +97,7 @@ def probed(probe: Probe) -> dict[str, dict[str, Any]]:
     answers[probe.host] = copy.deepcopy(answers[probe.host])
     probe.change(answers[probe.host])
     for host, answer in answers.items():
-        if probe.code == "KAFKA_CLUSTER_FOREIGN" and host in lab().kafka and host != probe.host:
+        if probe.code == "KAFKA_CLUSTER_FOREIGN" and host in lab().groups["kafka"] and host != probe.host:
             answer["meta_properties"] = {"/data/kafka1": {"cluster.id": "first", "broker.id": host[-1]}}
     return answers
 
@@ -110,11 +124,16 @@ def archive(*names: str) -> dict[str, str]:
     with tarfile.open(path, "w:gz") as made:
         for name in names:
             made.addfile(tarfile.TarInfo(f"kafka_2.13-3.9.2/{name}"))
-    return {"kafka_archive": str(path), "kafka_archive_checksum": f"sha512:{hashlib.sha512(path.read_bytes()).hexdigest()}"}
+    return {
+        "kafka_archive": str(path),
+        "kafka_archive_checksum": f"sha512:{hashlib.sha512(path.read_bytes()).hexdigest()}",
+    }
 
 
 PROBES: tuple[Probe, ...] = (
-    Probe("ADDRESS_ABSENT", f"{KAFKA}/replication_address", "configure the interface", answer(addresses=["198.18.1.21"])),
+    Probe(
+        "ADDRESS_ABSENT", f"{KAFKA}/replication_address", "configure the interface", answer(addresses=["198.18.1.21"])
+    ),
     Probe("CLOCK_OFFSET", KAFKA, "the same time servers", answer(clock={"synchronized": True, "time": 998.0})),
     Probe(
         "CLOCK_UNSYNCHRONIZED",
@@ -124,13 +143,34 @@ PROBES: tuple[Probe, ...] = (
         declared={"base_time_sync_required": True},
     ),
     Probe("JAVA_VERSION", f"{KAFKA}/java_executable", "install one of these", answer(java_version="11.0.22")),
-    Probe("LIMIT_NOFILE", f"{KAFKA}/kafka_limit_nofile", "fs.nr_open", answer(limits={"nr_open": 1048576, "nofile": 4096, "capabilities": 0})),
+    Probe(
+        "LIMIT_NOFILE",
+        f"{KAFKA}/kafka_limit_nofile",
+        "fs.nr_open",
+        answer(limits={"nr_open": 1048576, "nofile": 4096, "capabilities": 0}),
+    ),
     Probe("HEAP_RAM", f"{KAFKA}/kafka_heap", "half of it", answer(memory=400 * 2**20)),
     Probe("NOT_MOUNTED", f"{KAFKA}/kafka_log_dirs", "/etc/fstab", mount("/data/kafka2", mounted=False)),
-    Probe("DISK_FAILED", f"{KAFKA}/kafka_log_dirs", "repair or replace the disk", mount("/data/kafka2", error="Input/output error")),
+    Probe(
+        "DISK_FAILED",
+        f"{KAFKA}/kafka_log_dirs",
+        "repair or replace the disk",
+        mount("/data/kafka2", error="Input/output error"),
+    ),
     Probe("DISK_VOLATILE", f"{KAFKA}/kafka_log_dirs", "mount a disk", mount("/data/kafka2", type="tmpfs")),
-    Probe("DISK_REMOTE", f"{ZOOKEEPER}/zookeeper_data_log_dir", "local disk", mount("/data/zookeeper-log", type="nfs4"), ZOOKEEPER),
-    Probe("DISK_FOREIGN", f"{KAFKA}/kafka_log_dirs", "nothing is ever deleted", mount("/data/kafka2", names=["lost+found", "pg_wal"])),
+    Probe(
+        "DISK_REMOTE",
+        f"{ZOOKEEPER}/zookeeper_data_log_dir",
+        "local disk",
+        mount("/data/zookeeper-log", type="nfs4"),
+        ZOOKEEPER,
+    ),
+    Probe(
+        "DISK_FOREIGN",
+        f"{KAFKA}/kafka_log_dirs",
+        "nothing is ever deleted",
+        mount("/data/kafka2", names=["lost+found", "pg_wal"]),
+    ),
     Probe("DEVICE_SHARED", f"{KAFKA}/kafka_log_dirs", "a device for each", mount("/data/kafka2", device=300)),
     Probe(
         "DISK_TOO_SMALL",
@@ -149,7 +189,12 @@ PROBES: tuple[Probe, ...] = (
         "KAFKA_CLUSTER_MIXED",
         f"{KAFKA}/kafka_log_dirs",
         "right disks",
-        answer(meta_properties={"/data/kafka1": {"cluster.id": "x", "broker.id": "1"}, "/data/kafka2": {"cluster.id": "y", "broker.id": "1"}}),
+        answer(
+            meta_properties={
+                "/data/kafka1": {"cluster.id": "x", "broker.id": "1"},
+                "/data/kafka2": {"cluster.id": "y", "broker.id": "1"},
+            }
+        ),
     ),
     Probe(
         "KAFKA_CLUSTER_FOREIGN",
@@ -161,7 +206,9 @@ PROBES: tuple[Probe, ...] = (
     Probe("ECHO_DROPPED", ZOOKEEPER, "REJECT (not DROP)", peer("198.18.2.12:7", "timeout"), ZOOKEEPER),
     Probe("PEER_UNREACHABLE", KAFKA, "open the way", peer("198.18.2.22:9093", "timeout")),
     Probe("FIREWALL_NFT", f"{KAFKA}/base_firewall", "install the package nftables", answer(nft="no such program")),
-    Probe("FIREWALL_SSH_CLOSED", "dc1-spark1/base_firewall_closed", "ansible_port", answer(ssh_port=2200), "dc1-spark1"),
+    Probe(
+        "FIREWALL_SSH_CLOSED", "dc1-spark1/base_firewall_closed", "ansible_port", answer(ssh_port=2200), "dc1-spark1"
+    ),
     Probe(
         "FIREWALL_CONTROL_NODE",
         f"{KAFKA}/base_firewall_rules[9093]",

@@ -7,14 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from millrace.inventory import certificate_problems, job_problems, load
-from millrace.model import check_model
-from millrace.problems import Problem, line, merged
-from model.mistakes import MISTAKES, VAULT, Mistake, spoil
-from model.security_mistakes import SECURITY
+from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_problems import problems_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, line, merged
+from model.mistakes.base import VAULT, Mistake, spoil
 
 ROOT = Path(__file__).resolve().parents[2]
-ALL = (*MISTAKES, *SECURITY)
 NOTHING: Mapping[str, Any] = {"vault": VAULT}
 
 
@@ -22,15 +20,24 @@ def check(inventory: Path, extra: Mapping[str, Any] = NOTHING) -> tuple[list[Pro
     """Return the problems of an inventory, and their lines."""
     reader = load(inventory, extra)
     model = reader.read()
-    problems = merged([*reader.said_of(check_model(model)), *job_problems(model), *certificate_problems(reader, model)])
+    problems = merged(problems_of(reader, model))
     return problems, [line(problem, {**model.groups, **model.all_groups}) for problem in problems]
 
 
 def told(mistake: Mistake, folder: Path) -> tuple[list[Problem], str]:
-    """Make a mistake in a folder; return every problem, and the row of docs/errors.md for the one line of the mistake's code and place."""
+    """Make a mistake in a folder; return every problem, and the row of docs/errors.md for the mistake.
+
+    The row is that of the one line of its code and place.
+    """
     problems, lines = check(spoil(folder / "inventory", mistake), mistake.extra)
-    said = [(text, problem.warning) for problem, text in zip(problems, lines, strict=True) if problem.code == mistake.code]
-    wanted = [(text, warning) for text, warning in said if re.match(rf"{mistake.code} {re.escape(mistake.where)}( = .*)?: .", text)]
+    said = [
+        (text, problem.warning) for problem, text in zip(problems, lines, strict=True) if problem.code == mistake.code
+    ]
+    wanted = [
+        (text, warning)
+        for text, warning in said
+        if re.match(rf"{mistake.code} {re.escape(mistake.where)}( = .*)?: .", text)
+    ]
     assert len(wanted) == 1, "\n".join(lines)
     assert mistake.advice in wanted[0][0].rpartition("; ")[2], wanted[0][0]
     return problems, row(*wanted[0], folder)

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from millrace.inventory import load
-from millrace.model import check_model
-from millrace.problems import merged
-from model.mistakes import INVENTORIES, VAULT
+from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model import check_model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import merged
+from model.mistakes.base import INVENTORIES, VAULT
 from model.probes import lab
 
 BROKER = "dc1-kafka1"
@@ -25,14 +25,19 @@ BROKER = "dc1-kafka1"
 )
 def test_said_of_a_broker(values: dict[str, Any], said: set[str]) -> None:
     """A closed broker lets in whom its rules name, and nobody else."""
-    model = replace(lab(), hosts={host: {**known, **(values if host == BROKER else {})} for host, known in lab().hosts.items()})
+    model = replace(
+        lab(), hosts={host: {**known, **(values if host == BROKER else {})} for host, known in lab().hosts.items()}
+    )
     assert {problem.code for problem in check_model(model)} == said
 
 
 @pytest.mark.parametrize(("word", "said"), [("clients", ["INPUT_REFUSED"]), ("client", [])])
 def test_a_misspelt_source_is_refused(word: str, said: list[str]) -> None:
     """Instead of letting nobody in."""
-    reader = load(INVENTORIES / "lab", {"vault": VAULT, "firewall_extra_sources": {word: ["198.19.0.0/16"], "admin": ["198.18.1.1"]}})
+    reader = load(
+        INVENTORIES / "lab",
+        {"vault": VAULT, "firewall_extra_sources": {word: ["198.19.0.0/16"], "admin": ["198.18.1.1"]}},
+    )
     problems = merged(reader.said_of(check_model(reader.read())))
     assert [problem.code for problem in problems] == said
     assert all("firewall_extra_sources" in problem.variable for problem in problems)

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from generate_errors import written
 
-from millrace import firewall
-from millrace.hosts import check_hosts
-from millrace.model import check_model
-from millrace.problems import line, merged
+from ansible_collections.millrace.kafka.plugins.plugin_utils import firewall
+from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import check_hosts, disks
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model import check_model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import line, merged
 from model.probes import KAFKA, PROBES, ZOOKEEPER, Probe, answer, archive, lab, model, peer, probed
 from model.said import row
 
@@ -30,11 +30,19 @@ def test_hosts_that_are_not_of_this_run_are_not_judged() -> None:
 
 
 def test_ports_that_an_earlier_run_closed_are_not_judged() -> None:
-    """A peer whose loaded rules are not the declared ones drops a new host, until this run replaces them; the declared ones drop nobody."""
+    """A peer whose loaded rules are not the declared ones drops a new host, until this run replaces them.
+
+    The declared ones drop nobody.
+    """
     answers = probed(Probe("", "", "", peer("198.18.2.12:2888", "timeout"), ZOOKEEPER))
     declared = firewall.lines(lab().hosts["dc1-zk2"]["base_firewall_rules"])
     older = ["tcp dport 2888 ip saddr { 198.18.2.13 } accept", "tcp dport { 2888 } drop"]
-    for rules, judged in (([], True), (declared, True), (older, False), (["tcp dport 2181 ip saddr { 198.18.2.13 } accept"], True)):
+    for rules, judged in (
+        ([], True),
+        (declared, True),
+        (older, False),
+        (["tcp dport 2181 ip saddr { 198.18.2.13 } accept"], True),
+    ):
         answers["dc1-zk2"]["firewall"] = "\n".join(rules)
         assert [problem.code for problem in check_hosts(lab(), answers)] == ["PEER_UNREACHABLE"] * judged, rules
 
@@ -42,10 +50,19 @@ def test_ports_that_an_earlier_run_closed_are_not_judged() -> None:
 def test_a_host_without_rules_needs_no_nft() -> None:
     """Rules or closed, a host needs it; the firewall can be switched off."""
     answers = {host: {**healthy, "nft": "no such program"} for host, healthy in probed(Probe("", "", "")).items()}
-    for word, needing in (("base_firewall_rules", lab().function_hosts), ("base_firewall_closed", lab().cluster_hosts), ("base_firewall", ())):
+    for word, needing in (
+        ("base_firewall_rules", lab().function_hosts),
+        ("base_firewall_closed", [machine.name for machine in lab().cluster]),
+        ("base_firewall", ()),
+    ):
         void: object = [] if word == "base_firewall_rules" else False
-        spark = replace(lab(), hosts={host: {**values, **({word: void} if host in lab().spark or word == "base_firewall" else {})}
-                                      for host, values in lab().hosts.items()})  # fmt: skip
+        spark = replace(
+            lab(),
+            hosts={
+                host: {**values, **({word: void} if host in lab().groups["spark"] or word == "base_firewall" else {})}
+                for host, values in lab().hosts.items()
+            },
+        )
         assert {problem.hosts[0] for problem in check_hosts(spark, answers)} == set(needing), word
 
 
@@ -60,7 +77,12 @@ def test_a_host_that_was_closed_says_nothing_by_silence() -> None:
 def test_the_port_of_ssh_stays_open_on_a_closed_host() -> None:
     """Where Ansible comes in at another port than 22, that one has to be declared; a rule may let in somebody else."""
     probe = next(probe for probe in PROBES if probe.code == "FIREWALL_SSH_CLOSED")
-    for declared in ({"ansible_port": 2200}, {"base_firewall_closed": False}, {"base_firewall_closed": "no"}, {"base_firewall": "false"}):
+    for declared in (
+        {"ansible_port": 2200},
+        {"base_firewall_closed": False},
+        {"base_firewall_closed": "no"},
+        {"base_firewall": "false"},
+    ):
         assert check_hosts(model(replace(probe, declared=declared)), probed(probe)) == [], declared
     elsewhere = replace(probe, declared={"base_firewall_rules": [{"port": 2200, "from": ["203.0.113.9"]}]})
     assert [problem.code for problem in check_hosts(model(elsewhere), probed(probe))] == ["FIREWALL_SSH_CLOSED"]
@@ -87,28 +109,95 @@ def test_an_archive_that_was_cut_before_its_checksum_was_taken(tmp_path: Path) -
     whole = Path(archive("libs/zookeeper-3.8.6.jar")["kafka_archive"])
     for name, data in (("cut", whole.read_bytes()[:40]), ("other", b"<html>")):
         (tmp_path / name).write_bytes(data)
-        declared = {"kafka_archive": str(tmp_path / name), "kafka_archive_checksum": f"sha512:{hashlib.sha512(data).hexdigest()}"}
+        declared = {
+            "kafka_archive": str(tmp_path / name),
+            "kafka_archive_checksum": f"sha512:{hashlib.sha512(data).hexdigest()}",
+        }
         probe = Probe("", "", "", answer(archives={}), declared=declared)
         problems = check_hosts(model(probe), probed(probe))
         assert {(problem.code, problem.warning) for problem in problems} == {("ARCHIVE", False)}
-        assert problems[0].wrong.startswith(f"{tmp_path / name}: the SHA-512 is the declared one, and the archive cannot be read (")
+        assert problems[0].wrong.startswith(
+            f"{tmp_path / name}: the SHA-512 is the declared one, and the archive cannot be read ("
+        )
         assert problems[0].advice == "fetch it again, and take the checksum from where it is published"
 
 
 def test_an_old_client_without_tls() -> None:
-    probe = Probe("", "", "", answer(archives={}), declared={**archive("libs/zookeeper-3.8.4.jar"), "kafka_zookeeper_keystore": ""})
+    probe = Probe(
+        "",
+        "",
+        "",
+        answer(archives={}),
+        declared={**archive("libs/zookeeper-3.8.4.jar"), "kafka_zookeeper_keystore": ""},
+    )
     assert check_hosts(model(probe), probed(probe)) == []
 
 
 def test_a_listener_on_a_third_network() -> None:
     """The model lets it pass; the host has to have the address."""
-    listeners = [*lab().sequence(KAFKA, "kafka_listeners"), {"name": "OFFICE", "address": "192.0.2.5", "port": 9094}]
-    absent = Probe("", "", "", declared={"kafka_listeners": listeners})
+    listeners = [*lab().hosts[KAFKA]["kafka_listeners"], {"name": "OFFICE", "address": "192.0.2.5", "port": 9094}]
+    rules = [*lab().hosts[KAFKA]["base_firewall_rules"], {"port": 9094, "from": ["192.0.2.0/24"]}]
+    declared = {"kafka_listeners": listeners, "base_firewall_rules": rules}
+    absent = Probe("", "", "", declared=declared)
     assert check_model(model(absent)) == []
     lines = [line(problem, {}) for problem in check_hosts(model(absent), probed(absent))]
     assert lines == [
         f"ADDRESS_ABSENT {KAFKA}/kafka_listeners[OFFICE] = 192.0.2.5: the host has only 198.18.1.21, 198.18.2.21; "
         "correct the inventory, or configure the interface"
     ]
-    there = Probe("", "", "", answer(addresses=["198.18.1.21", "198.18.2.21", "192.0.2.5"]), declared={"kafka_listeners": listeners})
+    there = Probe(
+        "",
+        "",
+        "",
+        answer(addresses=["198.18.1.21", "198.18.2.21", "192.0.2.5"]),
+        declared=declared,
+    )
     assert check_hosts(model(there), probed(there)) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "codes"),
+    [
+        ({"error": "Input/output error"}, ["DISK_FAILED"]),
+        ({"error": "Read-only file system", "names": ["meta.properties", "t-0"]}, ["DISK_FAILED"]),
+        ({"mounted": False}, ["NOT_MOUNTED"]),
+    ],
+)
+def test_one_disk_of_a_broker_that_served(changes: dict[str, object], codes: list[str]) -> None:
+    """It is named, and the run goes on with the others; not where none is left, or data went to the directory below.
+
+    What the site needs of space is not judged by the disks that are left.
+    """
+    space = {"expected_bytes_per_second": 1500, "kafka_config": {"log.retention.hours": 168}}
+    sized = model(Probe("", "", "", declared=space))
+    served = {"/data/kafka1": {"cluster.id": "x", "broker.id": "1"}}
+    installed = ["/data/kafka1", "/data/kafka2"]
+
+    def found(**more: object) -> list[tuple[str, bool]]:
+        answers = probed(Probe("", "", ""))
+        probe = {**answers[KAFKA], "meta_properties": served, "log_dirs": installed, **more}
+        probe["mounts"] = {
+            path: {**mount, **(changes if path == "/data/kafka2" or "both" in more else {})}
+            for path, mount in probe["mounts"].items()
+        }
+        if "below" in more:
+            probe["mounts"]["/data/kafka2"]["names"] = ["meta.properties"]
+        return [(problem.code, problem.warning) for problem in check_hosts(sized, {**answers, KAFKA: probe})]
+
+    assert found() == [(code, True) for code in codes]
+    assert found(meta_properties={}) == [(code, False) for code in codes]
+    assert found(log_dirs=["/data/kafka1"]) == [(code, False) for code in codes], "a path that it never served"
+    assert found(both=True) == [(code, False) for code in codes] * 2
+    if not changes.get("mounted", True):
+        assert found(below=True) == [("NOT_MOUNTED", False)]
+
+
+def test_a_failed_disk_that_keeps_the_unit_from_starting() -> None:
+    """Directly below /, systemd itself opens it: then nothing may be restarted."""
+    for path, error, stops in (
+        ("/data/kafka2", "Input/output error", False),
+        ("/kafka2", "Input/output error", True),
+        ("/kafka2/", "Input/output error", True),
+        ("/kafka2", "Read-only file system", False),
+    ):
+        assert disks.stops_the_unit(path, {"mounted": True, "error": error}) is stops

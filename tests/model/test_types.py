@@ -4,28 +4,96 @@ from typing import Any
 
 import pytest
 
-from millrace.model import Model, check_model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model, check_model
 from model.probes import lab
 
-VALUES: tuple[Any, ...] = (None, "", "many", 5, -1, True, [], [1], ["a"], [{"name": 1}], {}, {"a": 1}, {1: "x"}, {1: [1, "b"]}, {"a": None})
+VALUES: tuple[Any, ...] = (
+    None,
+    "",
+    "many",
+    5,
+    -1,
+    True,
+    [],
+    [1],
+    ["a"],
+    [{"name": 1}],
+    {},
+    {"a": 1},
+    {1: "x"},
+    {1: [1, "b"]},
+    {"a": None},
+)
 
 
 LISTENER = (
-    "name", "address", "port", "protocol", "advertised_address", "advertised_port", "client_auth", "sasl_mechanisms", "principal_mapping_rules",
-    "keystore", "truststore",
-)  # fmt: skip
+    "name",
+    "address",
+    "port",
+    "protocol",
+    "advertised_address",
+    "advertised_port",
+    "client_auth",
+    "sasl_mechanisms",
+    "principal_mapping_rules",
+    "keystore",
+    "truststore",
+)
 ENTRIES: dict[str, dict[str, Any]] = {
     "kafka_users": {"name": "a", "password": "x", "mechanism": "SCRAM-SHA-512", "iterations": 8192, "state": "present"},
-    "kafka_acls": {"principal": "User:a", "operations": ["READ"], "resource": "topic", "name": "t", "pattern": "literal", "permission": "allow",
-                   "host": "*", "state": "present"},
-    "pki_certificates": {"name": "broker", "subject": "CN=a", "authority": "infra", "names": ["a"], "path": "/etc/kafka/tls/keystore.pem"},
+    "kafka_acls": {
+        "principal": "User:a",
+        "operations": ["READ"],
+        "resource": "topic",
+        "name": "t",
+        "pattern": "literal",
+        "permission": "allow",
+        "host": "*",
+        "state": "present",
+    },
+    "pki_certificates": {
+        "name": "broker",
+        "subject": "CN=a",
+        "authority": "infra",
+        "names": ["a"],
+        "path": "/etc/kafka/tls/keystore.pem",
+    },
     "pki_truststores": {"path": "/etc/kafka/tls/ca.pem", "authorities": ["infra"]},
-}  # fmt: skip
+}
 KAFKA = (
-    "reserved.broker.max.id", "min.insync.replicas", "default.replication.factor", "log.dirs", "listeners", "zookeeper.session.timeout.ms",
-    "log.retention.ms", "log.retention.hours", "replica.fetch.wait.max.ms", "authorizer.class.name", "super.users", "log.cleanup.policy", "nothing",
-)  # fmt: skip
-ZOOKEEPER = ("tickTime", "minSessionTimeout", "maxSessionTimeout", "group.1", "server.1", "weight.1", "dataDir", "reconfigEnabled", "nothing")
+    "reserved.broker.max.id",
+    "min.insync.replicas",
+    "default.replication.factor",
+    "log.dirs",
+    "listeners",
+    "zookeeper.session.timeout.ms",
+    "log.retention.ms",
+    "log.retention.hours",
+    "replica.fetch.wait.max.ms",
+    "authorizer.class.name",
+    "super.users",
+    "log.cleanup.policy",
+    "inter.broker.protocol.version",
+    "listener.name.replication.ssl.client.auth",
+    "ssl.principal.mapping.rules",
+    "ssl.endpoint.identification.algorithm",
+    "sasl.mechanism.inter.broker.protocol",
+    "nothing",
+)
+ZOOKEEPER = (
+    "tickTime",
+    "minSessionTimeout",
+    "maxSessionTimeout",
+    "group.1",
+    "server.1",
+    "weight.1",
+    "dataDir",
+    "reconfigEnabled",
+    "admin.enableServer",
+    "metricsProvider.className",
+    "forceSync",
+    "nothing",
+)
 
 
 def check(name: str, value: Any) -> None:
@@ -41,7 +109,10 @@ def test_no_value_ends_the_check(name: str) -> None:
         check(name, value)
 
 
-@pytest.mark.parametrize("variable", ["kafka_config", "kafka_config_overrides", "zookeeper_config", "kafka_client", "kafka_client_properties"])
+@pytest.mark.parametrize(
+    "variable",
+    ["kafka_config", "kafka_config_overrides", "zookeeper_config", "kafka_client", "kafka_client_properties"],
+)
 def test_no_property_ends_the_check(variable: str) -> None:
     for name in (*KAFKA, *ZOOKEEPER, 7):
         for value in VALUES:
@@ -66,4 +137,13 @@ def test_no_entry_ends_the_check(variable: str) -> None:
 @pytest.mark.parametrize("key", ["name", "job", "state", "config"])
 def test_no_job_ends_the_check(key: str) -> None:
     for value in VALUES:
-        check("spark_job_jobs", [{"name": "count_words", "config": {"checkpoint": value, "kafka": value}, key: value}])
+        config = {"checkpoint": value, "kafka": value, "spark": value, "output_directory": value, "input_topic": value}
+        check("spark_job_jobs", [{"name": "count_words", "config": config, key: value}])
+        check("spark_job_jobs", [{"name": "a", "config": {"spark": {"spark.driver.memory": value, "a": value}}}] * 2)
+
+
+@pytest.mark.parametrize("variable", ["kafka_unit_overrides", "zookeeper_unit_overrides", "spark_job_unit_overrides"])
+def test_no_unit_ends_the_check(variable: str) -> None:
+    for value in VALUES:
+        check(variable, {"Service": value})
+        check(variable, {"Service": {"Environment": value, "ReadWritePaths": value, "AmbientCapabilities": value}})

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 from collections.abc import Mapping
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from derive import derive
 from faults.inventory import ROOT, Inventory
 from faults.lab import Lab
 from faults.words import INPUT, OUTPUT
@@ -30,7 +30,10 @@ class Run:
 
     def recap(self, word: str) -> dict[str, int]:
         """Return a number of the recap (changed, failed, unreachable) per host."""
-        return {host: int(number) for host, number in re.findall(rf"^(\S+)\s+: ok=.*?\b{word}=(\d+)", self.output, re.MULTILINE)}
+        return {
+            host: int(number)
+            for host, number in re.findall(rf"^(\S+)\s+: ok=.*?\b{word}=(\d+)", self.output, re.MULTILINE)
+        }
 
 
 @dataclass(frozen=True)
@@ -52,30 +55,42 @@ class Operator:
 
     def begin(self, playbook: str, *options: str, inventory: Path | None = None) -> subprocess.Popen[str]:
         """Start a playbook in a process group of its own."""
-        callback = {"ANSIBLE_CALLBACKS_ENABLED": "host_tasks", "MILLRACE_HOST_TASKS": str(self.folder / "host-tasks.json")}
+        callback = {
+            "ANSIBLE_CALLBACKS_ENABLED": "millrace.kafka.host_tasks",
+            "MILLRACE_HOST_TASKS": str(self.folder / "host-tasks.json"),
+        }
         return subprocess.Popen(
-            ["ansible-playbook", "-i", str(inventory or self.inventory.directory), f"playbooks/{playbook}.yml", *options],
-            cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, stdin=subprocess.DEVNULL, start_new_session=True,
+            [
+                "ansible-playbook",
+                "-i",
+                str(inventory or self.inventory.directory),
+                f"playbooks/{playbook}.yml",
+                *options,
+            ],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
             env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), **callback},
-        )  # fmt: skip
+        )
 
     def changed_inventory(self, name: str, *changes: tuple[str, str]) -> Path:
-        """Return a copy of the inventory with changes, each a pattern and what takes its place; each must fit in exactly one file, once."""
+        """Return a copy of the inventory with changes in hosts.yml: patterns that fit once, and what replaces them."""
         copy = self.folder / name
-        shutil.copytree(self.inventory.directory, copy)
-        files = list(copy.rglob("*.yml"))
-        for file in files:
-            file.write_text(re.sub(r"\{\{ inventory_dir \}\}/(\.\./)*", f"{ROOT}/", file.read_text()))
+        derive(self.inventory.directory, copy, {})
+        text = (copy / "hosts.yml").read_text()
         for pattern, replacement in changes:
-            (file,) = [file for file in files if re.search(pattern, file.read_text())]
-            after, number = re.subn(pattern, replacement, before := file.read_text())
-            assert number == 1 and after != before, f"{pattern} in {file}: {number} times"
-            file.write_text(after)
+            before, (text, number) = text, re.subn(pattern, replacement, text)
+            assert number == 1 and text != before, f"{pattern}: {number} times"
+        (copy / "hosts.yml").write_text(text)
         return copy
 
     def processes(self) -> dict[str, str]:
         """Return unit, pid and start time of every service and job on every host."""
-        command = "systemctl show -p Id,MainPID,ExecMainStartTimestampMonotonic 'zookeeper.service' 'kafka.service' 'spark-job@*'"
+        units = "'zookeeper.service' 'kafka.service' 'spark-job@*'"
+        command = f"systemctl show -p Id,MainPID,ExecMainStartTimestampMonotonic {units}"
         return {host: self.inventory.run(host, command) for host in self.inventory.hosts("all")}
 
     def fingerprint(self) -> Manifests:
@@ -92,7 +107,7 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
 
 @pytest.fixture(scope="session")
 def jobs_have_topics(inventory: Inventory) -> None:
-    """A job that waits in vain for its topics ends after five minutes and is started anew: a restart that no playbook made."""
+    """A job that waits in vain for its topics ends after five minutes and starts anew: a restart of no playbook's."""
     if inventory.hosts("spark"):
         lab = Lab(inventory)
         for name in {INPUT, OUTPUT} - lab.admin.list_topics(timeout=10).topics.keys():
@@ -102,7 +117,9 @@ def jobs_have_topics(inventory: Inventory) -> None:
 def with_class_data(inventory: Inventory, group: str) -> list[str]:
     """Return the hosts of a group that the inventory gives a class-data archive."""
     return [
-        host for host in inventory.hosts(group) if any(f"{role}_class_data_archive" in inventory.variables[host] for role in ("kafka", "spark_job"))
+        host
+        for host in inventory.hosts(group)
+        if any(f"{role}_class_data_archive" in inventory.variables[host] for role in ("kafka", "spark_job"))
     ]
 
 

@@ -23,7 +23,7 @@ OWN = "|".join(
     )
 )
 SERVICES = "/data|/var/log|/var/lib/(zookeeper|spark-job)|(/var)?/tmp/(hsperfdata_|systemd-private-)[^/]*"
-# What the kernel counts, what differs each time it is read, and the limit of inotify, which any lab of the machine raises.
+# What the kernel counts, what differs each time it is read, and the limit of inotify, which any lab raises.
 COUNTERS = re.compile(r"/(random|pty|quota|binfmt_misc|inotify)/|[/_-](nr|state|count|pid|size)$")
 COMMANDS = (
     "dpkg-query -W",
@@ -36,7 +36,10 @@ COMMANDS = (
 
 
 def files(leave_out: "re.Pattern[str]") -> Iterator[str]:
-    """Yield every file's type, mode, owner, size and times; a directory's entries are facts of their own, so it has no times."""
+    """Yield every file's type, mode, owner, size and times.
+
+    A directory's entries are facts of their own, so it has no times.
+    """
     folders = ["/"]
     while folders:
         with os.scandir(folders.pop()) as entries:

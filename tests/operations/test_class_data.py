@@ -23,7 +23,9 @@ def broker(inventory: Inventory, class_data_made: None) -> Iterator[tuple[str, s
     archive = inventory.run(host, f"ls {FOLDER}/*.jsa").strip()
     inventory.run(host, f"cp -p {archive} {GOOD}")
     yield host, archive
-    inventory.run(host, f"systemctl stop kafka-class-data && mv -f {GOOD} {archive} && stat -c %s {archive} > {archive}.size")
+    inventory.run(
+        host, f"systemctl stop kafka-class-data && mv -f {GOOD} {archive} && stat -c %s {archive} > {archive}.size"
+    )
     Lab(inventory).heal()
 
 
@@ -31,7 +33,11 @@ def restart(inventory: Inventory, host: str) -> bool:
     """Restart the broker, wait until it serves by itself, and return whether it maps the archive."""
     inventory.run(host, "systemctl restart kafka")
     place = f"{inventory.client_address(host)}:{inventory.port('CLIENT')}"
-    own: dict[str, str | int | float | bool] = {**inventory.kafka_properties, "bootstrap.servers": place, "log_level": 0}
+    own: dict[str, str | int | float | bool] = {
+        **inventory.kafka_properties,
+        "bootstrap.servers": place,
+        "log_level": 0,
+    }
 
     def serves() -> bool:
         try:
@@ -53,14 +59,20 @@ def test_an_archive_that_fits_is_used_and_is_roots(inventory: Inventory, broker:
 def test_a_damaged_archive_stops_no_start(inventory: Inventory, broker: tuple[str, str], damage: str) -> None:
     host, archive = broker
     spoil = DAMAGES[damage].format(archive)
-    inventory.run(host, f"systemctl stop kafka kafka-class-data && cp -p {GOOD} {archive} && stat -c %s {archive} > {archive}.size && {spoil}")
+    inventory.run(
+        host,
+        f"systemctl stop kafka kafka-class-data && cp -p {GOOD} {archive} && stat -c %s {archive} > {archive}.size && "
+        f"{spoil}",
+    )
     assert not restart(inventory, host)
 
 
 def test_one_that_java_refuses_is_made_anew(inventory: Inventory, broker: tuple[str, str]) -> None:
     """After the start that went without it."""
     host, archive = broker
-    inventory.run(host, f"systemctl stop kafka-class-data && cp -p {GOOD} {archive} && {DAMAGES['overwritten'].format(archive)}")
+    inventory.run(
+        host, f"systemctl stop kafka-class-data && cp -p {GOOD} {archive} && {DAMAGES['overwritten'].format(archive)}"
+    )
     spoilt = inventory.run(host, f"sha256sum {archive}")
     inventory.run(host, "systemctl start kafka-class-data", seconds=300)
     assert inventory.run(host, f"sha256sum {archive}") != spoilt
@@ -72,4 +84,8 @@ def test_a_job_starts_from_its_archive(inventory: Inventory, class_data_made: No
     unit = next(unit for group, unit in JOBS.items() if host in inventory.hosts(group))
     inventory.run(host, f"systemctl restart {unit}")
     maps = "for pid in $(pgrep -u spark java); do cat /proc/$pid/maps; done 2>/dev/null || true"
-    until("the JVM of the job maps the archive", lambda: "/var/cache/spark-job-class-data" in inventory.run(host, maps), 60)
+    until(
+        "the JVM of the job maps the archive",
+        lambda: "/var/cache/spark-job-class-data" in inventory.run(host, maps),
+        60,
+    )

@@ -1,19 +1,22 @@
-"""Who may connect, tried from every kind of host on both networks; SSH is left alone, drift is repaired, and one variable takes all away."""
+"""Who may connect, tried from every kind of host on both networks.
 
+SSH is left alone, drift is repaired, and one variable takes all away.
+"""
+
+import inspect
 import json
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from faults.inventory import Inventory
 from faults.lab import until
 
-from millrace import probe
+from ansible_collections.millrace.kafka.plugins.module_utils.host import network as from_here
 from operations.conftest import Operator
 
 # Runs on a host: tries what its argument names, all at once.
-TRY = f"{Path(probe.__file__).read_text()}\nimport json, sys\nprint(json.dumps(reach(json.loads(sys.argv[1]))))\n"
+TRY = f"{inspect.getsource(from_here)}\nimport json, sys\nprint(json.dumps(reach(json.loads(sys.argv[1]))))\n"
 # A port of a Spark node, at which something listens that is none of ours.
 STRANGER = 9100
 PORTS = {"ZooKeeper": (7, 22, 2281, 2888, 3888), "broker": (7, 22, 9092, 9093), "Spark": (7, 22, STRANGER)}
@@ -38,7 +41,10 @@ TABLE = {
     ("ZooKeeper", "Spark", "client"): ["timeout", "open", "timeout"],
 }
 LISTING = "nft list table inet millrace"
-TRACES = "ls -d /etc/nftables.d /etc/systemd/system/millrace-firewall.service /etc/systemd/system/*/millrace-firewall.service 2>/dev/null || true"
+TRACES = (
+    "ls -d /etc/nftables.d /etc/systemd/system/millrace-firewall.service "
+    "/etc/systemd/system/*/millrace-firewall.service 2>/dev/null || true"
+)
 # Done by hand to rules that are loaded.
 ALTER = "nft insert rule inet millrace input tcp dport 9093 accept"
 FORGET = "systemctl disable --quiet --now millrace-firewall; rm -r /etc/nftables.d"
@@ -50,7 +56,10 @@ def stranger(inventory: Inventory) -> Iterator[None]:
     """Something listens on a Spark node."""
     node = inventory.hosts("spark")[1]
     stop = "systemctl stop 'stranger.*'"
-    inventory.run(node, f"{stop}; systemd-run --quiet --unit stranger --socket-property ListenStream=0.0.0.0:{STRANGER} sleep infinity")
+    inventory.run(
+        node,
+        f"{stop}; systemd-run --quiet --unit stranger --socket-property ListenStream=0.0.0.0:{STRANGER} sleep infinity",
+    )
     yield
     inventory.run(node, stop)
 
@@ -61,10 +70,14 @@ def ports(address: str, kind: str) -> list[dict[str, Any]]:
 
 
 def tried(inventory: Inventory) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the hosts from which and to which ways are tried, by kind; the server asked leads, for it has 2888 open."""
+    """Return the hosts from which and to which ways are tried, by kind; the server asked leads: it has 2888 open."""
     ensemble, brokers, nodes = (inventory.hosts(group) for group in ("zookeeper", "kafka", "spark"))
     leader = next(server for server in ensemble if "Mode: leader" in inventory.ask_zookeeper(server, "srvr"))
-    sources = {"Spark": nodes[0], "broker": brokers[0], "ZooKeeper": next(server for server in ensemble if server != leader)}
+    sources = {
+        "Spark": nodes[0],
+        "broker": brokers[0],
+        "ZooKeeper": next(server for server in ensemble if server != leader),
+    }
     return sources, {"ZooKeeper": leader, "broker": brokers[1], "Spark": nodes[1]}
 
 
@@ -77,13 +90,17 @@ def try_all(inventory: Inventory, table: Iterable[tuple[str, str, str]]) -> dict
         asked = {way: ports(inventory.variables[targets[way[1]]][f"{way[2]}_address"], way[1]) for way in ways}
         everything = json.dumps([one for several in asked.values() for one in several])
         said = json.loads(inventory.run(host, f"python3 - '{everything}'", stdin=TRY))
-        found |= {way: [said[f"{each['address']}:{each['port']}"] for each in several] for way, several in asked.items()}
+        found |= {
+            way: [said[f"{each['address']}:{each['port']}"] for each in several] for way, several in asked.items()
+        }
     return found
 
 
 def listings(operator: Operator) -> dict[str, str]:
     """Return every host's table, '' where there is none."""
-    return {host: operator.inventory.run(host, f"{LISTING} 2>/dev/null || true") for host in operator.inventory.hosts("all")}
+    return {
+        host: operator.inventory.run(host, f"{LISTING} 2>/dev/null || true") for host in operator.inventory.hosts("all")
+    }
 
 
 def test_every_way_is_as_the_table_says(operator: Operator) -> None:
@@ -94,11 +111,15 @@ def test_the_control_node_reaches_what_it_asks(operator: Operator) -> None:
     """On both networks; not what servers open to one another, and of a Spark node SSH alone."""
     server, broker, node = (operator.inventory.hosts(group)[-1] for group in ("zookeeper", "kafka", "spark"))
     for network, listeners in (("client", ["open", "refused"]), ("replication", ["refused", "open"])):
-        said = probe.reach(ports(operator.inventory.variables[server][f"{network}_address"], "ZooKeeper"))
+        said = from_here.reach(ports(operator.inventory.variables[server][f"{network}_address"], "ZooKeeper"))
         assert list(said.values()) == ["timeout", "open", "open", "timeout", "timeout"]
-        said = probe.reach(ports(operator.inventory.variables[broker][f"{network}_address"], "broker"))
+        said = from_here.reach(ports(operator.inventory.variables[broker][f"{network}_address"], "broker"))
         assert list(said.values()) == ["refused", "open", *listeners]
-    assert list(probe.reach(ports(operator.inventory.client_address(node), "Spark")).values()) == ["timeout", "open", "timeout"]
+    assert list(from_here.reach(ports(operator.inventory.client_address(node), "Spark")).values()) == [
+        "timeout",
+        "open",
+        "timeout",
+    ]
 
 
 def test_a_job_listens_on_the_loopback_alone(operator: Operator) -> None:
@@ -107,11 +128,13 @@ def test_a_job_listens_on_the_loopback_alone(operator: Operator) -> None:
 
         def listening(host: str = host) -> dict[str, set[str]]:
             rows = [line.split() for line in operator.inventory.run(host, "ss -Hltnp").splitlines()]
-            named = {name: {row[3] for row in rows if f'"{name}"' in row[5]} for name in ("java", "millrace")}
-            return named if len(named["java"]) >= 3 and named["millrace"] else {}
+            named = {name: {row[3] for row in rows if f'"{name}"' in row[5]} for name in ("java", "millrace-jobs")}
+            return named if len(named["java"]) >= 3 and named["millrace-jobs"] else {}
 
         opened = set().union(*until(f"the job of {host} runs", listening, 120).values())
-        assert {place for place in opened if not place.startswith(("127.0.0.1:", "[::ffff:127.0.0.1]:", "[::1]:"))} == set()
+        assert {
+            place for place in opened if not place.startswith(("127.0.0.1:", "[::ffff:127.0.0.1]:", "[::1]:"))
+        } == set()
 
 
 @pytest.mark.parametrize("command", ["systemctl restart millrace-firewall", "systemctl reload millrace-firewall"])
@@ -137,20 +160,25 @@ def test_other_tables_are_left_alone(operator: Operator) -> None:
 
 
 def test_off_and_drift_and_on_again(operator: Operator) -> None:
-    """Off leaves no trace, and every way is as without rules; check mode shows what is missing or altered, and a run puts it right.
+    """Off leaves no trace, and every way is as without rules; check mode shows what lacks, and a run puts it right.
 
     On those hosts alone, and no service is restarted for it.
     """
     inventory = operator.inventory
     before, processes = listings(operator), operator.processes()
     off, shut = [*tried(inventory)[1].values()], inventory.hosts("spark")[0]
-    altered, forgotten = inventory.hosts("kafka")[2], next(server for server in inventory.hosts("zookeeper") if server not in off)
+    altered, forgotten = (
+        inventory.hosts("kafka")[2],
+        next(server for server in inventory.hosts("zookeeper") if server not in off),
+    )
     wrong = {*off, shut, altered, forgotten}
     inventory.run(shut, REMOVE)
     switched = operator.play("site", "--limit", ":".join([*off, shut]), "-e", '{"base_firewall": false}')
     try:
         assert switched.code == 0, switched.output[-3000:]
-        assert switched.recap("changed") == {**dict.fromkeys(off, 1), shut: 0}, "where it was off before, nothing changes"
+        assert switched.recap("changed") == {**dict.fromkeys(off, 1), shut: 0}, (
+            "where it was off before, nothing changes"
+        )
         assert {host for host, said in listings(operator).items() if not said} == {*off, shut}
         assert {inventory.run(host, TRACES) for host in (*off, shut)} == {""}
         ways = try_all(inventory, TABLE)
@@ -167,7 +195,9 @@ def test_off_and_drift_and_on_again(operator: Operator) -> None:
         on = operator.play("site")
     for run in (checked, on):
         assert run.code == 0, run.output[-3000:]
-        assert {host: number for host, number in run.recap("changed").items() if number} == dict.fromkeys(wrong, 1), run.output[-3000:]
+        assert {host: number for host, number in run.recap("changed").items() if number} == dict.fromkeys(wrong, 1), (
+            run.output[-3000:]
+        )
     assert checked.output.count("+++ after: table inet millrace") == len(wrong)
     assert listings(operator) == before
     assert {inventory.run(host, "systemctl is-enabled millrace-firewall") for host in before} == {"enabled\n"}

@@ -1,8 +1,11 @@
-"""A changed setting: every broker is restarted once, one at a time, each back in every ISR before the next; nothing else is.
+"""A changed setting: every broker is restarted once, one at a time, each back in every ISR before the next.
+
+Nothing else is restarted.
 
 The run that wrote it was interrupted, and a later one makes the restarts.
 """
 
+import json
 import os
 import signal
 import threading
@@ -20,7 +23,7 @@ CHANGE = '{"kafka_heap": "250m"}'
 
 
 class Watch(threading.Thread):
-    """Asks for the metadata all the time; notes the fewest registered brokers and the fewest in-sync replicas of a partition."""
+    """Asks for the metadata all the time; notes the fewest brokers, and a partition's fewest replicas in sync."""
 
     def __init__(self, admin: AdminClient, topic: str) -> None:
         """Watch one topic."""
@@ -53,7 +56,9 @@ def started(operator: Operator) -> list[float]:
 
 def restarts(operator: Operator, host: str, since: str) -> int:
     """Return how often systemd started the broker since then."""
-    return operator.inventory.run(host, f"journalctl -u kafka --since '{since}' --no-pager").count("Started kafka.service")
+    return operator.inventory.run(host, f"journalctl -u kafka --since '{since}' --no-pager").count(
+        "Started kafka.service"
+    )
 
 
 def with_the_change(operator: Operator) -> list[str]:
@@ -71,7 +76,7 @@ def as_declared(operator: Operator) -> Iterator[None]:
 
 
 def interrupt_before_the_first_restart(operator: Operator) -> None:
-    """Leave what a control node leaves that dies between writing the brokers' files and restarting the first of them."""
+    """Leave what a control node leaves that dies between writing the brokers' files and their first restart."""
     before, brokers = operator.processes(), list(operator.inventory.hosts("kafka"))
     assert with_the_change(operator) == []
     run = operator.begin("kafka", "-e", CHANGE)
@@ -83,8 +88,10 @@ def interrupt_before_the_first_restart(operator: Operator) -> None:
     assert operator.processes() == before, "it was too late: a broker was restarted already"
 
 
-def test_restarts_that_an_interrupted_run_left_owed_are_made_one_at_a_time_and_nothing_else(operator: Operator, as_declared: None) -> None:
-    """The files are new and the processes old; the next run changes no file, and restarts each broker once, never two together."""
+def test_restarts_that_an_interrupted_run_left_owed_are_made_one_at_a_time_and_nothing_else(
+    operator: Operator, as_declared: None
+) -> None:
+    """The files are new and the processes old; the next run changes no file, and restarts brokers once, one by one."""
     brokers = list(operator.inventory.hosts("kafka"))
     lab = Lab(operator.inventory)
     topic = f"restart-{time.time_ns()}"
@@ -105,7 +112,9 @@ def test_restarts_that_an_interrupted_run_left_owed_are_made_one_at_a_time_and_n
     assert_healthy(operator)
     assert changed(before, operator.processes()) == set(brokers)
     assert {host: restarts(operator, host, since) for host in brokers} == dict.fromkeys(brokers, 1)
-    assert watch.answers > 50 and watch.fewest_isr == 2, f"{watch.answers} answers, fewest in-sync replicas {watch.fewest_isr}"
+    assert watch.answers > 50 and watch.fewest_isr == 2, (
+        f"{watch.answers} answers, fewest in-sync replicas {watch.fewest_isr}"
+    )
     assert_back_to_declared(operator)
 
 
@@ -121,11 +130,15 @@ def assert_back_to_declared(operator: Operator) -> None:
 
 
 def assert_healthy(operator: Operator) -> None:
-    """The page says so, and the exit code; every partition is led by its preferred replica, though brokers were restarted."""
+    """The page says so, and the exit code; every partition is led by its preferred replica, after restarts too."""
     admin = AdminClient({**operator.inventory.kafka_properties})
 
     def led_by_another() -> list[str]:
-        partitions = [(topic.topic, p) for topic in admin.list_topics(timeout=10).topics.values() for p in topic.partitions.values()]
+        partitions = [
+            (topic.topic, p)
+            for topic in admin.list_topics(timeout=10).topics.values()
+            for p in topic.partitions.values()
+        ]
         few = [f"{len(partitions)} partitions"] if len(partitions) <= 10 else []
         return few + [f"{topic}-{p.id}" for topic, p in partitions if p.leader != p.replicas[0]]
 
@@ -144,3 +157,21 @@ def test_check_names_a_stopped_broker_and_fails(operator: Operator) -> None:
     assert run.code != 0
     assert f"broker {operator.inventory.broker_id(broker)} is not registered" in run.output
     assert f"kafka.service on {broker} is inactive" in run.output
+
+
+def test_a_broker_that_cannot_start(operator: Operator) -> None:
+    """The first one is down, its last words say why, no other was stopped; the next run heals it, leaders and all."""
+    before, begun = operator.processes(), time.monotonic()
+    options = ["-XX:+NobodyHasThisFlag"]
+    run = operator.play("kafka", "-e", json.dumps({"kafka_java_options": options}))
+    assert run.code != 0
+    assert "Unrecognized VM option 'NobodyHasThisFlag'" in run.output, run.output[-3000:]
+    assert "nothing else was stopped" in run.output
+    assert time.monotonic() - begun < 120
+    stopped = {host for host, said in operator.processes().items() if said != before[host]}
+    assert len(stopped) == 1, stopped
+    run = operator.play("site")
+    assert run.code == 0, run.output[-3000:]
+    assert {host for host, said in operator.processes().items() if said != before[host]} == stopped
+    run = operator.play("check")
+    assert run.code == 0 and "\nHEALTHY\n" in run.output, run.output[-3000:]

@@ -1,4 +1,4 @@
-"""No password, passphrase or key is seen where it does not belong: in output, journals, command lines, or left-over files."""
+"""No password, passphrase or key is seen where it does not belong: output, journals, command lines, left-over files."""
 
 import base64
 import json
@@ -18,7 +18,8 @@ from faults.inventory import ROOT, Inventory
 from operations.conftest import Operator
 
 JOB, NODE_FILE = "publish_lines", "/etc/spark-job/publish_lines.json"
-# Where a secret must not be on a host: folder, files, and a file of that kind to plant; /etc/kafka/tls and its like hold keys by right.
+# Where a secret must not be on a host: folder, files, and a file of that kind to plant; /etc/kafka/tls and its like
+# hold keys by right.
 FOLDERS = {
     "logs": ("/var/log", "**/*.log*", "planted/planted.log"),
     "/tmp": ("/tmp", "**/*", "planted/planted"),
@@ -34,7 +35,8 @@ DRIFT = "/etc/sysctl.d/60-millrace.conf"
 PLACES = """
 import base64, json, pathlib, subprocess, sys
 word, marker, folders = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
-here = {name: [pathlib.Path(folder), *more] for name, (folder, *more) in folders.items() if pathlib.Path(folder).is_dir()}
+places = {name: [pathlib.Path(folder), *more] for name, (folder, *more) in folders.items()}
+here = {name: place for name, place in places.items() if place[0].is_dir()}
 if word == "plant":
     subprocess.run(["logger", "-t", "planted", marker], check=True)
 for folder, _, file in here.values():
@@ -46,7 +48,8 @@ for folder, _, file in here.values():
         if (folder / file).parent != folder:
             (folder / file).parent.rmdir()
 if word == "read":
-    found = {"journal": subprocess.run(["journalctl", "--no-pager", "--all", "-o", "export"], capture_output=True, check=True).stdout}
+    journal = ["journalctl", "--no-pager", "--all", "-o", "export"]
+    found = {"journal": subprocess.run(journal, capture_output=True, check=True).stdout}
     for name, (folder, pattern, _) in here.items():
         found[name] = b""
         for path in folder.glob(pattern):
@@ -112,7 +115,10 @@ def forms(secret: str) -> list[bytes]:
 def leaks(secrets: dict[str, str], places: dict[str, bytes]) -> list[str]:
     """Return which secret is in which place."""
     return sorted(
-        f"{name} in {place}" for name, secret in secrets.items() for place, text in places.items() if any(form in text for form in forms(secret))
+        f"{name} in {place}"
+        for name, secret in secrets.items()
+        for place, text in places.items()
+        if any(form in text for form in forms(secret))
     )
 
 
@@ -129,7 +135,7 @@ def on_all(inventory: Inventory, word: str, marker: str) -> dict[str, dict[str, 
 
 @contextmanager
 def shown(inventory: Inventory, marker: str) -> Iterator[list[bytes]]:
-    """Have a process on every host with a marker of its own in its command line, which ssh itself does not have in its own."""
+    """Have a process on every host with a marker in its command line, which ssh itself does not have in its own."""
     with ExitStack() as stack:
         for host in inventory.hosts("all"):
             command = inventory.command(host, f'of={host}; sh -c "read line" {marker}-"$of"')
@@ -149,7 +155,7 @@ def marker(inventory: Inventory) -> Iterator[str]:
 
 @pytest.fixture
 def settings(operator: Operator, inventory: Inventory, tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    """A new password for the user of a job, and a file that brings it into the inventory; the old one is back afterwards."""
+    """A new password for the user of a job, and a file that brings it into the inventory; the old one comes back."""
     assert inventory.lab_directory
     known, canary = passwords(inventory.lab_directory), f"canary-{uuid.uuid4().hex}"
     vault = {"pki_passphrase": known.pop("pki_passphrase"), "passwords": {**known, JOB: canary}}
@@ -168,7 +174,9 @@ def test_a_secret_that_leaks_is_found() -> None:
     assert leaks({"s": secret}, {"p": f"password={secret};".encode(), "q": b"nothing"}) == ["s in p"]
 
 
-def test_no_secret_is_seen(operator: Operator, inventory: Inventory, settings: tuple[str, Path], marker: str, note: Callable[[str], None]) -> None:
+def test_no_secret_is_seen(
+    operator: Operator, inventory: Inventory, settings: tuple[str, Path], marker: str, note: Callable[[str], None]
+) -> None:
     """A place that could not be read, or in which the marker is missing, shows nothing, and fails."""
     canary, file = settings
     assert inventory.lab_directory
@@ -186,14 +194,33 @@ def test_no_secret_is_seen(operator: Operator, inventory: Inventory, settings: t
     assert canary in inventory.run(node, f"cat {NODE_FILE}"), "the canary was not used"
     assert "(secret, changed)" in done.output and f"user {JOB}: the password differs" in done.output
 
-    places = {"output": done.output.encode(), "output of --check": checked.output.encode(), "command lines": b"\n".join(lines.seen)}
-    places |= {f"{what} of {host}": text for host, found in on_all(inventory, "read", marker).items() for what, text in found.items()}
-    groups = {"all": 6, "kafka": 1, "zookeeper": 1}  # the journal, FOLDERS that every host has, and those of brokers and servers
+    places = {
+        "output": done.output.encode(),
+        "output of --check": checked.output.encode(),
+        "command lines": b"\n".join(lines.seen),
+    }
+    places |= {
+        f"{what} of {host}": text
+        for host, found in on_all(inventory, "read", marker).items()
+        for what, text in found.items()
+    }
+    groups = {
+        "all": 6,
+        "kafka": 1,
+        "zookeeper": 1,
+    }  # the journal, FOLDERS that every host has, and those of brokers and servers
     assert len(places) == 3 + sum(number * len(inventory.hosts(group)) for group, number in groups.items())
     assert [place for place, text in places.items() if marker.encode() not in text] == []
     places |= {log.name: log.read_bytes() for log in LOGS.glob("*.log")}
     assert [command for command in commands if command not in places["command lines"]] == []
     # The password of a PKCS #12 store stands where the broker reads it, and nowhere else.
-    belongs = [f"store in configuration of Kafka of {host}" for host in inventory.hosts("kafka")] if "store" in secrets else []
+    belongs = (
+        [f"store in configuration of Kafka of {host}" for host in inventory.hosts("kafka")]
+        if "store" in secrets
+        else []
+    )
     assert leaks(secrets, places) == sorted(belongs)
-    note(f"{len(secrets)} secrets looked for in {len(places)} places, {len(lines.seen)} command lines of {lines.samples} samples")
+    note(
+        f"{len(secrets)} secrets looked for in {len(places)} places, "
+        f"{len(lines.seen)} command lines of {lines.samples} samples"
+    )

@@ -35,6 +35,11 @@ def test_limit_to_one_host_is_accepted_and_changes_nothing(operator: Operator) -
 
 def test_kcat_works_from_the_control_node(operator: Operator) -> None:
     assert operator.inventory.lab_directory
-    listed = subprocess.run(["kcat", "-F", str(operator.inventory.lab_directory / "kcat.conf"), "-L"], capture_output=True, text=True, timeout=30)
+    listed = subprocess.run(
+        ["kcat", "-F", str(operator.inventory.lab_directory / "kcat.conf"), "-L"],
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
     assert listed.returncode == 0, listed.stderr
     assert f" {len(operator.inventory.hosts('kafka'))} brokers:" in listed.stdout

@@ -1,4 +1,6 @@
-"""What all hosts of an inventory are, to be compared with what they were; as a program: run a command, and fail if it changed a host.
+"""What all hosts of an inventory are, to be compared with what they were.
+
+As a program: run a command, and fail if it changed a host.
 
 tests/operations/untouched.py INVENTORY COMMAND...
 """
@@ -18,7 +20,15 @@ from faults.inventory import Inventory, load
 SCRIPT = Path(__file__).with_name("manifest.py").read_text()
 SHOWN = 40
 # Facts that every host has; without one of these a manifest shows nothing.
-KINDS = ("file '/etc/passwd': ", "file '/opt': ", "sysctl ", "mount ", "dpkg-query ", "getent passwd: root:", "systemctl list-units ")
+KINDS = (
+    "file '/etc/passwd': ",
+    "file '/opt': ",
+    "sysctl ",
+    "mount ",
+    "dpkg-query ",
+    "getent passwd: root:",
+    "systemctl list-units ",
+)
 
 
 @dataclass(frozen=True)
@@ -32,7 +42,10 @@ class Manifests:
         return [
             f"{host}: {sign} {fact}"
             for host in self.hosts
-            for sign, facts in (("-", self.hosts[host] - after.hosts[host]), ("+", after.hosts[host] - self.hosts[host]))
+            for sign, facts in (
+                ("-", self.hosts[host] - after.hosts[host]),
+                ("+", after.hosts[host] - self.hosts[host]),
+            )
             for fact in sorted(facts)
         ]
 
@@ -63,7 +76,12 @@ def main() -> int:
         found = before.differences(manifests(inventory))
     finally:
         inventory.close()
-    print(f"compared {sum(map(len, before.hosts.values()))} facts of {len(before.hosts)} hosts, each time in {took:.1f} s", *found[:SHOWN], sep="\n")
+    print(
+        f"compared {sum(map(len, before.hosts.values()))} facts of {len(before.hosts)} hosts, "
+        f"each time in {took:.1f} s",
+        *found[:SHOWN],
+        sep="\n",
+    )
     return code or bool(found)
 
 

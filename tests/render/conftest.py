@@ -1,85 +1,149 @@
 """Renders each inventory once; two runs at a time."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
+from derive import derive
 
 from render.site import ROOT, Rendered, render
 
 INVENTORIES = ("lab", "dc1", "dc2")
-LAYOUTS = ("lab_stretch2", "lab_stretch2_5", "lab_stretch3", "lab_mirrored/west", "lab_mirrored/east", "stretch2", "stretch3")
+LAYOUTS = (
+    "lab_stretch2",
+    "lab_stretch2_5",
+    "lab_stretch3",
+    "lab_mirrored/west",
+    "lab_mirrored/east",
+    "stretch2",
+    "stretch3",
+)
 Hosts = dict[str, Rendered]
+# What differs from the lab in the copy `varied`: on one broker, one ZooKeeper server, the producer.
+MORE = {"firewall_extra_sources": {"client": ["198.19.0.0/16"], "admin": ["198.18.1.1", "198.18.2.1"]}}
+VARIED: dict[str, dict[str, Any]] = {
+    "dc1-kafka1": {"kafka_config_overrides": {"offsets.topic.num.partitions": 12}, **MORE},
+    "dc1-kafka2": {
+        "kafka_config_overrides": {
+            "auto.create.topics.enable": None,
+            "zookeeper.session.timeout.ms": None,
+            "min.insync.replicas": 1,
+            "log.cleanup.policy": ["compact", "delete"],
+            "delete.topic.enable": True,
+        },
+        "kafka_heap": "1g",
+        "kafka_java_options": ["-Da=b", "-Dc=d"],
+        "kafka_limit_nofile": 5000,
+        "kafka_gc_options": ["-XX:+UseZGC"],
+        "kafka_gc_log_dir": "/data/gc",
+        "kafka_log_levels": {
+            "root": "WARN",
+            "kafka.request.logger": "DEBUG",
+            "state.change.logger": None,
+            "a.b": False,
+        },
+        "kafka_stop_timeout": 900,
+        "kafka_unit_overrides": {
+            "Unit": {"After": ["a.mount", "b.mount"]},
+            "Service": {"CPUQuota": "400%", "ReadWritePaths": None},
+        },
+        "kafka_class_data_archive": True,
+        "kafka_client_properties": {"request.timeout.ms": 5000},
+        "kafka_listeners": [
+            {
+                "name": "CLIENT",
+                "address": "{{ client_address }}",
+                "port": 9092,
+                "protocol": "SASL_SSL",
+                "advertised_address": "192.0.2.7",
+                "advertised_port": 19092,
+                "sasl_mechanisms": ["SCRAM-SHA-256", "OAUTHBEARER"],
+            },
+            {
+                "name": "REPLICATION",
+                "address": "{{ replication_address }}",
+                "port": 9093,
+                "protocol": "SSL",
+                "keystore": "/own.pem",
+                "truststore": "/own-ca.pem",
+            },
+        ],
+    },
+    "dc1-zk1": {
+        "zookeeper_config": {"tickTime": 3000, "autopurge.purgeInterval": None},
+        "zookeeper_heap": "3g",
+        "zookeeper_java_options": ["-Da=b"],
+        "zookeeper_gc_options": ["-XX:+UseParallelGC"],
+        "zookeeper_gc_log_dir": "/data/gc",
+        "zookeeper_log_levels": {"root": "WARN", "org.apache.zookeeper.server.command": None, "a.b": "DEBUG"},
+        "zookeeper_stop_timeout": 90,
+        "zookeeper_unit_overrides": {"Service": {"Nice": -5}},
+        **MORE,
+    },
+    "dc1-spark1": {
+        "spark_job_class_data_archive": True,
+        "spark_job_stop_timeout": 600,
+        "spark_job_unit_overrides": {"Service": {"IOAccounting": True}},
+        "spark_job_jobs": [
+            {
+                "name": "lines-a",
+                "job": "publish_lines",
+                "config": {"checkpoint": "/c/a", "kafka": {"ssl.key.password": "pw"}},
+            },
+            {"name": "lines-b", "job": "publish_lines", "state": "stopped", "config": {"checkpoint": "/c/b"}},
+        ],
+        "base_firewall_rules": [{"port": 9100, "from": ["{{ client_network }}"]}],
+        "ansible_port": 2222,
+    },
+    "dc1-spark2": {"base_firewall_closed": False},
+}
 
 
 def vary(folder: Path) -> Path:
     """Return a copy of the lab in which one broker, one ZooKeeper server and one job differ from the others."""
-    shutil.copytree(ROOT / "inventories" / "lab", folder)
-    more = {"firewall_extra_sources": {"client": ["198.19.0.0/16"], "admin": ["198.18.1.1", "198.18.2.1"]}}
-    variables = {
-        "dc1-kafka1": {"kafka_config_overrides": {"offsets.topic.num.partitions": 12}, **more},
-        "dc1-kafka2": {
-            "kafka_config_overrides": {
-                "auto.create.topics.enable": None, "zookeeper.session.timeout.ms": None, "min.insync.replicas": 1,
-                "log.cleanup.policy": ["compact", "delete"], "delete.topic.enable": True,
-            },
-            "kafka_heap": "1g",
-            "kafka_java_options": ["-Da=b", "-Dc=d"],
-            "kafka_limit_nofile": 5000,
-            "kafka_client_properties": {"request.timeout.ms": 5000},
-            "kafka_listeners": [
-                {"name": "CLIENT", "address": "{{ client_address }}", "port": 9092, "protocol": "SASL_SSL", "advertised_address": "192.0.2.7",
-                 "advertised_port": 19092, "sasl_mechanisms": ["SCRAM-SHA-256", "OAUTHBEARER"]},
-                {"name": "REPLICATION", "address": "{{ replication_address }}", "port": 9093, "protocol": "SSL", "keystore": "/own.pem",
-                 "truststore": "/own-ca.pem"},
-            ],
-        },
-        "dc1-zk1": {
-            "zookeeper_config": {"tickTime": 3000, "autopurge.purgeInterval": None},
-            "zookeeper_heap": "3g",
-            "zookeeper_java_options": ["-Da=b"],
-            **more,
-        },
-        "dc1-spark1": {
-            "spark_job_class_data_archive": True,
-            "spark_job_jobs": [
-                {"name": "lines-a", "job": "publish_lines", "config": {"checkpoint": "/c/a", "kafka": {"ssl.key.password": "pw"}}},
-                {"name": "lines-b", "job": "publish_lines", "state": "stopped", "config": {"checkpoint": "/c/b"}},
-            ],
-            "base_firewall_rules": [{"port": 9100, "from": ["{{ client_network }}"]}],
-            "ansible_port": 2222,
-        },
-        "dc1-spark2": {"base_firewall_closed": False},
-    }  # fmt: skip
+    derive(ROOT / "inventories" / "lab", folder, {})
     (folder / "host_vars").mkdir()
-    for host, values in variables.items():
+    for host, values in VARIED.items():
         (folder / "host_vars" / f"{host}.yml").write_text(yaml.safe_dump(values))
     return folder
 
 
 def renamed(folder: Path) -> Path:
     """Return a copy of the lab in which one broker's certificate for ZooKeeper has another subject."""
-    shutil.copytree(ROOT / "inventories" / "lab", folder)
+    derive(ROOT / "inventories" / "lab", folder, {})
     certificates = [
-        {"name": "broker", "subject": "CN={{ inventory_hostname }},OU=brokers,O=lab", "authority": "infra", "names": ["{{ client_address }}"],
-         "path": "/etc/kafka/tls/keystore.pem", "group": "kafka"},
-        {"name": "zookeeper", "subject": "CN=other,OU=zkclients,O=lab", "authority": "infra", "usage": ["client"],
-         "path": "/etc/kafka/tls/zookeeper.pem", "group": "kafka"},
+        {
+            "name": "broker",
+            "subject": "CN={{ inventory_hostname }},OU=brokers,O=lab",
+            "authority": "infra",
+            "names": ["{{ client_address }}"],
+            "path": "/etc/kafka/tls/keystore.pem",
+            "group": "kafka",
+        },
+        {
+            "name": "zookeeper",
+            "subject": "CN=other,OU=zkclients,O=lab",
+            "authority": "infra",
+            "usage": ["client"],
+            "path": "/etc/kafka/tls/zookeeper.pem",
+            "group": "kafka",
+        },
         {"name": "admin", "subject": "CN=admin,OU=admins,O=lab", "authority": "infra", "usage": ["client"]},
-    ]  # fmt: skip
+    ]
     (folder / "host_vars").mkdir()
     (folder / "host_vars" / "dc1-kafka2.yml").write_text(yaml.safe_dump({"pki_certificates": certificates}))
     return folder
 
 
 def local(folder: Path) -> Path:
-    """Return a copy of lab_stretch2 with the choice that its comment names."""
-    shutil.copytree(ROOT / "inventories" / "lab_stretch2", folder)
+    """Return a copy of lab_stretch2 with the choice that docs/layouts.md names."""
+    derive(ROOT / "inventories" / "lab_stretch2", folder, {})
     choice = {"broker_zookeeper_hosts": "{{ groups['zookeeper'] | select('in', groups[datacenter]) | list }}"}
-    (folder / "group_vars" / "kafka" / "zz.yml").write_text(yaml.safe_dump(choice))
+    (folder / "group_vars").mkdir()
+    (folder / "group_vars" / "kafka.yml").write_text(yaml.safe_dump(choice))
     return folder
 
 
@@ -87,11 +151,14 @@ def local(folder: Path) -> Path:
 def rendered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Hosts]]:
     """Return what the hosts of an inventory get, by the inventory's name.
 
-    `limited` and `limited_stretch2` are one host, `plaintext` is without TLS, `open` has no firewall and is `renamed`, `varied` see `vary`,
-    `local` lets brokers know their own datacenter's servers alone. Runs that are compared with another have its certificates and passwords.
+    `limited` and `limited_stretch2` are one host, `plaintext` is without TLS, `open` has no firewall and is `renamed`,
+    `varied` see `vary`, `local` lets brokers know their own datacenter's servers alone. Runs that are compared with
+    another have its certificates and passwords.
     """
     base, started = tmp_path_factory.mktemp("render"), dict[str, Future[Hosts]]()
-    runs: dict[str, tuple[Path, tuple[str, ...]]] = {name: (ROOT / "inventories" / name, ()) for name in (*INVENTORIES, *LAYOUTS)}
+    runs: dict[str, tuple[Path, tuple[str, ...]]] = {
+        name: (ROOT / "inventories" / name, ()) for name in (*INVENTORIES, *LAYOUTS)
+    }
     runs["limited"] = (ROOT / "inventories" / "lab", ("--limit", "dc1-kafka2"))
     runs["limited_stretch2"] = (ROOT / "inventories" / "lab_stretch2", ("--limit", "dc2-kafka1"))
     runs["plaintext"] = (ROOT / "inventories" / "lab", ("-e", "security_profile=plaintext"))

@@ -1,8 +1,10 @@
 """Runs the real playbooks and roles on an inventory without its hosts, and returns what each host would get.
 
-The modules that reach hosts have stand-ins (tests/render/action) that write their arguments down; everything else runs in check mode.
+The modules that reach hosts have stand-ins (tests/render/action) that write their arguments down; everything else runs
+in check mode.
 """
 
+import atexit
 import base64
 import json
 import os
@@ -11,10 +13,15 @@ import sys
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any
 
-from model.mistakes import VAULT
+from model.mistakes.base import VAULT
+
+from ansible_collections.millrace.kafka.plugins.module_utils.host.properties import pairs
 
 ROOT = Path(__file__).resolve().parents[2]
 LAYERS = ("zookeeper", "kafka", "spark")
@@ -22,7 +29,7 @@ LAYERS = ("zookeeper", "kafka", "spark")
 CHECKSUMS = {
     "kafka_2.13-3.9.2.tgz": "a" * 128,
     "apache-zookeeper-3.8.6-bin.tar.gz": "b" * 128,
-    "millrace-0.1.0-py3-none-any.whl": "c" * 128,
+    "millrace_jobs-0.1.0-py3-none-any.whl": "c" * 128,
     "spark-wheelhouse-4.2.0.tar": "d" * 128,
     "spark-jars-4.2.0.tgz": "e" * 128,
 }
@@ -76,41 +83,79 @@ class Rendered:
 
 
 def properties(text: str) -> dict[str, str]:
-    """Return the lines `key=value`; a key that stands there twice is an error."""
-    pairs = [line.split("=", 1) for line in text.splitlines() if line and not line.startswith("#")]
-    assert len(dict(pairs)) == len(pairs), f"a key is there twice:\n{text}"
-    return dict(pairs)
+    """Return keys and values as Java reads them; a key that stands there twice is an error."""
+    found = pairs(text)
+    assert len(dict(found)) == len(found), f"a key is there twice:\n{text}"
+    return dict(found)
+
+
+@cache
+def with_stand_ins() -> Path:
+    """Return a folder of collections that holds this one with other actions.
+
+    All are links, those of this folder in place of real_*.
+    """
+    folder = Path(mkdtemp(prefix="render-collections"))
+    atexit.register(rmtree, folder)
+    collection = folder / "ansible_collections" / "millrace" / "kafka"
+    actions = collection / "plugins" / "action"
+    actions.mkdir(parents=True)
+    for file in (*ROOT.glob("[!.]*"), *(ROOT / "plugins").iterdir(), *(ROOT / "plugins" / "action").glob("*.py")):
+        link = collection / file.relative_to(ROOT)
+        if not link.exists():
+            link.symlink_to(file)
+    for file in Path(__file__).with_name("action").glob("*.py"):
+        if (actions / file.name).exists():
+            (actions / file.name).rename(actions / f"real_{file.name}")
+        (actions / file.name).symlink_to(file)
+    return folder
 
 
 def run_playbooks(inventory: Path, playbooks: Sequence[str], *options: str) -> subprocess.CompletedProcess[str]:
-    """Run playbooks of this repository on an inventory with the stand-ins, both outputs in one text; without any network."""
+    """Run playbooks of this repository on an inventory with the stand-ins and no network; both outputs in one text."""
     alone = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--net", "--map-root-user"]
     command = [*alone, sys.executable, "-m", "ansible", "playbook", "-i", str(inventory), *options, *playbooks]
     environment = {
         **os.environ,
         "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
-        "ANSIBLE_ACTION_PLUGINS": f"{Path(__file__).with_name('action')}:{ROOT / 'plugins' / 'action'}",
+        "ANSIBLE_COLLECTIONS_PATH": str(with_stand_ins()),
         "ANSIBLE_NOCOLOR": "1",
     }
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT, env=environment)
+    return subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT, env=environment
+    )
 
 
 def make_archives(folder: Path) -> None:
-    """Put made-up archives and their checksum files into a folder; the wheel is the real source, as preflight asks it about jobs."""
+    """Put made-up archives and their checksum files into a folder.
+
+    The wheel is the real source, as preflight asks it about jobs.
+    """
     folder.mkdir()
     for name, checksum in CHECKSUMS.items():
         (folder / name).touch()
         (folder / f"{name}.sha512").write_text(f"{checksum}  {name}\n")
     source = ROOT / "spark_jobs" / "src"
-    with zipfile.ZipFile(folder / "millrace-0.1.0-py3-none-any.whl", "w") as wheel:
-        for file in sorted((source / "millrace").rglob("*.py")):
+    with zipfile.ZipFile(folder / "millrace_jobs-0.1.0-py3-none-any.whl", "w") as wheel:
+        for file in sorted((source / "millrace_jobs").rglob("*.py")):
             wheel.write(file, file.relative_to(source))
 
 
 def control_node(inventory: Path, folder: Path) -> dict[str, Any]:
-    """Return variables that keep every file of the control node in a folder, with cheap keys; a lab makes its secrets itself."""
+    """Return variables that keep every file of the control node in a folder, with cheap keys.
+
+    A lab makes its secrets itself.
+    """
     found: dict[str, Any] = {"archives": str(folder / "archives"), "pki_directory": str(folder / "pki"), **CHEAP}
-    return {**found, **({"lab_directory": str(folder / "lab")} if "lab_" in (inventory / "hosts.yml").read_text() else {"vault": VAULT})}
+    found["accept_risks"] = ["AUTHORITY_KEYS"]  # of made-up CAs, in a folder of the test
+    return {
+        **found,
+        **(
+            {"lab_directory": str(folder / "lab")}
+            if "lab_directory" in (inventory / "hosts.yml").read_text()
+            else {"vault": VAULT}
+        ),
+    }
 
 
 def render(inventory: Path, folder: Path, *options: str, control: Path | None = None) -> dict[str, Rendered]:
@@ -126,9 +171,15 @@ def render(inventory: Path, folder: Path, *options: str, control: Path | None = 
         **control_node(inventory, control or folder),
     }
     done = run_playbooks(
-        inventory, ["tests/render/probe.yml", *(f"playbooks/layers/{layer}.yml" for layer in LAYERS)],
-        "--check", "--tags", "config", "-e", json.dumps(settings), *options,
-    )  # fmt: skip
+        inventory,
+        ["tests/render/probe.yml", *(f"playbooks/layers/{layer}.yml" for layer in LAYERS)],
+        "--check",
+        "--tags",
+        "config",
+        "-e",
+        json.dumps(settings),
+        *options,
+    )
     assert done.returncode == 0, done.stdout
     hosts = {}
     for host in sorted((folder / "hosts").iterdir()):

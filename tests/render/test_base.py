@@ -85,12 +85,20 @@ vm.dirty_ratio = 60
 vm.max_map_count = 262144
 vm.swappiness = 1
 """
-SYSCTL = {"vm.swappiness": 1, "vm.max_map_count": 262144, "vm.dirty_background_ratio": 5, "vm.dirty_ratio": 60, "net.core.somaxconn": 1024}
+SYSCTL = {
+    "vm.swappiness": 1,
+    "vm.max_map_count": 262144,
+    "vm.dirty_background_ratio": 5,
+    "vm.dirty_ratio": 60,
+    "net.core.somaxconn": 1024,
+}
 
 
 def test_every_inventory_is_rendered() -> None:
     """A new directory in inventories/ wants its expected values in these tests."""
-    found = [path.parent.relative_to(ROOT / "inventories").as_posix() for path in (ROOT / "inventories").rglob("hosts.yml")]
+    found = [
+        path.parent.relative_to(ROOT / "inventories").as_posix() for path in (ROOT / "inventories").rglob("hosts.yml")
+    ]
     assert sorted(found) == sorted((*INVENTORIES, *LAYOUTS))
 
 

@@ -10,7 +10,8 @@ from render.conftest import INVENTORIES, LAYOUTS, Hosts
 
 UNIT = "/etc/systemd/system/millrace-firewall.service"
 RULESET = """\
-# Written by the role base. New connections to the ports below are judged here; everything else on the host is left as it is.
+# Written by the role base. New connections to the ports below are judged here; \
+everything else on the host is left as it is.
 table inet millrace
 delete table inet millrace
 table inet millrace {
@@ -23,14 +24,16 @@ LAB_ZOOKEEPER = """\
     tcp dport 2281 ip saddr { 198.18.1.0/24, 198.18.2.1, 198.18.2.21, 198.18.2.22, 198.18.2.23 } accept
     tcp dport 2888 ip saddr { 198.18.1.11, 198.18.1.12, 198.18.1.13, 198.18.2.11, 198.18.2.12, 198.18.2.13 } accept
     tcp dport 3888 ip saddr { 198.18.1.11, 198.18.1.12, 198.18.1.13, 198.18.2.11, 198.18.2.12, 198.18.2.13 } accept
-    tcp dport 7 ip saddr { 198.18.1.11, 198.18.1.12, 198.18.1.13, 198.18.2.11, 198.18.2.12, 198.18.2.13 } reject with tcp reset
+    tcp dport 7 ip saddr { 198.18.1.11, 198.18.1.12, 198.18.1.13, 198.18.2.11, 198.18.2.12, 198.18.2.13 } \
+reject with tcp reset
     tcp dport { 7, 2281, 2888, 3888 } drop
   }
 }
 """
 LAB_KAFKA = """\
     tcp dport 9092 ip saddr { 198.18.1.0/24, 198.18.2.1 } accept
-    tcp dport 9093 ip saddr { 198.18.1.1, 198.18.1.21, 198.18.1.22, 198.18.1.23, 198.18.2.1, 198.18.2.21, 198.18.2.22, 198.18.2.23 } accept
+    tcp dport 9093 ip saddr { 198.18.1.1, 198.18.1.21, 198.18.1.22, 198.18.1.23, \
+198.18.2.1, 198.18.2.21, 198.18.2.22, 198.18.2.23 } accept
     tcp dport { 9092, 9093 } drop
   }
 }
@@ -41,7 +44,8 @@ CLOSED = """\
 }
 """
 STRETCH2_ZOOKEEPER = """\
-    tcp dport 2281 ip saddr { 198.18.51.0/24, 198.18.52.1, 198.18.52.21, 198.18.52.22, 198.18.52.23, 198.18.52.24 } accept
+    tcp dport 2281 ip saddr { 198.18.51.0/24, \
+198.18.52.1, 198.18.52.21, 198.18.52.22, 198.18.52.23, 198.18.52.24 } accept
     tcp dport 2888 ip saddr { 198.18.51.11, 198.18.51.12, 198.18.51.13, 198.18.51.14, 198.18.51.15, 198.18.51.16, \
 198.18.52.11, 198.18.52.12, 198.18.52.13, 198.18.52.14, 198.18.52.15, 198.18.52.16 } accept
     tcp dport 3888 ip saddr { 198.18.51.11, 198.18.51.12, 198.18.51.13, 198.18.51.14, 198.18.51.15, 198.18.51.16, \
@@ -83,7 +87,12 @@ def test_rulesets(inventory_name: str, hosts: Hosts) -> None:
     expected = EXPECTED[inventory_name]
     assert {function(name) for name in hosts} == set(expected)
     assert {name: table(rendered) for name, rendered in hosts.items()} == {
-        name: {"table": "millrace", "path": "/etc/nftables.d/millrace.nft", "state": "present", "content": RULESET + expected[function(name)]}
+        name: {
+            "table": "millrace",
+            "path": "/etc/nftables.d/millrace.nft",
+            "state": "present",
+            "content": RULESET + expected[function(name)],
+        }
         for name in hosts
     }
 
@@ -101,7 +110,10 @@ def test_every_host_has_rules(inventory_name: str, hosts: Hosts) -> None:
 
 @pytest.mark.parametrize("inventory_name", ["varied"])
 def test_rules_of_ones_own(inventory_name: str, hosts: Hosts) -> None:
-    """A source more is in the rules of the listener of clients and of ZooKeeper's client port, and nowhere else; a closed host opens one port."""
+    """A source more is in the rules of the clients' listener and of ZooKeeper's client port, and nowhere else.
+
+    A closed host opens one port.
+    """
     for name, port in (("dc1-kafka1", "9092"), ("dc1-zk1", "2281")):
         added = [line.split()[2] for line in table(hosts[name])["content"].splitlines() if "198.19.0.0/16" in line]
         assert added == [port], name
@@ -123,5 +135,13 @@ def test_unit(inventory_name: str, hosts: Hosts) -> None:
     """Before the network, and after the distribution's own service, which begins by flushing everything."""
     unit = hosts["dc1-kafka1"].unit("millrace-firewall.service")
     assert unit["ExecStart"] == unit["ExecReload"] == ["/usr/sbin/nft -f /etc/nftables.d/millrace.nft"]
-    assert (unit["Before"], unit["After"], unit["WantedBy"]) == (["network-pre.target"], ["nftables.service"], ["sysinit.target"])
-    assert (unit["PartOf"], unit["ReloadPropagatedFrom"], unit["RemainAfterExit"]) == (["nftables.service"], ["nftables.service"], ["yes"])
+    assert (unit["Before"], unit["After"], unit["WantedBy"]) == (
+        ["network-pre.target"],
+        ["nftables.service"],
+        ["sysinit.target"],
+    )
+    assert (unit["PartOf"], unit["ReloadPropagatedFrom"], unit["RemainAfterExit"]) == (
+        ["nftables.service"],
+        ["nftables.service"],
+        ["yes"],
+    )

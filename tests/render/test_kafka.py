@@ -8,7 +8,6 @@ import pytest
 from render.conftest import INVENTORIES, Hosts
 
 SERVER = "/etc/kafka/server.properties"
-
 # host, id, rack, then the host's number in both networks; the networks of each inventory are below.
 RACKS = {
     "lab": {1: "dc1-a", 2: "dc1-b", 3: "dc1-c"},
@@ -18,7 +17,8 @@ RACKS = {
 CLIENT_NETWORK = {"lab": "198.18.1", "dc1": "198.19.1", "dc2": "198.19.11"}
 REPLICATION_NETWORK = {"lab": "198.18.2", "dc1": "198.19.2", "dc2": "198.19.12"}
 ZOOKEEPER_CONNECT = {
-    "lab": "198.18.1.11:2281,198.18.1.12:2281,198.18.1.13:2281,198.18.2.11:2281,198.18.2.12:2281,198.18.2.13:2281/kafka",
+    "lab": "198.18.1.11:2281,198.18.1.12:2281,198.18.1.13:2281,"
+    "198.18.2.11:2281,198.18.2.12:2281,198.18.2.13:2281/kafka",
     "dc1": "198.19.1.11:2281,198.19.1.12:2281,198.19.1.13:2281,198.19.1.14:2281,198.19.1.15:2281,"
     "198.19.2.11:2281,198.19.2.12:2281,198.19.2.13:2281,198.19.2.14:2281,198.19.2.15:2281/kafka",
     "dc2": "198.19.11.11:2281,198.19.11.12:2281,198.19.11.13:2281,198.19.11.14:2281,198.19.11.15:2281,"
@@ -37,14 +37,15 @@ SITE_PROPERTIES = {
     "dc2": {"zookeeper.session.timeout.ms": "30000"},
 }
 STORE, CA = "/etc/kafka/tls/keystore.pem", "/etc/kafka/tls/ca.pem"
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
 ORGANIZATION = {"lab": "lab", "dc1": "example", "dc2": "example"}
 SECURE = {
     "listener.name.client.ssl.keystore.type": "PEM",
     "listener.name.client.ssl.keystore.location": STORE,
     "listener.name.client.ssl.client.auth": "none",
     "listener.name.client.sasl.enabled.mechanisms": "SCRAM-SHA-512,SCRAM-SHA-256",
-    "listener.name.client.scram-sha-256.sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required;",
-    "listener.name.client.scram-sha-512.sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required;",
+    "listener.name.client.scram-sha-256.sasl.jaas.config": SCRAM,
+    "listener.name.client.scram-sha-512.sasl.jaas.config": SCRAM,
     "listener.name.replication.ssl.keystore.type": "PEM",
     "listener.name.replication.ssl.keystore.location": STORE,
     "listener.name.replication.ssl.truststore.type": "PEM",
@@ -63,7 +64,12 @@ SECURE = {
     "zookeeper.set.acl": "true",
 }
 WITH_CLASS_DATA = {"lab": ["dc1-kafka3"], "dc1": [], "dc2": []}
-CLASS_DATA = ("-XX:SharedArchiveFile=/var/cache/kafka-class-data/3.9.2.jsa", "-XX:+VerifySharedSpaces", "-Xlog:cds=off", "-Xlog:cds+dynamic=off")
+CLASS_DATA = (
+    "-XX:SharedArchiveFile=/var/cache/kafka-class-data/3.9.2.jsa",
+    "-XX:+VerifySharedSpaces",
+    "-Xlog:cds=off",
+    "-Xlog:cds+dynamic=off",
+)
 RULES = "listener.name.replication.ssl.principal.mapping.rules"
 SAFE = {
     "default.replication.factor": "3",
@@ -94,7 +100,10 @@ def test_server_properties(inventory_name: str, hosts: Hosts) -> None:
     found = {name: hosts[name].properties(SERVER) for name in brokers(hosts)}
     expected, organization = {}, ORGANIZATION[inventory_name]
     for number, rack in RACKS[inventory_name].items():
-        client, replication = f"{CLIENT_NETWORK[inventory_name]}.2{number}", f"{REPLICATION_NETWORK[inventory_name]}.2{number}"
+        client, replication = (
+            f"{CLIENT_NETWORK[inventory_name]}.2{number}",
+            f"{REPLICATION_NETWORK[inventory_name]}.2{number}",
+        )
         expected[host(inventory_name, number)] = {
             "broker.id": str(number),
             "broker.id.generation.enable": "false",
@@ -103,7 +112,9 @@ def test_server_properties(inventory_name: str, hosts: Hosts) -> None:
             "listeners": f"CLIENT://{client}:9092,REPLICATION://{replication}:9093",
             "advertised.listeners": f"CLIENT://{client}:9092,REPLICATION://{replication}:9093",
             "listener.security.protocol.map": "CLIENT:SASL_SSL,REPLICATION:SSL",
-            RULES: "RULE:^CN=[^,]+,OU=brokers,O=ORG$/kafka-broker/,RULE:^CN=([^,]+),OU=admins,O=ORG$/$1/".replace("ORG", organization),
+            RULES: "RULE:^CN=[^,]+,OU=brokers,O=ORG$/kafka-broker/,RULE:^CN=([^,]+),OU=admins,O=ORG$/$1/".replace(
+                "ORG", organization
+            ),
             "inter.broker.listener.name": "REPLICATION",
             "zookeeper.connect": ZOOKEEPER_CONNECT[inventory_name],
             **SAFE,
@@ -137,31 +148,61 @@ def test_the_unit_runs_java_itself(inventory_name: str, hosts: Hosts) -> None:
     for name in brokers(hosts):
         unit, heap = hosts[name].unit("kafka.service"), HEAP[inventory_name]
         assert unit["ExecStart"][0].split() == [
-            "/usr/bin/java", f"-Xms{heap}", f"-Xmx{heap}", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20",
-            "-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent", "-XX:+ExitOnOutOfMemoryError",
-            "-Djava.awt.headless=true", "-Xlog:gc*:file=/var/log/kafka/gc.log:time,tags:filecount=5,filesize=10m",
-            "-Dlog4j.configuration=file:/etc/kafka/log4j.properties", 
+            "/usr/bin/java",
+            f"-Xms{heap}",
+            f"-Xmx{heap}",
+            "-XX:+UseG1GC",
+            "-XX:MaxGCPauseMillis=20",
+            "-XX:InitiatingHeapOccupancyPercent=35",
+            "-XX:+ExplicitGCInvokesConcurrent",
+            "-XX:+ExitOnOutOfMemoryError",
+            "-Djava.awt.headless=true",
+            "-Xlog:gc*:file=/var/log/kafka/gc.log:time,tags:filecount=5,filesize=10m",
+            "-Dlog4j.configuration=file:/etc/kafka/log4j.properties",
             *(CLASS_DATA if name in WITH_CLASS_DATA[inventory_name] else ()),
             *(["-XX:TieredStopAtLevel=1"] if inventory_name == "lab" else ()),
-            "-cp", "/opt/kafka/current/libs/*", "kafka.Kafka", SERVER,
-        ]  # fmt: skip
+            "-cp",
+            "/opt/kafka/current/libs/*",
+            "kafka.Kafka",
+            SERVER,
+        ]
         disks = LOG_DIRS[inventory_name].split(",")
         assert unit["LimitNOFILE"] == [NOFILE[inventory_name]]
-        assert unit["ReadWritePaths"][0].split() == [*disks, "/var/lib/kafka", "/var/log/kafka"]
-        assert unit["RequiresMountsFor"][0].split() == disks
+        # A disk that is gone, or that fails, does not keep the broker from its others.
+        assert unit["ReadWritePaths"][0].split() == ["/data", "/var/lib/kafka", "/var/log/kafka"]
+        mounts = " ".join(f"data-{disk.removeprefix('/data/')}.mount" for disk in disks)
+        assert unit["After"] == ["network-online.target local-fs.target", mounts]
+        assert unit["Wants"][:2] == ["network-online.target", mounts]
+        assert "RequiresMountsFor" not in unit
+        guards = [line for line in unit["ExecStartPre"] if "chown" in line]
+        assert len(guards) == len(disks)
+        assert all(f'readlink -f "{disk}")' in line for disk, line in zip(disks, guards, strict=True)), guards
         assert (unit["User"], unit["Group"]) == (["kafka"], ["kafka"])
-        assert (unit["Restart"], unit["TimeoutStopSec"], unit["SuccessExitStatus"]) == (["on-failure"], ["300"], ["143"])
+        assert (unit["Restart"], unit["TimeoutStopSec"], unit["SuccessExitStatus"]) == (
+            ["on-failure"],
+            ["300"],
+            ["143"],
+        )
         assert "MemoryDenyWriteExecute" not in unit
 
 
 def test_class_data_is_made_beside_the_broker(rendered: Callable[[str], Hosts]) -> None:
-    """Only where it is asked for; the broker neither waits for it nor can write it, and an archive that was cut is away before it starts."""
+    """Only where it is asked for; the broker neither waits for it nor can write it.
+
+    An archive that was cut is away before it starts.
+    """
     plain, served = rendered("lab")["dc1-kafka1"], rendered("lab")["dc1-kafka3"]
     assert not [file["path"] for file in plain.items("files") if "class-data" in file["path"]]
     broker, maker = served.unit("kafka.service"), served.unit("kafka-class-data.service")
     assert "kafka-class-data.service" in broker["Wants"]
-    assert broker["ExecStartPre"][0].startswith("+-/bin/sh -c '[ ") and not any("class-data" in path for path in broker["ReadWritePaths"])
-    assert (maker["After"], maker["CacheDirectory"], maker["PrivateNetwork"]) == (["kafka.service"], ["kafka-class-data"], ["yes"])
+    assert broker["ExecStartPre"][0].startswith("+-/bin/sh -c '[ ") and not any(
+        "class-data" in path for path in broker["ReadWritePaths"]
+    )
+    assert (maker["After"], maker["CacheDirectory"], maker["PrivateNetwork"]) == (
+        ["kafka.service"],
+        ["kafka-class-data"],
+        ["yes"],
+    )
     assert maker["CapabilityBoundingSet"] == [""]
     assert "class-data" not in plain.text("/etc/systemd/system/kafka.service")
 
@@ -173,7 +214,9 @@ def test_all_brokers_have_the_same_unit(inventory_name: str, hosts: Hosts) -> No
     for name in brokers(hosts):
         text = hosts[name].text("/etc/systemd/system/kafka.service")
         digest = re.findall(r"^Environment=CONFIG_DIGEST=([0-9a-f]{64})$", text, re.MULTILINE)
-        assert hosts[name].services == [{"name": "kafka.service", "digest": digest[0], "enabled": True, "state": "started"}]
+        assert hosts[name].services == [
+            {"name": "kafka.service", "digest": digest[0], "enabled": True, "state": "started", "watch": 5}
+        ]
         digests.add(digest[0])
         units.add(text.replace(digest[0], ""))
     assert len(units) == (2 if WITH_CLASS_DATA[inventory_name] else 1)
@@ -184,67 +227,18 @@ def test_all_brokers_have_the_same_unit(inventory_name: str, hosts: Hosts) -> No
 def test_directories_and_files_belong_to_the_broker(inventory_name: str, hosts: Hosts) -> None:
     """Disks are the broker's own; its configuration is root's, readable by the broker's group alone."""
     one = hosts[host(inventory_name, 1)]
-    private = {"owner": "kafka", "group": "kafka", "mode": "0750"}
+    private = {"owner": "kafka", "group": "kafka", "mode": "0750", "mount": False}
     directories = {directory.pop("path"): directory for directory in map(dict, one.roles["kafka"]["directories"])}
     assert directories == {
-        "/etc/kafka": {"owner": "root", "group": "root", "mode": "0755"},
-        "/etc/kafka/tls": {"owner": "root", "group": "kafka", "mode": "0750"},
-        **{path: private for path in ["/var/lib/kafka", "/var/log/kafka", *LOG_DIRS[inventory_name].split(",")]},
+        "/opt/kafka": {"owner": "root", "group": "root", "mode": "0755", "mount": False},
+        "/etc/kafka": {"owner": "root", "group": "root", "mode": "0755", "mount": False},
+        "/etc/kafka/tls": {"owner": "root", "group": "kafka", "mode": "0750", "mount": False},
+        **{path: private for path in ["/var/lib/kafka", "/var/log/kafka"]},
+        **{path: {**private, "mount": True} for path in LOG_DIRS[inventory_name].split(",")},
     }
     file = one.file(SERVER)
     assert (file["owner"], file["group"], file["mode"]) == ("root", "kafka", "0640")
     assert one.roles["kafka"]["users"] == [{"name": "kafka", "home": "/var/lib/kafka"}]
-    assert [(archive["src"].rpartition("/")[2], archive["dest"]) for archive in one.archives] == [("kafka_2.13-3.9.2.tgz", "/opt/kafka/3.9.2")]
-
-
-def test_overrides_win_and_null_removes(rendered: Callable[[str], Hosts]) -> None:
-    """kafka_config_overrides is for one host; its null takes away a key of the role and one of kafka_config."""
-    plain, varied = rendered("lab")["dc1-kafka2"].properties(SERVER), rendered("varied")["dc1-kafka2"].properties(SERVER)
-    changed = {key: (plain.get(key), varied.get(key)) for key in plain.keys() | varied.keys() if plain.get(key) != varied.get(key)}
-    assert changed == {
-        "auto.create.topics.enable": ("false", None),
-        "zookeeper.session.timeout.ms": ("6000", None),
-        "min.insync.replicas": ("2", "1"),
-        "log.cleanup.policy": (None, "compact,delete"),
-        "delete.topic.enable": (None, "true"),
-        "advertised.listeners": (
-            "CLIENT://198.18.1.22:9092,REPLICATION://198.18.2.22:9093",
-            "CLIENT://192.0.2.7:19092,REPLICATION://198.18.2.22:9093",
-        ),
-        "listener.name.client.sasl.enabled.mechanisms": ("SCRAM-SHA-512,SCRAM-SHA-256", "SCRAM-SHA-256,OAUTHBEARER"),
-        "listener.name.client.scram-sha-512.sasl.jaas.config": ("org.apache.kafka.common.security.scram.ScramLoginModule required;", None),
-        RULES: ("RULE:^CN=[^,]+,OU=brokers,O=lab$/kafka-broker/,RULE:^CN=([^,]+),OU=admins,O=lab$/$1/", None),
-        "listener.name.replication.ssl.keystore.location": ("/etc/kafka/tls/keystore.pem", "/own.pem"),
-        "listener.name.replication.ssl.truststore.location": ("/etc/kafka/tls/ca.pem", "/own-ca.pem"),
-    }
-    assert rendered("varied")["dc1-kafka1"].properties(SERVER)["offsets.topic.num.partitions"] == "12"
-    assert rendered("varied")["dc1-kafka3"].properties(SERVER) == rendered("lab")["dc1-kafka3"].properties(SERVER)
-
-
-def test_resources_of_one_host(rendered: Callable[[str], Hosts]) -> None:
-    """Heap, flags, limit and client properties of one broker reach its unit and files."""
-    host = rendered("varied")["dc1-kafka2"]
-    unit = host.unit("kafka.service")
-    command = unit["ExecStart"][0].split()
-    assert command[:3] == ["/usr/bin/java", "-Xms1g", "-Xmx1g"]
-    assert command[-7:] == [
-        "-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls=", "-Da=b", "-Dc=d", "-cp", "/opt/kafka/current/libs/*", "kafka.Kafka", SERVER,
-    ]  # fmt: skip
-    assert unit["LimitNOFILE"] == ["5000"]
-    assert host.properties("/etc/kafka/client.properties") == {
-        "bootstrap.servers": "198.18.2.22:9093",
-        "security.protocol": "SSL",
-        "ssl.keystore.type": "PEM",
-        "ssl.keystore.location": "/own.pem",
-        "ssl.truststore.type": "PEM",
-        "ssl.truststore.location": "/own-ca.pem",
-        "request.timeout.ms": "5000",
-    }
-
-
-def test_a_restart_is_owed_where_something_changed(rendered: Callable[[str], Hosts]) -> None:
-    """The digest follows the configuration: changed on the varied brokers, the same on the third."""
-    digests = {
-        name: [rendered(name)[host].services[0]["digest"] for host in ("dc1-kafka1", "dc1-kafka2", "dc1-kafka3")] for name in ("lab", "varied")
-    }
-    assert [before == after for before, after in zip(digests["lab"], digests["varied"], strict=True)] == [False, False, True]
+    assert [(archive["src"].rpartition("/")[2], archive["dest"]) for archive in one.archives] == [
+        ("kafka_2.13-3.9.2.tgz", "/opt/kafka/3.9.2")
+    ]

@@ -1,4 +1,4 @@
-"""What the layouts of one cluster over several datacenters change in the files: groups, racks, replication, addresses."""
+"""What the layouts of one cluster over several datacenters change in files: groups, racks, replication, addresses."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,47 +27,98 @@ class Expected:
 LAB_RACKS = {1: "a", 2: "b", 3: "c"}
 EXPECTED = {
     "lab_stretch2": Expected(
-        "198.18.51", "198.18.52", ("dc1-zk1", "dc1-zk2", "dc1-zk3", "dc2-zk1", "dc2-zk2", "dc2-zk3"),
+        "198.18.51",
+        "198.18.52",
+        ("dc1-zk1", "dc1-zk2", "dc1-zk3", "dc2-zk1", "dc2-zk2", "dc2-zk3"),
         {"dc1-kafka1": "dc1", "dc1-kafka2": "dc1", "dc2-kafka1": "dc2", "dc2-kafka2": "dc2"},
-        {"group.1": "1:2:3", "group.2": "4:5:6"}, "4", "3",
+        {"group.1": "1:2:3", "group.2": "4:5:6"},
+        "4",
+        "3",
     ),
     "lab_stretch2_5": Expected(
-        "198.18.53", "198.18.54", ("dc1-zk1", "dc1-zk2", "dc1-zk3", "dc2-zk1", "dc2-zk2", "dc2-zk3", "dc3-zk1"),
+        "198.18.53",
+        "198.18.54",
+        ("dc1-zk1", "dc1-zk2", "dc1-zk3", "dc2-zk1", "dc2-zk2", "dc2-zk3", "dc3-zk1"),
         {"dc1-kafka1": "dc1", "dc1-kafka2": "dc1", "dc2-kafka1": "dc2", "dc2-kafka2": "dc2"},
-        {"group.1": "1:2:3", "group.2": "4:5:6", "group.3": "7"}, "4", "3",
+        {"group.1": "1:2:3", "group.2": "4:5:6", "group.3": "7"},
+        "4",
+        "3",
     ),
     "lab_stretch3": Expected(
-        "198.18.55", "198.18.56", ("dc1-zk1", "dc2-zk1", "dc3-zk1"),
-        {"dc1-kafka1": "dc1", "dc1-kafka2": "dc1", "dc2-kafka1": "dc2", "dc2-kafka2": "dc2", "dc3-kafka1": "dc3", "dc3-kafka2": "dc3"},
-        {}, "3", "2",
+        "198.18.55",
+        "198.18.56",
+        ("dc1-zk1", "dc2-zk1", "dc3-zk1"),
+        {
+            "dc1-kafka1": "dc1",
+            "dc1-kafka2": "dc1",
+            "dc2-kafka1": "dc2",
+            "dc2-kafka2": "dc2",
+            "dc3-kafka1": "dc3",
+            "dc3-kafka2": "dc3",
+        },
+        {},
+        "3",
+        "2",
     ),
     "lab_mirrored/west": Expected(
-        "198.18.57", "198.18.58", ("west-zk1", "west-zk2", "west-zk3"),
-        {"west-kafka1": "west-a", "west-kafka2": "west-b", "west-kafka3": "west-c"}, {}, "3", "2",
+        "198.18.57",
+        "198.18.58",
+        ("west-zk1", "west-zk2", "west-zk3"),
+        {"west-kafka1": "west-a", "west-kafka2": "west-b", "west-kafka3": "west-c"},
+        {},
+        "3",
+        "2",
     ),
     "lab_mirrored/east": Expected(
-        "198.18.59", "198.18.60", ("east-zk1", "east-zk2", "east-zk3"),
-        {"east-kafka1": "east-a", "east-kafka2": "east-b", "east-kafka3": "east-c"}, {}, "3", "2",
+        "198.18.59",
+        "198.18.60",
+        ("east-zk1", "east-zk2", "east-zk3"),
+        {"east-kafka1": "east-a", "east-kafka2": "east-b", "east-kafka3": "east-c"},
+        {},
+        "3",
+        "2",
     ),
     "stretch2": Expected(
-        "198.19.51", "198.19.52", ("dc1-zk1", "dc1-zk2", "dc1-zk3", "dc2-zk1", "dc2-zk2", "dc2-zk3"),
-        {"dc1-kafka1": "dc1", "dc1-kafka2": "dc1", "dc1-kafka3": "dc1", "dc2-kafka1": "dc2", "dc2-kafka2": "dc2", "dc2-kafka3": "dc2"},
-        {"group.1": "1:2:3", "group.2": "4:5:6"}, "4", "3",
+        "198.19.51",
+        "198.19.52",
+        ("dc1-zk1", "dc1-zk2", "dc1-zk3", "dc2-zk1", "dc2-zk2", "dc2-zk3"),
+        {
+            "dc1-kafka1": "dc1",
+            "dc1-kafka2": "dc1",
+            "dc1-kafka3": "dc1",
+            "dc2-kafka1": "dc2",
+            "dc2-kafka2": "dc2",
+            "dc2-kafka3": "dc2",
+        },
+        {"group.1": "1:2:3", "group.2": "4:5:6"},
+        "4",
+        "3",
     ),
     "stretch3": Expected(
-        "198.19.55", "198.19.56", ("dc1-zk1", "dc1-zk2", "dc2-zk1", "dc2-zk2", "dc3-zk1"),
+        "198.19.55",
+        "198.19.56",
+        ("dc1-zk1", "dc1-zk2", "dc2-zk1", "dc2-zk2", "dc3-zk1"),
         {
-            "dc1-kafka1": "dc1", "dc1-kafka2": "dc1", "dc1-kafka3": "dc1", "dc2-kafka1": "dc2", "dc2-kafka2": "dc2", "dc2-kafka3": "dc2",
-            "dc3-kafka1": "dc3", "dc3-kafka2": "dc3", "dc3-kafka3": "dc3",
+            "dc1-kafka1": "dc1",
+            "dc1-kafka2": "dc1",
+            "dc1-kafka3": "dc1",
+            "dc2-kafka1": "dc2",
+            "dc2-kafka2": "dc2",
+            "dc2-kafka3": "dc2",
+            "dc3-kafka1": "dc3",
+            "dc3-kafka2": "dc3",
+            "dc3-kafka3": "dc3",
         },
-        {}, "3", "2",
+        {},
+        "3",
+        "2",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("inventory_name", LAYOUTS)
 def test_ensemble(inventory_name: str, hosts: Hosts) -> None:
-    """Every server knows every other by both addresses, and the groups; ids are the declared ones, and nothing changes them."""
+    """Every server knows every other by both addresses, and the groups; ids are as declared, whatever changes."""
     expected = EXPECTED[inventory_name]
     lines = {
         f"server.{number}": f"{expected.replication}.{10 + number}:2888:3888|{expected.client}.{10 + number}:2888:3888"
@@ -75,7 +126,9 @@ def test_ensemble(inventory_name: str, hosts: Hosts) -> None:
     }
     for number, name in enumerate(expected.servers, 1):
         found = hosts[name].properties(ZOO_CFG)
-        assert {key: value for key, value in found.items() if key.startswith(("server.", "group.", "weight."))} == lines | expected.groups
+        assert {
+            key: value for key, value in found.items() if key.startswith(("server.", "group.", "weight."))
+        } == lines | expected.groups
         assert (found["reconfigEnabled"], found["standaloneEnabled"]) == ("false", "false")
         assert hosts[name].text("/var/lib/zookeeper/myid").strip() == str(number)
         assert "-Dzookeeper.multiAddress.enabled=true" in hosts[name].unit("zookeeper.service")["ExecStart"][0].split()
@@ -84,18 +137,26 @@ def test_ensemble(inventory_name: str, hosts: Hosts) -> None:
 
 @pytest.mark.parametrize("inventory_name", LAYOUTS)
 def test_brokers(inventory_name: str, hosts: Hosts) -> None:
-    """Ids, racks, each listener on its network, every ZooKeeper server on both networks, and replication as the layout needs it."""
+    """Ids, racks, each listener on its network, every ZooKeeper server on both, replication as the layout needs it."""
     expected = EXPECTED[inventory_name]
     count = range(1, len(expected.servers) + 1)
-    connect = ",".join(f"{network}.{10 + number}:2281" for network in (expected.client, expected.replication) for number in count)
+    connect = ",".join(
+        f"{network}.{10 + number}:2281" for network in (expected.client, expected.replication) for number in count
+    )
     for number, (name, rack) in enumerate(expected.racks.items(), 1):
         found = hosts[name].properties(SERVER)
         assert (found["broker.id"], found["broker.rack"]) == (str(number), rack)
-        listeners = f"CLIENT://{expected.client}.{20 + number}:9092,REPLICATION://{expected.replication}.{20 + number}:9093"
+        listeners = (
+            f"CLIENT://{expected.client}.{20 + number}:9092,REPLICATION://{expected.replication}.{20 + number}:9093"
+        )
         assert (found["listeners"], found["advertised.listeners"]) == (listeners, listeners)
         assert found["inter.broker.listener.name"] == "REPLICATION"
         assert found["zookeeper.connect"] == f"{connect}/kafka"
-        factors = ("default.replication.factor", "offsets.topic.replication.factor", "transaction.state.log.replication.factor")
+        factors = (
+            "default.replication.factor",
+            "offsets.topic.replication.factor",
+            "transaction.state.log.replication.factor",
+        )
         assert {found[key] for key in factors} == {expected.factor}
         assert {found["min.insync.replicas"], found["transaction.state.log.min.isr"]} == {expected.least}
     assert [name for name, rendered in hosts.items() if "kafka" in rendered.roles] == sorted(expected.racks)
@@ -106,7 +167,8 @@ def test_brokers_that_know_their_own_datacenter_alone(rendered: Callable[[str], 
     hosts = rendered("local")
     found = {name: hosts[name].properties(SERVER)["zookeeper.connect"] for name in ("dc1-kafka1", "dc2-kafka1")}
     first, second = (
-        ",".join(f"198.18.{network}.{number}:2281" for network in (51, 52) for number in numbers) for numbers in ((11, 12, 13), (14, 15, 16))
+        ",".join(f"198.18.{network}.{number}:2281" for network in (51, 52) for number in numbers)
+        for numbers in ((11, 12, 13), (14, 15, 16))
     )
     assert found == {"dc1-kafka1": f"{first}/kafka", "dc2-kafka1": f"{second}/kafka"}
 

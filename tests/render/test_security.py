@@ -1,4 +1,4 @@
-"""What makes a site secure on its hosts, what is left when it is switched off, and which certificate is a restart owed."""
+"""What makes a site secure on its hosts, what is left when it is switched off, which certificate is a restart owed."""
 
 import subprocess
 from collections.abc import Callable
@@ -13,7 +13,10 @@ ZOO_CFG, SERVER = "/etc/zookeeper/zoo.cfg", "/etc/kafka/server.properties"
 # By the function in a host's name: path on the host, subject without O=, group. The first has the host's addresses.
 STORES = {
     "zk": {"/etc/zookeeper/tls/keystore.pem": ("CN={},OU=zookeeper", "zookeeper")},
-    "kafka": {"/etc/kafka/tls/keystore.pem": ("CN={},OU=brokers", "kafka"), "/etc/kafka/tls/zookeeper.pem": ("CN=kafka,OU=zkclients", "kafka")},
+    "kafka": {
+        "/etc/kafka/tls/keystore.pem": ("CN={},OU=brokers", "kafka"),
+        "/etc/kafka/tls/zookeeper.pem": ("CN=kafka,OU=zkclients", "kafka"),
+    },
     "spark": {},
 }
 TRUSTED = {
@@ -34,7 +37,9 @@ def organization(inventory: str) -> str:
 
 def openssl(text: str, *arguments: str) -> str:
     """Return what a command of openssl says of a certificate."""
-    return subprocess.run(["openssl", *arguments], input=text, capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        ["openssl", *arguments], input=text, capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 def serial(rendered: Rendered, path: str) -> str:
@@ -47,14 +52,16 @@ def digest(rendered: Rendered) -> str:
 
 @pytest.mark.parametrize("inventory_name", [*INVENTORIES, *LAYOUTS])
 def test_certificates_reach_their_host(inventory_name: str, hosts: Hosts, tmp_path: Path) -> None:
-    """Key and certificate as one secret file for the service's group, below the CA that the host trusts; no more secrets than these."""
+    """Key and certificate as one secret file for the service's group, below the CA that the host trusts; no others."""
     for name, rendered in hosts.items():
         path, group = TRUSTED[function(name)]
         bundle = rendered.file(path)
         assert (bundle["owner"], bundle["group"], bundle["mode"], bundle["secret"]) == ("root", group, "0640", False)
         (tmp_path / "ca.pem").write_text(bundle["content"])
         assert bundle["content"].count("BEGIN CERTIFICATE") == 1
-        found = {file["path"]: file for file in rendered.items("files") if file["secret"] and file["path"].endswith(".pem")}
+        found = {
+            file["path"]: file for file in rendered.items("files") if file["secret"] and file["path"].endswith(".pem")
+        }
         assert found.keys() == STORES[function(name)].keys()
         for path, (subject, group) in STORES[function(name)].items():
             file, text = found[path], rendered.secret(path)
@@ -62,7 +69,10 @@ def test_certificates_reach_their_host(inventory_name: str, hosts: Hosts, tmp_pa
             said = openssl(text, "x509", "-noout", "-subject", "-nameopt", "RFC2253")
             assert said == f"subject={subject.format(name)},O={organization(inventory_name)}"
             assert text.count("BEGIN PRIVATE KEY") == 1
-            assert openssl(text, "verify", "-x509_strict", "-purpose", "sslclient", "-CAfile", str(tmp_path / "ca.pem")) == "stdin: OK"
+            assert (
+                openssl(text, "verify", "-x509_strict", "-purpose", "sslclient", "-CAfile", str(tmp_path / "ca.pem"))
+                == "stdin: OK"
+            )
 
 
 @pytest.mark.parametrize("inventory_name", ["lab"])
@@ -92,7 +102,11 @@ def test_another_subject_is_a_restart(rendered: Callable[[str], Hosts]) -> None:
     text = other["dc1-kafka2"].secret("/etc/kafka/tls/zookeeper.pem")
     assert openssl(text, "x509", "-noout", "-subject", "-nameopt", "RFC2253") == "subject=CN=other,OU=zkclients,O=lab"
     assert plain["dc1-kafka2"].properties(SERVER) == other["dc1-kafka2"].properties(SERVER)
-    assert [digest(plain[name]) == digest(other[name]) for name in ("dc1-kafka1", "dc1-kafka2", "dc1-kafka3")] == [True, False, True]
+    assert [digest(plain[name]) == digest(other[name]) for name in ("dc1-kafka1", "dc1-kafka2", "dc1-kafka3")] == [
+        True,
+        False,
+        True,
+    ]
 
 
 def test_a_job_with_other_authorities_is_restarted(rendered: Callable[[str], Hosts]) -> None:

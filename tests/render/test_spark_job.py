@@ -80,20 +80,28 @@ def digest(host: Rendered, job: str) -> str:
 
 @pytest.mark.parametrize("inventory_name", INVENTORIES)
 def test_configuration_of_each_job(inventory_name: str, hosts: Hosts) -> None:
-    """The frozen file says what group_vars says, where this release keeps its jars, and the job's own login, which Ansible does not show."""
+    """The frozen file says what group_vars says, where this release keeps its jars, and the job's own login.
+
+    Ansible does not show it.
+    """
     found = {
         name: {
-            file["path"]: json.loads(rendered.secret(file["path"])) for file in rendered.roles["spark_job"]["files"] if file["path"].endswith(".json")
+            file["path"]: json.loads(rendered.secret(file["path"]))
+            for file in rendered.roles["spark_job"]["files"]
+            if file["path"].endswith(".json")
         }
         for name, rendered in hosts.items()
         if "spark_job" in rendered.roles
     }
     passwords = {"publish_lines": "ib5Ohquail1e", "count_words": "Wae1aequ6ei0"}
     if inventory_name == "lab":  # random ones, made by the run
-        passwords = {job: password_of(found[name][f"/etc/spark-job/{job}.json"]) for name, (job, _) in JOBS["lab"].items()}
+        passwords = {
+            job: password_of(found[name][f"/etc/spark-job/{job}.json"]) for name, (job, _) in JOBS["lab"].items()
+        }
         assert len(set(passwords.values())) == 2
     assert found == {
-        name: {f"/etc/spark-job/{job}.json": config(inventory_name, job, passwords[job])} for name, (job, _) in JOBS[inventory_name].items()
+        name: {f"/etc/spark-job/{job}.json": config(inventory_name, job, passwords[job])}
+        for name, (job, _) in JOBS[inventory_name].items()
     }
 
 
@@ -115,6 +123,7 @@ def test_units_of_each_job(inventory_name: str, hosts: Hosts) -> None:
                 "digest": digest(hosts[name], job),
                 "enabled": runs,
                 "state": "converged" if runs else "stopped",
+                "watch": 0,
             }
         ]
 
@@ -124,7 +133,7 @@ def test_one_unit_for_all_jobs(inventory_name: str, hosts: Hosts) -> None:
     """The same template unit on all nodes, running the release's own program; SIGTERM reaches Python alone."""
     units = [hosts[name].unit("spark-job@.service") for name in JOBS[inventory_name]]
     assert all(unit == units[0] for unit in units)
-    assert units[0]["ExecStart"] == ["/opt/spark-job/current/bin/millrace ${JOB} --config /etc/spark-job/%i.json"]
+    assert units[0]["ExecStart"] == ["/opt/spark-job/current/bin/millrace-jobs ${JOB} --config /etc/spark-job/%i.json"]
     assert units[0]["EnvironmentFile"] == ["/etc/spark-job/%i.env"]
     assert (units[0]["User"], units[0]["KillMode"], units[0]["SuccessExitStatus"]) == (["spark"], ["mixed"], ["143"])
     assert (units[0]["LimitNOFILE"], units[0]["MemoryMax"]) == (["16384"], ["infinity"])
@@ -134,12 +143,21 @@ def test_one_unit_for_all_jobs(inventory_name: str, hosts: Hosts) -> None:
 
 def test_class_data_is_made_beside_the_jobs(rendered: Callable[[str], Hosts]) -> None:
     """Where it is asked for: named by the release, out of the jobs' reach, away before a start when it was cut."""
-    unit, maker = (rendered("varied")["dc1-spark1"].unit(name) for name in ("spark-job@.service", "spark-job-class-data.service"))
+    unit, maker = (
+        rendered("varied")["dc1-spark1"].unit(name) for name in ("spark-job@.service", "spark-job-class-data.service")
+    )
     archive = f"/var/cache/spark-job-class-data/{RELEASE}.jsa"
-    assert f'"SPARK_SUBMIT_OPTS=-XX:SharedArchiveFile={archive} -XX:+VerifySharedSpaces -Xlog:cds=off -Xlog:cds+dynamic=off"' in unit["Environment"]
+    assert (
+        f'"SPARK_SUBMIT_OPTS=-XX:SharedArchiveFile={archive} -XX:+VerifySharedSpaces -Xlog:cds=off '
+        '-Xlog:cds+dynamic=off"' in unit["Environment"]
+    )
     assert "spark-job-class-data.service" in unit["Wants"]
     assert unit["ExecStartPre"][0].startswith("+-/bin/sh -c '[ ") and archive in unit["ExecStartPre"][0]
-    assert (maker["CacheDirectory"], maker["PrivateNetwork"], maker["CapabilityBoundingSet"]) == (["spark-job-class-data"], ["yes"], [""])
+    assert (maker["CacheDirectory"], maker["PrivateNetwork"], maker["CapabilityBoundingSet"]) == (
+        ["spark-job-class-data"],
+        ["yes"],
+        [""],
+    )
 
 
 @pytest.mark.parametrize("inventory_name", INVENTORIES)
@@ -148,32 +166,48 @@ def test_release(inventory_name: str, hosts: Hosts) -> None:
     for name in JOBS[inventory_name]:
         assert {archive["src"].rpartition("/")[2]: archive["dest"] for archive in hosts[name].archives} == {
             "spark-wheelhouse-4.2.0.tar": "/opt/spark-job/wheelhouse/dddddddddddd",
-            "millrace-0.1.0-py3-none-any.whl": "/opt/spark-job/wheel/cccccccccccc",
+            "millrace_jobs-0.1.0-py3-none-any.whl": "/opt/spark-job/wheel/cccccccccccc",
             "spark-jars-4.2.0.tgz": JARS,
         }
-        assert hosts[name].items("links") == [{"path": "/opt/spark-job/current", "target": f"/opt/spark-job/releases/{RELEASE}"}]
+        assert hosts[name].items("links") == [
+            {"path": "/opt/spark-job/current", "target": f"/opt/spark-job/releases/{RELEASE}"}
+        ]
 
 
 @pytest.mark.parametrize("inventory_name", INVENTORIES)
 def test_directories_of_a_producer(inventory_name: str, hosts: Hosts) -> None:
     """The job owns its home, checkpoint and input, and nothing else."""
     name = next(iter(JOBS[inventory_name]))
-    owned = {"owner": "spark", "group": "spark", "mode": "0750"}
+    owned = {"owner": "spark", "group": "spark", "mode": "0750", "mount": False}
     home = "/var/lib/spark-job"
     assert hosts[name].items("directories") == [
-        {"path": "/etc/spark-job", "owner": "root", "group": "spark", "mode": "0750"},
-        *({"path": path, **owned} for path in (home, f"{home}/publish_lines", f"{home}/publish_lines/checkpoint", f"{home}/publish_lines/input")),
-        {"path": "/etc/millrace/tls", "owner": "root", "group": "spark", "mode": "0750"},
+        *(
+            {"path": f"/opt/spark-job{folder}", "owner": "root", "group": "root", "mode": "0755", "mount": False}
+            for folder in ("", "/jars", "/releases")
+        ),
+        {"path": "/etc/spark-job", "owner": "root", "group": "spark", "mode": "0750", "mount": False},
+        *(
+            {"path": path, **owned}
+            for path in (
+                home,
+                f"{home}/publish_lines",
+                f"{home}/publish_lines/checkpoint",
+                f"{home}/publish_lines/input",
+            )
+        ),
+        {"path": "/etc/millrace/tls", "owner": "root", "group": "spark", "mode": "0750", "mount": False},
     ]
 
 
 def test_two_jobs_of_one_kind_on_one_node(rendered: Callable[[str], Hosts]) -> None:
-    """Instances are named apart from the job that they run; a password in the client properties hides the diff of that file alone."""
+    """Instances are named apart from the job that they run; a password in the properties hides that file's diff."""
     node = rendered("varied")["dc1-spark1"]
     assert [file["path"] for file in node.items("files") if file["secret"]] == ["/etc/spark-job/lines-a.json"]
-    assert {(file["owner"], file["group"], file["mode"]) for file in node.items("files") if file["path"].startswith("/etc/spark-job/")} == {
-        ("root", "spark", "0640")
-    }
+    assert {
+        (file["owner"], file["group"], file["mode"])
+        for file in node.items("files")
+        if file["path"].startswith("/etc/spark-job/")
+    } == {("root", "spark", "0640")}
     assert "JOB=publish_lines\n" in node.text("/etc/spark-job/lines-a.env")
     assert "JOB=publish_lines\n" in node.text("/etc/spark-job/lines-b.env")
     assert [(unit["name"], unit["enabled"], unit["state"]) for unit in node.services] == [
@@ -181,8 +215,13 @@ def test_two_jobs_of_one_kind_on_one_node(rendered: Callable[[str], Hosts]) -> N
         ("spark-job@lines-b.service", False, "stopped"),
     ]
     assert digest(node, "lines-a") != digest(node, "lines-b")
+    assert node.unit("spark-job@.service")["TimeoutStopSec"] == ["600"]
+    drop_in = node.text("/etc/systemd/system/spark-job@.service.d/overrides.conf")
+    assert drop_in.endswith("\n[Service]\nIOAccounting=true\n")
 
 
 def test_an_unchanged_job_is_not_restarted(rendered: Callable[[str], Hosts]) -> None:
     """The digest of a job does not depend on the other nodes' jobs."""
-    assert digest(rendered("varied")["dc1-spark2"], "count_words") == digest(rendered("lab")["dc1-spark2"], "count_words")
+    assert digest(rendered("varied")["dc1-spark2"], "count_words") == digest(
+        rendered("lab")["dc1-spark2"], "count_words"
+    )

@@ -1,5 +1,6 @@
 """What a ZooKeeper server gets: zoo.cfg, myid, the unit, directories."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -64,7 +65,7 @@ def servers(hosts: Hosts) -> list[str]:
 
 @pytest.mark.parametrize("inventory_name", INVENTORIES)
 def test_zoo_cfg(inventory_name: str, hosts: Hosts) -> None:
-    """The whole file: the same on every server, quorum on both networks, the replication network first, purge on, AdminServer off."""
+    """The whole file: the same everywhere, quorum on both networks, replication first, purge on, AdminServer off."""
     expected = {
         "tickTime": "2000",
         "initLimit": "10",
@@ -80,7 +81,9 @@ def test_zoo_cfg(inventory_name: str, hosts: Hosts) -> None:
         "reconfigEnabled": "false",
         **ENSEMBLE[inventory_name],
     }
-    assert {name: hosts[name].properties(CONFIG) for name in servers(hosts)} == dict.fromkeys(SERVERS[inventory_name], expected)
+    assert {name: hosts[name].properties(CONFIG) for name in servers(hosts)} == dict.fromkeys(
+        SERVERS[inventory_name], expected
+    )
 
 
 @pytest.mark.parametrize("inventory_name", INVENTORIES)
@@ -97,48 +100,75 @@ def test_the_unit_runs_java_itself(inventory_name: str, hosts: Hosts) -> None:
     unit, heap = units[0], HEAP[inventory_name]
     assert all(other == unit for other in units)
     assert unit["ExecStart"][0].split() == [
-        "/usr/bin/java", f"-Xms{heap}", f"-Xmx{heap}", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=50", "-XX:+ExitOnOutOfMemoryError",
-        "-Djava.awt.headless=true", "-Dzookeeper.jmx.log4j.disable=true",
-        "-Xlog:gc*:file=/var/log/zookeeper/gc.log:time,tags:filecount=5,filesize=10m", "-Dzookeeper.multiAddress.enabled=true",
-        "-cp", "/etc/zookeeper:/opt/zookeeper/current/lib/*", "org.apache.zookeeper.server.quorum.QuorumPeerMain", CONFIG,
-    ]  # fmt: skip
+        "/usr/bin/java",
+        f"-Xms{heap}",
+        f"-Xmx{heap}",
+        "-XX:+UseG1GC",
+        "-XX:MaxGCPauseMillis=50",
+        "-XX:+ExitOnOutOfMemoryError",
+        "-Djava.awt.headless=true",
+        "-Dzookeeper.jmx.log4j.disable=true",
+        "-Xlog:gc*:file=/var/log/zookeeper/gc.log:time,tags:filecount=5,filesize=10m",
+        "-Dzookeeper.multiAddress.enabled=true",
+        "-cp",
+        "/etc/zookeeper:/opt/zookeeper/current/lib/*",
+        "org.apache.zookeeper.server.quorum.QuorumPeerMain",
+        CONFIG,
+    ]
     assert unit["LimitNOFILE"] == [NOFILE[inventory_name]]
     assert unit["ReadWritePaths"] == ["/var/lib/zookeeper /data/zookeeper-log /var/log/zookeeper"]
     assert (unit["User"], unit["Restart"], unit["SuccessExitStatus"]) == (["zookeeper"], ["on-failure"], ["143"])
     assert "MemoryDenyWriteExecute" not in unit
     digest = unit["Environment"][0].removeprefix("CONFIG_DIGEST=")
     assert len(digest) == 64
-    assert hosts[servers(hosts)[0]].services == [{"name": "zookeeper.service", "digest": digest, "enabled": True, "state": "started"}]
+    assert hosts[servers(hosts)[0]].services == [
+        {"name": "zookeeper.service", "digest": digest, "enabled": True, "state": "started", "watch": 5}
+    ]
 
 
 @pytest.mark.parametrize("inventory_name", INVENTORIES)
 def test_directories_belong_to_the_server(inventory_name: str, hosts: Hosts) -> None:
     """Data, write-ahead log and GC log are the server's own."""
     one = hosts[next(iter(SERVERS[inventory_name]))]
-    private = {"owner": "zookeeper", "group": "zookeeper", "mode": "0750"}
+    private = {"owner": "zookeeper", "group": "zookeeper", "mode": "0750", "mount": False}
     directories = {directory.pop("path"): directory for directory in map(dict, one.roles["zookeeper"]["directories"])}
     assert directories == {
-        "/etc/zookeeper": {"owner": "root", "group": "root", "mode": "0755"},
+        "/opt/zookeeper": {"owner": "root", "group": "root", "mode": "0755", "mount": False},
+        "/etc/zookeeper": {"owner": "root", "group": "root", "mode": "0755", "mount": False},
         "/var/lib/zookeeper": private,
         "/data/zookeeper-log": private,
         "/var/log/zookeeper": private,
-        "/etc/zookeeper/tls": {"owner": "root", "group": "zookeeper", "mode": "0750"},
+        "/etc/zookeeper/tls": {"owner": "root", "group": "zookeeper", "mode": "0750", "mount": False},
     }
     links = {link["path"]: link["target"] for link in one.items("links")}
-    assert links == {"/opt/zookeeper/current": "/opt/zookeeper/3.8.6", "/usr/local/bin/zkCli.sh": "/opt/zookeeper/current/bin/zkCli.sh"}
+    assert links == {
+        "/opt/zookeeper/current": "/opt/zookeeper/3.8.6",
+        "/usr/local/bin/zkCli.sh": "/opt/zookeeper/current/bin/zkCli.sh",
+    }
     assert [(archive["src"].rpartition("/")[2], archive["dest"]) for archive in one.archives] == [
         ("apache-zookeeper-3.8.6-bin.tar.gz", "/opt/zookeeper/3.8.6")
     ]
 
 
 def test_one_server_differs(rendered: Callable[[str], Hosts]) -> None:
-    """zookeeper_config wins and its null removes; heap and flags reach the unit; the digest follows on that server alone."""
+    """zookeeper_config wins and its null removes; heap and flags reach the unit; the digest follows there alone."""
     varied, plain = rendered("varied"), rendered("lab")
     one = varied["dc1-zk1"]
     assert one.properties(CONFIG)["tickTime"] == "3000"
     assert "autopurge.purgeInterval" not in one.properties(CONFIG)
     command = one.unit("zookeeper.service")["ExecStart"][0].split()
-    assert command[:3] == ["/usr/bin/java", "-Xms3g", "-Xmx3g"]
+    assert command[:5] == ["/usr/bin/java", "-Xms3g", "-Xmx3g", "-XX:+UseParallelGC", "-XX:+ExitOnOutOfMemoryError"]
+    assert "-Xlog:gc*:file=/data/gc/gc.log:time,tags:filecount=5,filesize=10m" in command
+    assert one.unit("zookeeper.service")["TimeoutStopSec"] == ["90"]
+    assert one.text("/etc/systemd/system/zookeeper.service.d/overrides.conf").endswith("\n[Service]\nNice=-5\n")
+    levels = re.findall(r'<(?:logger name="(.*)"|root) level="(.*?)"', one.text("/etc/zookeeper/logback.xml"))
+    assert [(name.rpartition("server.")[2], level) for name, level in levels] == [
+        ("NIOServerCnxn", "WARN"),
+        ("NettyServerCnxn", "WARN"),
+        ("auth.X509AuthenticationProvider", "WARN"),
+        ("a.b", "DEBUG"),
+        ("", "WARN"),
+    ]  # fmt: skip
     assert command[-5:] == [
         "-Da=b",
         "-cp",

@@ -66,8 +66,16 @@ class Steps:
         self.authorities = [*AUTHORITIES, *([{"name": NEW, "certificate": str(corporate)}] if corporate else [])]
 
     def take(self, trusted: list[str], signs: str, renew: bool) -> tuple[int, str]:
-        """Take one step: whom all trust, who signs, and whether certificates are made anew. Return exit status and output."""
-        values = {"pki_authorities": self.authorities, "infra_trusted": trusted, "infra_authority": signs, "rotate_renew": renew}
+        """Take one step: whom all trust, who signs, whether certificates are made anew.
+
+        Return exit status and output.
+        """
+        values = {
+            "pki_authorities": self.authorities,
+            "infra_trusted": trusted,
+            "infra_authority": signs,
+            "rotate_renew": renew,
+        }
         self.settings.write_text(json.dumps({**values, "pki_source": "csr" if signs == NEW else "own"}))
         done = self.operator.play("rotate_certificates", "-e", f"@{self.settings}")
         return done.code, done.output

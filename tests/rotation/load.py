@@ -7,8 +7,10 @@ from pathlib import Path
 from confluent_kafka import Consumer, TopicPartition
 from faults.inventory import Inventory
 from faults.lab import until
-from faults.ledger import Writer, load, longest_gaps, read_all
+from faults.ledger import load, longest_gaps
 from faults.promises import GAP, Clock
+from faults.reader import read_all
+from faults.writer import Writer
 from operations.conftest import Operator
 
 PARTITIONS = 6
@@ -22,7 +24,12 @@ class Follower(threading.Thread):
         """Begin at the first record of every partition."""
         super().__init__(daemon=True)
         self.read, self.errors, self.stop = 0, list[str](), threading.Event()
-        own = {"group.id": f"{topic}-follower", "enable.auto.commit": False, "auto.offset.reset": "error", "log_level": 0}
+        own = {
+            "group.id": f"{topic}-follower",
+            "enable.auto.commit": False,
+            "auto.offset.reset": "error",
+            "log_level": 0,
+        }
         self.consumer = Consumer({**properties, **own, "error_cb": lambda error: self.errors.append(str(error))})
         self.consumer.assign([TopicPartition(topic, number, 0) for number in range(PARTITIONS)])
 
@@ -53,7 +60,10 @@ class Load:
         until("the load goes on after the last step", lambda: self.writer.acked >= acked + 100, 10)
 
     def end(self) -> str:
-        """Stop; AssertionError where a send failed or took too long, a record is missing, or the follower met an error. Return the measured."""
+        """Stop and return the measured.
+
+        Raises AssertionError where a send failed or took too long, a record is missing, or the follower met an error.
+        """
         self.goes_on()
         self.writer.__exit__(None, None, None)
         self.follower.stop.set()
@@ -71,10 +81,22 @@ class Load:
 
 
 def served(inventory: Inventory) -> dict[str, str]:
-    """Return the serial that each port of a broker or server presents, asked from the host of a peer, where every port is open."""
-    asked = {f"{host} {port}": (host, inventory.client_address(host), port) for host in inventory.hosts("kafka") for port in (9092,)}
-    asked |= {f"{host} {port}": (host, inventory.replication_address(host), port) for host in inventory.hosts("kafka") for port in (9093,)}
-    asked |= {f"{host} {port}": (host, inventory.replication_address(host), port) for host in inventory.hosts("zookeeper") for port in (2281, 3888)}
+    """Return the serial that each port of a broker or server presents, asked from a peer, where all ports are open."""
+    asked = {
+        f"{host} {port}": (host, inventory.client_address(host), port)
+        for host in inventory.hosts("kafka")
+        for port in (9092,)
+    }
+    asked |= {
+        f"{host} {port}": (host, inventory.replication_address(host), port)
+        for host in inventory.hosts("kafka")
+        for port in (9093,)
+    }
+    asked |= {
+        f"{host} {port}": (host, inventory.replication_address(host), port)
+        for host in inventory.hosts("zookeeper")
+        for port in (2281, 3888)
+    }
     found = {}
     for name, (host, address, port) in asked.items():
         folder = "/etc/kafka/tls" if host in inventory.hosts("kafka") else "/etc/zookeeper/tls"

@@ -1,4 +1,7 @@
-"""New certificates and a new password come into use under load: no send fails or waits long, no record is missing, nothing is restarted."""
+"""New certificates and a new password come into use under load.
+
+No send fails or waits long, no record is missing, nothing is restarted.
+"""
 
 import json
 from collections.abc import Callable
@@ -10,7 +13,7 @@ from operations.conftest import Operator
 from rotation.authorities import NEXT, OLD, Steps
 from rotation.load import Load, on_disk, served, services
 
-from millrace.access import Access
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.access import Access
 
 USER = "lab"
 
@@ -18,13 +21,18 @@ USER = "lab"
 def test_certificates_come_into_use_under_load_and_a_ca_not_before_its_time(
     operator: Operator, inventory: Inventory, topic: str, tmp_path: Path, note: Callable[[str], None]
 ) -> None:
-    """Every port presents its new certificate; a CA that nobody trusts yet may sign none, and the run that tries changes nothing."""
+    """Every port presents its new certificate; a CA that nobody trusts yet may sign none.
+
+    The run that tries changes nothing.
+    """
     processes, before = services(operator), served(inventory)
     load = Load(inventory, topic, tmp_path, "leaves")
     done = operator.play("rotate_certificates")
     assert done.code == 0, done.output
     after = served(inventory)
-    assert {port: serial for port, serial in after.items() if serial == before[port]} == {}, "a port presents the old certificate"
+    assert {port: serial for port, serial in after.items() if serial == before[port]} == {}, (
+        "a port presents the old certificate"
+    )
     files = on_disk(inventory)
     assert {port: serial for port, serial in after.items() if serial != files[port.split()[0]]} == {}
 
@@ -54,7 +62,11 @@ def test_a_password_is_replaced_while_the_old_one_works(
         others = [{"name": name, "password": password} for name, password in passwords.items() if name != USER]
         settings = tmp_path / "settings.json"
         settings.touch(0o600)
-        settings.write_text(json.dumps({"vault": vault, "kafka_users": [{"name": USER, **declared}, *others], "user": USER, "step": step}))
+        settings.write_text(
+            json.dumps(
+                {"vault": vault, "kafka_users": [{"name": USER, **declared}, *others], "user": USER, "step": step}
+            )
+        )
         done = operator.play("rotate_password", "-e", f"@{settings}")
         return done.code, done.output
 

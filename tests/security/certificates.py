@@ -23,7 +23,7 @@ class Authority:
         self._made = 0
 
     def issue(self, subject: str, age: timedelta = timedelta(minutes=10), life: timedelta = timedelta(hours=1)) -> str:
-        """Return the path of a PEM file with a new key and its client's certificate, valid from `age` ago for `life`."""
+        """Return the path of a PEM file with a new key and its client's certificate, from `age` ago for `life`."""
         key = ec.generate_private_key(ec.SECP256R1())
         start = builder(subject, self.certificate.subject, key, age, life)
         start = start.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
@@ -45,7 +45,12 @@ class Authority:
 def builder(subject: str, issuer: x509.Name, key: Key, age: timedelta, life: timedelta) -> x509.CertificateBuilder:
     """Return what all certificates have in common."""
     begin = datetime.now(UTC) - age
-    start = x509.CertificateBuilder().subject_name(x509.Name.from_rfc4514_string(subject)).issuer_name(issuer).public_key(key.public_key())
+    start = (
+        x509.CertificateBuilder()
+        .subject_name(x509.Name.from_rfc4514_string(subject))
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+    )
     return start.serial_number(x509.random_serial_number()).not_valid_before(begin).not_valid_after(begin + life)
 
 

@@ -9,7 +9,7 @@ import pytest
 from faults.inventory import Inventory
 from faults.lab import Lab
 
-from millrace.access import Access
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.access import Access
 
 from .certificates import Authority, of_the_lab, stranger
 
@@ -71,7 +71,9 @@ class World:
     def login(self, **changes: str) -> dict[str, str]:
         """Return the user's properties for CLIENT, with `sasl_password` for `sasl.password` and so on."""
         own = {"sasl.username": self.user, "sasl.password": self.password}
-        return {**self.inventory.kafka_properties, **own} | {name.replace("_", "."): value for name, value in changes.items()}
+        return {**self.inventory.kafka_properties, **own} | {
+            name.replace("_", "."): value for name, value in changes.items()
+        }
 
     def at_client(self, **changes: str) -> dict[str, str]:
         """Return the user's properties for the one broker."""
@@ -80,7 +82,11 @@ class World:
     def at_replication(self, certificate: str = "", **changes: str) -> dict[str, str]:
         """Return what it takes to connect to REPLICATION of the one broker, by a certificate or by none."""
         files = {"ssl.certificate.location": certificate, "ssl.key.location": certificate} if certificate else {}
-        found = {"bootstrap.servers": f"{self.replication[0]}:{self.replication[1]}", "security.protocol": "SSL", "ssl.ca.location": self.ca}
+        found = {
+            "bootstrap.servers": f"{self.replication[0]}:{self.replication[1]}",
+            "security.protocol": "SSL",
+            "ssl.ca.location": self.ca,
+        }
         return found | files | {name.replace("_", "."): value for name, value in changes.items()}
 
 
@@ -88,7 +94,10 @@ class World:
 def world(inventory: Inventory, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """A secure lab with a user and topics of its own, which are gone afterwards."""
     if inventory.lab_directory is None or not inventory.lab_directory.exists() or not inventory.secure:
-        pytest.fail(f"{inventory.directory}: no running secure lab; its CA signs certificates for these tests (make lab)", pytrace=False)
+        pytest.fail(
+            f"{inventory.directory}: no running secure lab; its CA signs certificates for these tests (make lab)",
+            pytrace=False,
+        )
     folder = tmp_path_factory.mktemp("certificates")
     found = World(
         inventory,
@@ -98,7 +107,11 @@ def world(inventory: Inventory, tmp_path_factory: pytest.TempPathFactory) -> Ite
         stranger("CN=Client CA,O=lab", folder),
         stranger("CN=Infra CA,O=lab", folder),
     )
-    login = {name: value for name, value in inventory.kafka_properties.items() if name not in ("sasl.username", "sasl.password")}
+    login = {
+        name: value
+        for name, value in inventory.kafka_properties.items()
+        if name not in ("sasl.username", "sasl.password")
+    }
     access = Access(inventory.admin_properties, login)
     lab = Lab(inventory)
     topics = [found.closed, found.readable, found.writable]

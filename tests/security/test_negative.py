@@ -1,24 +1,21 @@
-"""The negative table: everybody who has to be refused, and the words that they see. The last tests of each part show who is let in."""
+"""The negative table: everybody who has to be refused, and the words that they see.
+
+The last tests of each part show who is let in.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Producer
 from confluent_kafka.admin import (
-    AclBinding,
     AclBindingFilter,
     AclOperation,
     AclPermissionType,
     AdminClient,
-    ConfigResource,
     ResourcePatternType,
     ResourceType,
-    ScramCredentialInfo,
-    ScramMechanism,
-    UserScramCredentialUpsertion,
 )
-from confluent_kafka.cimpl import NewTopic
 from faults.inventory import Inventory
 from faults.lab import until
 from faults.zookeeper import session
@@ -27,16 +24,23 @@ from kazoo.exceptions import NoAuthError
 from kazoo.security import OPEN_ACL_UNSAFE
 
 from .conftest import World
+from .rights import RIGHTS, read, write
 from .wire import KAFKA_REQUEST, QUIET, ZOOKEEPER_REQUEST, alias, in_the_clear, kafka_says, openssl
 
 CONNECTS, ALL = "connected", "_ALL_BROKERS_DOWN"
-UNVERIFIED = ["_SSL", "certificate verify failed: broker certificate could not be verified, verify that ssl.ca.location is correctly configured"]
+UNVERIFIED = [
+    "_SSL",
+    "certificate verify failed: broker certificate could not be verified, "
+    "verify that ssl.ca.location is correctly configured",
+]
 CLOSED = [ALL, "Disconnected: connection closed by peer: receive 0 after POLLIN", "in state APIVERSION_QUERY"]
 HUNG_UP = [ALL, "Disconnected: SSL connection closed by peer"]
-INVALID = ["_AUTHENTICATION", "Authentication failed during authentication due to invalid credentials with SASL mechanism SCRAM-SHA-512"]
+INVALID = [
+    "_AUTHENTICATION",
+    "Authentication failed during authentication due to invalid credentials with SASL mechanism SCRAM-SHA-512",
+]
 MECHANISM = ["_AUTHENTICATION", "Unsupported SASL mechanism: broker's supported mechanisms: SCRAM-SHA-512"]
 ADMIN, APPLICATION, OWNER = "CN=admin,OU=admins,O=lab", "CN=app1,OU=clients,O=lab", "CN=kafka,OU=zkclients,O=lab"
-
 # Who connects, and what librdkafka reports.
 KAFKA: dict[str, tuple[Callable[[World], dict[str, str]], Sequence[str]]] = {
     "CLIENT without TLS": (lambda w: w.at_client(security_protocol="PLAINTEXT"), CLOSED),
@@ -44,20 +48,28 @@ KAFKA: dict[str, tuple[Callable[[World], dict[str, str]], Sequence[str]]] = {
     "CLIENT by who trusts another CA": (lambda w: w.at_client(ssl_ca_location=w.other.itself()), UNVERIFIED),
     "CLIENT without a login": (lambda w: w.at_client(security_protocol="SSL"), HUNG_UP),
     "CLIENT with a certificate of the cluster instead": (
-        lambda w: w.at_replication(w.inventory.admin_tls["certificate"], bootstrap_servers=w.at_client()["bootstrap.servers"]),
+        lambda w: w.at_replication(
+            w.inventory.admin_tls["certificate"], bootstrap_servers=w.at_client()["bootstrap.servers"]
+        ),
         HUNG_UP,
     ),
     "CLIENT with a wrong password": (lambda w: w.at_client(sasl_password="wrong"), INVALID),
     "CLIENT with no password": (lambda w: w.at_client(sasl_password=" "), INVALID),
     "CLIENT by an unknown user": (lambda w: w.at_client(sasl_username="nobody"), INVALID),
-    "CLIENT by the brokers' principal, which is no user": (lambda w: w.at_client(sasl_username="kafka-broker"), INVALID),
+    "CLIENT by the brokers' principal, which is no user": (
+        lambda w: w.at_client(sasl_username="kafka-broker"),
+        INVALID,
+    ),
     "CLIENT with PLAIN": (lambda w: w.at_client(sasl_mechanism="PLAIN"), MECHANISM),
     "CLIENT with the mechanism for which the user has no password": (
         lambda w: w.at_client(sasl_mechanism="SCRAM-SHA-256"),
         ["_AUTHENTICATION", "invalid credentials with SASL mechanism SCRAM-SHA-256"],
     ),
     "REPLICATION without TLS": (lambda w: w.at_replication(security_protocol="PLAINTEXT"), CLOSED),
-    "REPLICATION without a certificate": (lambda w: w.at_replication(), ["_TRANSPORT", "alert certificate required: SSL alert number 116"]),
+    "REPLICATION without a certificate": (
+        lambda w: w.at_replication(),
+        ["_TRANSPORT", "alert certificate required: SSL alert number 116"],
+    ),
     "REPLICATION with a login": (
         lambda w: w.login(bootstrap_servers=w.at_replication()["bootstrap.servers"]),
         ["_TRANSPORT", "alert certificate required: SSL alert number 116"],
@@ -78,10 +90,7 @@ KAFKA: dict[str, tuple[Callable[[World], dict[str, str]], Sequence[str]]] = {
         lambda w: w.at_replication(w.infra.expired(ADMIN)),
         ["_TRANSPORT", "alert certificate unknown: SSL alert number 46"],
     ),
-    "REPLICATION by neither broker nor admin": (
-        lambda w: w.at_replication(w.infra.issue(APPLICATION)),
-        HUNG_UP,
-    ),
+    "REPLICATION by neither broker nor admin": (lambda w: w.at_replication(w.infra.issue(APPLICATION)), HUNG_UP),
     "REPLICATION as admin of another organization": (
         lambda w: w.at_replication(w.infra.issue("CN=admin,OU=admins,O=other")),
         HUNG_UP,
@@ -102,131 +111,33 @@ def test_a_broker_refuses(world: World, row: str) -> None:
 
 def test_a_broker_is_refused_under_an_address_that_its_certificate_lacks(world: World) -> None:
     """By librdkafka in the words for any certificate, by openssl in those for this one."""
-    for place, properties in ((world.client, world.login()), (world.replication, world.at_replication(world.inventory.admin_tls["certificate"]))):
+    for place, properties in (
+        (world.client, world.login()),
+        (world.replication, world.at_replication(world.inventory.admin_tls["certificate"])),
+    ):
         with alias(*place) as port:
             there = {"bootstrap.servers": f"127.0.0.1:{port}"}
             said = kafka_says({**properties, **there}, UNVERIFIED)
             assert [fragment for fragment in UNVERIFIED if fragment not in said] == [], said[-2000:]
             assert kafka_says({**properties, **there, "ssl.endpoint.identification.algorithm": "none"}, []) == CONNECTS
-        assert "Verification error: IP address mismatch" in openssl(*place, "-CAfile", world.ca, "-verify_ip", "127.0.0.1")
+        assert "Verification error: IP address mismatch" in openssl(
+            *place, "-CAfile", world.ca, "-verify_ip", "127.0.0.1"
+        )
 
 
 def test_a_broker_says_which_certificate_is_nobodys(world: World) -> None:
     """To the operator: the client is told nothing."""
     kafka_says(world.at_replication(world.infra.issue("CN=app2,OU=clients,O=lab")), ["SSL connection closed by peer"])
-    command = "journalctl -u kafka -n 400 --no-pager | grep -c 'NoMatchingRule: No rules apply to CN=app2,OU=clients,O=lab' || true"
+    refused = "NoMatchingRule: No rules apply to CN=app2,OU=clients,O=lab"
+    command = f"journalctl -u kafka -n 400 --no-pager | grep -c '{refused}' || true"
     assert int(world.inventory.run(world.broker, command)) > 0
 
 
 def test_a_broker_lets_in(world: World) -> None:
-    """The user with the password on CLIENT; the admin with the certificate on REPLICATION, and a new certificate of the same subject."""
+    """The user with the password on CLIENT; the admin on REPLICATION, by its certificate and by a new one like it."""
     assert kafka_says(world.at_client(), []) == CONNECTS
     assert kafka_says(world.at_replication(world.inventory.admin_tls["certificate"]), []) == CONNECTS
     assert kafka_says(world.at_replication(world.infra.issue(ADMIN)), []) == CONNECTS
-
-
-# What the user asks for after the login, and the error.
-
-TOPIC, GROUP, CLUSTER = "TOPIC_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED"
-
-
-def write(world: World, topic: str, **settings: str) -> str:
-    """Produce one record; return the error's name, '' for none."""
-    errors: list[str] = []
-    producer = Producer({**QUIET, **world.login(), "message.timeout.ms": 8000, **settings})
-    producer.produce(topic, b"x", on_delivery=lambda error, _: errors.append(error.name() if error else ""))
-    producer.flush(10)
-    return errors[0] if errors else "no answer"
-
-
-def find(world: World, topic: str) -> str:
-    """Look where a topic is, as every client does first; return the error's name, '' for none."""
-    error = AdminClient({**QUIET, **world.login()}).list_topics(topic, timeout=10).topics[topic].error
-    return error.name() if error else ""
-
-
-def read(world: World, topic: str) -> str:
-    """Read a partition, without a group; return the error's name, '' for a record. That it may not ask for a group's coordinator is no matter."""
-    return answered(world, "none", lambda consumer: consumer.assign([TopicPartition(topic, 0, 0)]), ignored=GROUP)
-
-
-def join(world: World, topic: str) -> str:
-    """Read as a member of a group."""
-    return answered(world, world.user, lambda consumer: consumer.subscribe([topic]))
-
-
-def answered(world: World, group: str, ask: Callable[[Consumer], object], ignored: str = "") -> str:
-    """Return the name of the first error that a consumer is told, '' for a record."""
-    consumer = Consumer({**QUIET, **world.login(), "group.id": group, "enable.auto.commit": False, "auto.offset.reset": "earliest"})
-    try:
-        ask(consumer)
-        for _ in range(10):
-            if (message := consumer.poll(1)) is None:
-                continue
-            if (error := message.error()) is None:
-                return ""
-            if error.name() != ignored:
-                return str(error.name())
-    finally:
-        consumer.close()
-    return "no answer"
-
-
-def administer(world: World, act: Callable[[AdminClient], Any]) -> str:
-    """Ask as an administrator would; return the error's name, '' for none."""
-    client = AdminClient({**QUIET, **world.login()})
-    answer = act(client)
-    try:
-        (next(iter(answer.values())) if isinstance(answer, dict) else answer).result(15)
-    except KafkaException as error:
-        return str(error.args[0].name())
-    return ""
-
-
-def begin_transactions(world: World) -> str:
-    """Take a transactional id; return the error's name."""
-    producer = Producer({**QUIET, **world.login(), "transactional.id": world.user})
-    try:
-        producer.init_transactions(10)
-    except KafkaException as error:
-        return str(error.args[0].name())
-    return ""
-
-
-def give_itself_rights(world: World) -> str:
-    """Add an ACL for itself."""
-    binding = AclBinding(ResourceType.TOPIC, "*", ResourcePatternType.LITERAL, f"User:{world.user}", "*", AclOperation.ALL, AclPermissionType.ALLOW)
-    return administer(world, lambda client: client.create_acls([binding], request_timeout=10))
-
-
-def change_a_password(world: World, user: str) -> str:
-    """Set a user's password."""
-    change: Any = UserScramCredentialUpsertion(user, ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 8192), b"mine")
-    return administer(world, lambda client: client.alter_user_scram_credentials([change], request_timeout=10))
-
-
-def settings(kind: Any, name: str) -> Callable[[AdminClient], Any]:
-    """Ask for the settings of a topic or a broker."""
-    return lambda client: client.describe_configs([ConfigResource(kind, name)], request_timeout=10)
-
-
-RIGHTS: dict[str, tuple[Callable[[World], str], str]] = {
-    "write to a topic without any right": (lambda w: write(w, w.closed), TOPIC),
-    "write to a topic with the right to read": (lambda w: write(w, w.readable), TOPIC),
-    "write with acks=1": (lambda w: write(w, w.readable, acks="1"), TOPIC),
-    "find a topic without any right": (lambda w: find(w, w.closed), TOPIC),
-    "read a topic with the right to write": (lambda w: read(w, w.writable), TOPIC),
-    "find out that a topic is not there": (lambda w: find(w, f"{w.user}-absent"), TOPIC),
-    "create a topic": (lambda w: administer(w, lambda c: c.create_topics([NewTopic(f"{w.user}-new", 1, 3)], request_timeout=10)), TOPIC),
-    "delete a topic": (lambda w: administer(w, lambda c: c.delete_topics([w.writable], request_timeout=10)), TOPIC),
-    "see a topic's settings": (lambda w: administer(w, settings(ConfigResource.Type.TOPIC, w.readable)), TOPIC),
-    "see a broker's settings": (lambda w: administer(w, settings(ConfigResource.Type.BROKER, str(w.inventory.broker_id(w.broker)))), CLUSTER),
-    "join a group": (lambda w: join(w, w.readable), GROUP),
-    "take a transactional id": (begin_transactions, "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"),
-    "give itself rights": (give_itself_rights, CLUSTER),
-    "change its own password": (lambda w: change_a_password(w, w.user), CLUSTER),
-    "change another's password": (lambda w: change_a_password(w, "lab"), CLUSTER),
-}
 
 
 @pytest.mark.parametrize("row", RIGHTS)
@@ -243,11 +154,18 @@ def test_a_user_may_what_the_acls_say_and_sees_nothing_else(world: World) -> Non
     until("the right to read", lambda: read(world, world.readable) == "", 15)
     client = AdminClient({**QUIET, **world.login()})
     until("the two topics", lambda: set(client.list_topics(timeout=10).topics) == {world.readable, world.writable}, 15)
-    everything: Any = (ResourceType.ANY, None, ResourcePatternType.ANY, None, None, AclOperation.ANY, AclPermissionType.ANY)
-    assert client.describe_acls(AclBindingFilter(*everything), request_timeout=10).result(15) == []  # refused, and the library keeps that to itself
-
-
-# ZooKeeper
+    everything: Any = (
+        ResourceType.ANY,
+        None,
+        ResourcePatternType.ANY,
+        None,
+        None,
+        AclOperation.ANY,
+        AclPermissionType.ANY,
+    )
+    assert (
+        client.describe_acls(AclBindingFilter(*everything), request_timeout=10).result(15) == []
+    )  # refused, and the library keeps that to itself
 
 
 OPENSSL: dict[str, tuple[Callable[[World], list[str]], str]] = {
@@ -273,9 +191,15 @@ def test_zookeeper_refuses(world: World, row: str) -> None:
 def test_zookeeper_is_refused_by_who_compares_names_and_trusts_another_ca(world: World) -> None:
     admin = shown(world.inventory.admin_tls["certificate"])
     assert "alert" not in openssl(*world.zookeeper, "-CAfile", world.ca, "-verify_ip", world.zookeeper[0], *admin)
-    assert "Verification error: hostname mismatch" in openssl(*world.zookeeper, "-CAfile", world.ca, "-verify_hostname", "elsewhere", *admin)
-    assert "Verification error: IP address mismatch" in openssl(*world.zookeeper, "-CAfile", world.ca, "-verify_ip", "127.0.0.1", *admin)
-    assert "Verification error: unable to get local issuer certificate" in openssl(*world.zookeeper, "-CAfile", world.clients.itself(), *admin)
+    assert "Verification error: hostname mismatch" in openssl(
+        *world.zookeeper, "-CAfile", world.ca, "-verify_hostname", "elsewhere", *admin
+    )
+    assert "Verification error: IP address mismatch" in openssl(
+        *world.zookeeper, "-CAfile", world.ca, "-verify_ip", "127.0.0.1", *admin
+    )
+    assert "Verification error: unable to get local issuer certificate" in openssl(
+        *world.zookeeper, "-CAfile", world.clients.itself(), *admin
+    )
 
 
 def forbidden(client: KazooClient, inventory: Inventory) -> dict[str, bool]:
@@ -322,9 +246,6 @@ def test_zookeeper_lets_the_owner_of_the_znodes_read_all(world: World) -> None:
         assert world.user in client.get_children("/kafka/config/users")
         client.create("/negative")
         client.delete("/negative")
-
-
-# In the clear
 
 
 @pytest.mark.parametrize("port", ["client", "replication", "zookeeper"])

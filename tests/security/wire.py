@@ -15,7 +15,12 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 KAFKA_REQUEST = struct.pack(">ihhih", 10, 18, 0, 1, -1)
 ZOOKEEPER_REQUEST = b"srvr\n\n\n\n"  # longer than the head of a TLS record, for which the server would wait
 TLS_ALERT = b"\x15\x03"
-QUIET = {"log_level": 0, "socket.connection.setup.timeout.ms": 3000, "reconnect.backoff.ms": 50, "reconnect.backoff.max.ms": 200}
+QUIET = {
+    "log_level": 0,
+    "socket.connection.setup.timeout.ms": 3000,
+    "reconnect.backoff.ms": 50,
+    "reconnect.backoff.max.ms": 200,
+}
 
 
 def in_the_clear(address: str, port: int, request: bytes) -> str:
@@ -58,7 +63,10 @@ class Lines(logging.Handler):
 
 
 def kafka_says(properties: Mapping[str, str], fragments: Sequence[str], seconds: float = 10) -> str:
-    """Ask for the topics until all fragments were said, or `seconds` are over; return what was said, "connected" where nothing was wrong."""
+    """Ask for the topics until all fragments were said, or `seconds` are over.
+
+    Return what was said, "connected" where nothing was wrong.
+    """
     errors: list[KafkaError] = []
     log = Lines()
     client = Producer({**QUIET, **properties, "log_level": 6, "error_cb": errors.append}, logger=log.logger)
@@ -76,7 +84,7 @@ def kafka_says(properties: Mapping[str, str], fragments: Sequence[str], seconds:
 
 @contextmanager
 def alias(address: str, port: int) -> Iterator[int]:
-    """Serve a port of 127.0.0.1 that leads to another place: the same server, under an address that its certificate does not name."""
+    """Serve a port of 127.0.0.1 that leads to another place: the same server, by an address not in its certificate."""
 
     def pass_on(source: socket.socket, target: socket.socket) -> None:
         try:

@@ -1,1 +1,1 @@
-"""Tests of the Spark jobs; the package `millrace` must be installed."""
+"""Tests of the Spark jobs; the package `millrace_jobs` must be installed."""

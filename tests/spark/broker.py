@@ -1,4 +1,4 @@
-"""One real Kafka broker on loopback, in KRaft mode, for the tests of a run: from the archives that the roles install."""
+"""One real Kafka broker on loopback, in KRaft mode, for the tests of a run: from the archives that roles install."""
 
 import base64
 import socket
@@ -61,7 +61,9 @@ class Broker:
 
     def records(self, topic: str) -> list[Record]:
         """Everything that the topic holds now, partition by partition."""
-        consumer = Consumer({"bootstrap.servers": self.servers, "group.id": "reads-all", "enable.auto.commit": False, "log_level": 0})
+        consumer = Consumer(
+            {"bootstrap.servers": self.servers, "group.id": "reads-all", "enable.auto.commit": False, "log_level": 0}
+        )
         found: list[Record] = []
         for number in consumer.list_topics(topic, timeout=30).topics[topic].partitions:
             first, end = consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=30)
@@ -84,13 +86,17 @@ def running_broker(folder: Path) -> Iterator[Broker]:
     data.mkdir()
     # What kafka-storage.sh would write, less a JVM.
     identity = [base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=") for _ in range(2)]
-    (data / "meta.properties").write_text(f"version=1\nnode.id=1\ncluster.id={identity[0]}\ndirectory.id={identity[1]}\n")
+    (data / "meta.properties").write_text(
+        f"version=1\nnode.id=1\ncluster.id={identity[0]}\ndirectory.id={identity[1]}\n"
+    )
     (folder / "server.properties").write_text(
         "process.roles=broker,controller\nnode.id=1\n"
         f"controller.quorum.voters=1@127.0.0.1:{controller}\ncontroller.listener.names=CONTROLLER\n"
-        f"listeners=CLIENT://127.0.0.1:{client},CONTROLLER://127.0.0.1:{controller}\ninter.broker.listener.name=CLIENT\n"
+        f"listeners=CLIENT://127.0.0.1:{client},CONTROLLER://127.0.0.1:{controller}\n"
+        "inter.broker.listener.name=CLIENT\n"
         "listener.security.protocol.map=CLIENT:PLAINTEXT,CONTROLLER:PLAINTEXT\n"
-        f"log.dirs={data}\nlog.cleaner.enable=false\nauto.create.topics.enable=true\n"  # whoever asks for a topic by its name makes it
+        # Whoever asks for a topic by its name makes it.
+        f"log.dirs={data}\nlog.cleaner.enable=false\nauto.create.topics.enable=true\n"
         "offsets.topic.replication.factor=1\ntransaction.state.log.replication.factor=1\n"
     )
     log4j = libs.parent / "config" / "log4j.properties"

@@ -12,7 +12,11 @@ BUILD = Path(__file__).resolve().parents[2] / ".build"
 def unpacked(pattern: str) -> Path:
     """The folder with what the one archive of that name holds, unpacked once."""
     (archive,) = (BUILD / "archives").glob(pattern)
-    folder = BUILD / "unpacked" / f"{archive.stem}-{hashlib.sha256(archive.with_name(f'{archive.name}.sha512').read_bytes()).hexdigest()[:12]}"
+    folder = (
+        BUILD
+        / "unpacked"
+        / f"{archive.stem}-{hashlib.sha256(archive.with_name(f'{archive.name}.sha512').read_bytes()).hexdigest()[:12]}"
+    )
     if not folder.exists():
         folder.parent.mkdir(exist_ok=True)
         new = Path(tempfile.mkdtemp(dir=folder.parent))
@@ -30,7 +34,9 @@ class ClassData:
     def __init__(self, name: str, jars: Path) -> None:
         """Name it by what it depends on."""
         java = Path(shutil.which("java") or "java").resolve()
-        fits = [f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in (java, *sorted(jars.glob("*.jar")))]
+        fits = [
+            f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in (java, *sorted(jars.glob("*.jar")))
+        ]
         self.file = BUILD / "class-data" / f"{name}-{hashlib.sha256(' '.join(fits).encode()).hexdigest()[:12]}.jsa"
         self.new = Path(f"{self.file}.new")
         self.file.parent.mkdir(exist_ok=True)

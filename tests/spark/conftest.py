@@ -20,7 +20,9 @@ def class_data(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("class-data")
     config = write_config(folder)
     put(folder / "in", "one.txt", "a b a\n")
-    job = subprocess.Popen([MILLRACE, "count_words", "--config", str(config)], stderr=subprocess.PIPE, env=environment())
+    job = subprocess.Popen(
+        [MILLRACE, "count_words", "--config", str(config)], stderr=subprocess.PIPE, env=environment()
+    )
     eventually((folder / "checkpoint" / "commits" / "0").exists, True)
     job.send_signal(signal.SIGTERM)
     job.communicate(timeout=120)  # until the JVM, too, has closed its end

@@ -12,7 +12,7 @@ import pyspark
 
 from .built import ClassData
 
-MILLRACE = str(Path(sys.executable).with_name("millrace"))
+MILLRACE = str(Path(sys.executable).with_name("millrace-jobs"))
 _POLL_SECONDS = 0.05
 # Short lives: the optimising compiler would cost more than it gives.
 CLASS_DATA = ClassData("spark", Path(pyspark.__file__).parent / "jars")
@@ -20,7 +20,10 @@ CLASS_DATA = ClassData("spark", Path(pyspark.__file__).parent / "jars")
 
 def spark_properties() -> dict[str, str]:
     """Two tasks at a time, and a JVM that starts fast."""
-    return {"spark.master": "local[2]", "spark.driver.extraJavaOptions": " ".join(["-XX:TieredStopAtLevel=1 -Xlog:disable", *CLASS_DATA.flags])}
+    return {
+        "spark.master": "local[2]",
+        "spark.driver.extraJavaOptions": " ".join(["-XX:TieredStopAtLevel=1 -Xlog:disable", *CLASS_DATA.flags]),
+    }
 
 
 def eventually(read: Callable[[], object], expected: object, seconds: float = 120) -> None:
@@ -47,7 +50,9 @@ def records(directory: Path) -> list[tuple[str, str]]:
 
 def records_of(batch: Path) -> list[tuple[str, str]]:
     """Keys and values that a job wrote in one batch."""
-    lines = [line for part in sorted(batch.glob("part-*.json")) for line in part.read_text(encoding="utf-8").splitlines()]
+    lines = [
+        line for part in sorted(batch.glob("part-*.json")) for line in part.read_text(encoding="utf-8").splitlines()
+    ]
     return [(record["key"], record["value"]) for record in map(json.loads, lines)]
 
 

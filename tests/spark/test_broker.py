@@ -9,14 +9,13 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from millrace_jobs.config import Topic, parse
+from millrace_jobs.errors import JobError
+from millrace_jobs.jobs import count_words, publish_lines
+from millrace_jobs.lifecycle import await_end
+from millrace_jobs.topics import wait_for_topics
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
-
-from millrace.config import Topic, parse
-from millrace.errors import JobError
-from millrace.jobs import count_words, publish_lines
-from millrace.lifecycle import await_end
-from millrace.topics import wait_for_topics
 
 from .broker import Broker
 from .helpers import eventually, files_config, put
@@ -34,7 +33,9 @@ def running(spark: SparkSession, job: str, broker: Broker, tmp_path: Path, **key
     query = RUN[job](spark, parse(job, data))
     try:
         yield query
-        if query.exception() is None:  # a stop between a batch and its commit would send it again: the sink is at least once
+        if (
+            query.exception() is None
+        ):  # a stop between a batch and its commit would send it again: the sink is at least once
             query.processAllAvailable()
     finally:
         query.stop()
@@ -64,7 +65,11 @@ def test_published_lines_have_key_and_time(spark: SparkSession, broker: Broker, 
         eventually(lambda: Counter((record.key, record.value) for record in broker.records(topic)), expected)
     for record in broker.records(topic):
         assert record.headers.keys() == {"sent_at"}
-        assert begin <= datetime.fromisoformat(record.headers["sent_at"].replace("Z", "+00:00")) <= datetime.now(timezone.utc)
+        assert (
+            begin
+            <= datetime.fromisoformat(record.headers["sent_at"].replace("Z", "+00:00"))
+            <= datetime.now(timezone.utc)
+        )
 
 
 def test_counts_go_on_after_a_restart(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
@@ -80,11 +85,15 @@ def test_counts_go_on_after_a_restart(spark: SparkSession, broker: Broker, tmp_p
     assert all(record.headers == {} for record in broker.records(sink))
 
 
-def test_a_backlog_of_records_is_counted_in_limited_batches(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+def test_a_backlog_of_records_is_counted_in_limited_batches(
+    spark: SparkSession, broker: Broker, tmp_path: Path
+) -> None:
     """Each count is one batch's: never more than the limit, and nothing twice."""
     source, sink = broker.topic(), broker.topic()
     broker.send(source, ["a"] * 7)
-    with running(spark, "count_words", broker, tmp_path, input_topic=source, output_topic=sink, max_offsets_per_trigger=3):
+    with running(
+        spark, "count_words", broker, tmp_path, input_topic=source, output_topic=sink, max_offsets_per_trigger=3
+    ):
         eventually(lambda: counts(broker, sink)[-1:], [("a", "7")])
     assert counts(broker, sink) == [("a", "3"), ("a", "6"), ("a", "7")]
 
@@ -97,7 +106,10 @@ def test_records_that_vanished_stop_the_query(spark: SparkSession, broker: Broke
         eventually(lambda: counts(broker, sink), [("a", "1")])
     broker.send(source, ["a", "a", "a"])
     broker.delete_before(source, 3)
-    with running(spark, "count_words", broker, tmp_path, input_topic=source, output_topic=sink) as query, pytest.raises(JobError) as lost:
+    with (
+        running(spark, "count_words", broker, tmp_path, input_topic=source, output_topic=sink) as query,
+        pytest.raises(JobError) as lost,
+    ):
         await_end(query, stopping_after(30))
     assert "failOnDataLoss" in str(lost.value)
     assert counts(broker, sink) == [("a", "1")]
@@ -110,7 +122,9 @@ def test_a_missing_topic_is_waited_for_and_not_made(broker: Broker, caplog: pyte
     there, missing = broker.topic(), f"missing-{broker.topic()}"
     with pytest.raises(JobError, match=rf"^topic {missing}: not found on {broker.servers} after 1 s; create it"):
         wait_for_topics([Topic(there, client), Topic(missing, client)], 1, threading.Event())
-    assert [record.message for record in caplog.records] == [f"waiting for topic {missing} on {broker.servers}: not found"]
+    assert [record.message for record in caplog.records] == [
+        f"waiting for topic {missing} on {broker.servers}: not found"
+    ]
     maker = threading.Timer(0.5, broker.make, [missing])
     maker.start()
     wait_for_topics([Topic(there, client), Topic(missing, client)], 60, threading.Event())

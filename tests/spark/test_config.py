@@ -1,27 +1,11 @@
-"""The configuration: what is refused and how it is said, and what comes out of a good one."""
-
-import json
-import subprocess
-import sys
-import zipfile
-from pathlib import Path
+"""The configuration: what is refused, and how it is said."""
 
 import pytest
+from millrace_jobs.config import JOBS, parse, problems
+from millrace_jobs.errors import ConfigError
 
-import millrace
-from millrace.config import JOBS, Directory, Topic, load, parse, problems
-from millrace.errors import ConfigError
+from .configured import COUNT, KAFKA, PEM, PUBLISH, SCRAM
 
-KAFKA = {"bootstrap.servers": "k1:9092,k2:9092"}
-COUNT: dict[str, object] = {"checkpoint": "/var/lib/millrace/count", "kafka": KAFKA}
-PUBLISH: dict[str, object] = {
-    "checkpoint": "/var/lib/millrace/publish",
-    "input_directory": "/in",
-    "kafka": KAFKA,
-}
-PEM = {"security.protocol": "SSL", "ssl.truststore.location": "/ca.pem", "ssl.truststore.type": "PEM"}
-LOGIN = 'ScramLoginModule required username="u" password="p";'
-SCRAM = {"security.protocol": "SASL_SSL", "sasl.mechanism": "SCRAM-SHA-512", "sasl.jaas.config": LOGIN}
 COUNT_KEYS = ", ".join(sorted(JOBS["count_words"].keys))
 
 
@@ -33,11 +17,7 @@ def without(data: dict[str, object], key: str) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("job", "data", "problem"),
     [
-        (
-            "count_word",
-            COUNT,
-            "job: is unknown; did you mean count_words? (known: count_words, publish_lines)",
-        ),
+        ("count_word", COUNT, "job: is unknown; did you mean count_words? (known: count_words, publish_lines)"),
         ("x", COUNT, "job: is unknown; remove it (known: count_words, publish_lines)"),
         (
             "count_words",
@@ -151,11 +131,7 @@ def without(data: dict[str, object], key: str) -> dict[str, object]:
             {**COUNT, "kafka": {**KAFKA, **SCRAM, "sasl.jaas.config": "x required;"}},
             'kafka.sasl.jaas.config: has no username="..." and password="..."; add both',
         ),
-        (
-            "count_words",
-            {**COUNT, "spark": []},
-            'spark: is a list; write an object like {"spark.driver.memory": "1g"}',
-        ),
+        ("count_words", {**COUNT, "spark": []}, 'spark: is a list; write an object like {"spark.driver.memory": "1g"}'),
         (
             "count_words",
             {**COUNT, "spark": {"driver.memory": "1g"}},
@@ -171,11 +147,7 @@ def without(data: dict[str, object], key: str) -> dict[str, object]:
             {**COUNT, "spark": {"spark.driver.memory": {}}},
             "spark.spark.driver.memory: is an object; give text, a number or true/false",
         ),
-        (
-            "count_words",
-            {**COUNT, "trigger_interval": 1},
-            'trigger_interval: is a number; write it like "1 second"',
-        ),
+        ("count_words", {**COUNT, "trigger_interval": 1}, 'trigger_interval: is a number; write it like "1 second"'),
         (
             "count_words",
             {**COUNT, "trigger_interval": "1s"},
@@ -211,16 +183,8 @@ def without(data: dict[str, object], key: str) -> dict[str, object]:
             {**COUNT, "input_directory": "/in", "max_offsets_per_trigger": 10},
             "max_offsets_per_trigger: the input is a directory; use max_files_per_trigger",
         ),
-        (
-            "count_words",
-            {**COUNT, "topic_wait_seconds": -1},
-            "topic_wait_seconds: -1 is too small; give 0 or more",
-        ),
-        (
-            "count_words",
-            {**COUNT, "shuffle_partitions": 0},
-            "shuffle_partitions: 0 is too small; give 1 or more",
-        ),
+        ("count_words", {**COUNT, "topic_wait_seconds": -1}, "topic_wait_seconds: -1 is too small; give 0 or more"),
+        ("count_words", {**COUNT, "shuffle_partitions": 0}, "shuffle_partitions: 0 is too small; give 1 or more"),
         (
             "count_words",
             {**COUNT, "shuffle_partitions": True},
@@ -240,12 +204,7 @@ def test_one_problem(job: str, data: dict[str, object], problem: str) -> None:
 
 def test_all_problems_are_reported_together() -> None:
     """One run shows everything there is to change."""
-    data = {
-        "chekpoint": "/c",
-        "input_topic": "",
-        "shuffle_partitions": 0,
-        "kafka": {"bootstrap.servers": "k"},
-    }
+    data = {"chekpoint": "/c", "input_topic": "", "shuffle_partitions": 0, "kafka": {"bootstrap.servers": "k"}}
     found = problems("count_words", data)
     assert sorted(line.split(":")[0] for line in found) == [
         "checkpoint",
@@ -265,106 +224,3 @@ def test_no_value_of_a_kafka_property_is_repeated() -> None:
     found = problems("count_words", {**COUNT, "kafka": {**KAFKA, **secret}})
     assert len(found) == 2
     assert "geheim" not in "".join(found)
-
-
-def test_a_node_against_kafka() -> None:
-    """Little is needed; the topics have the names of Kafka's own word count."""
-    config = parse("count_words", COUNT)
-    assert config.source == Topic("streams-plaintext-input", KAFKA)
-    assert config.sink == Topic("streams-wordcount-output", KAFKA)
-    assert config.topics == [config.source, config.sink]
-    assert config.checkpoint == "/var/lib/millrace/count"
-    assert (config.jars_directory, config.trigger_interval, config.shuffle_partitions) == (None, "1 second", None)
-    assert (config.topic_wait_seconds, config.spark) == (300, {})
-    assert (config.max_offsets_per_trigger, config.max_files_per_trigger) == (200_000, 100)
-
-
-def test_a_laptop_on_files() -> None:
-    """No topic, no Kafka, nothing to wait for."""
-    data = {"checkpoint": "/c", "input_directory": "/in", "output_directory": "/out"}
-    for job in JOBS:
-        config = parse(job, data)
-        assert (config.source, config.sink, config.topics) == (Directory("/in"), Directory("/out"), [])
-
-
-def test_values_that_are_given_are_taken() -> None:
-    """Properties become text, spelt as in a properties file; a zero stays a zero."""
-    data = {
-        **PUBLISH,
-        "kafka": {**KAFKA, **SCRAM, **PEM, "security.protocol": "SASL_SSL", "linger.ms": 5},
-        "output_topic": "lines.v1",
-        "jars_directory": "/opt/jars",
-        "spark": {"spark.ui.enabled": True, "spark.driver.memory": "1g"},
-        "trigger_interval": "500 milliseconds",
-        "topic_wait_seconds": 0,
-    }
-    config = parse("publish_lines", data)
-    assert config.source == Directory("/in")
-    assert isinstance(config.sink, Topic)
-    assert config.sink.name == "lines.v1"
-    assert config.sink.client["linger.ms"] == "5"
-    assert config.jars_directory == "/opt/jars"
-    assert config.spark == {"spark.ui.enabled": "true", "spark.driver.memory": "1g"}
-    assert (config.trigger_interval, config.topic_wait_seconds) == ("500 milliseconds", 0)
-    assert parse("count_words", {**COUNT, "shuffle_partitions": 3}).shuffle_partitions == 3
-    assert parse("count_words", {**COUNT, "max_offsets_per_trigger": 7}).max_offsets_per_trigger == 7
-    assert parse("publish_lines", {**PUBLISH, "max_files_per_trigger": 7}).max_files_per_trigger == 7
-
-
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (b'{"checkpoint": "/c",\n}', "line 2: is not JSON"),
-        (b"[1]", "holds a list; write one JSON object"),
-        (b'{"checkpoint": "\xff"}', "is not UTF-8 text; save it as UTF-8"),
-        (b'{"checkpoint": "/a", "checkpoint": "/c"}', "checkpoint: is given more than once; keep one"),
-    ],
-)
-def test_a_file_that_is_not_one_object(tmp_path: Path, content: bytes, problem: str) -> None:
-    """Said with the file's name, and the line where there is one."""
-    file = tmp_path / "job.json"
-    file.write_bytes(content)
-    with pytest.raises(ConfigError) as refused:
-        load("count_words", file)
-    assert refused.value.problems[0].startswith(f"{file}: {problem}")
-
-
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    """Said with its name."""
-    with pytest.raises(ConfigError, match="nowhere: cannot be read"):
-        load("count_words", tmp_path / "nowhere")
-
-
-def test_load_names_the_file_in_each_problem(tmp_path: Path) -> None:
-    """And returns the configuration when there is none."""
-    file = tmp_path / "job.json"
-    file.write_text(json.dumps({"kafka": KAFKA, "trigger_interval": ""}))
-    with pytest.raises(ConfigError) as refused:
-        load("count_words", file)
-    assert [line.split(": ")[:2] for line in refused.value.problems] == [
-        [str(file), "checkpoint"],
-        [str(file), "trigger_interval"],
-    ]
-    file.write_text(json.dumps(COUNT))
-    assert load("count_words", file) == parse("count_words", COUNT)
-
-
-def test_the_wheel_is_enough_to_check(tmp_path: Path) -> None:
-    """A preflight imports `millrace.config` out of the zip, with no PySpark and no Kafka client around."""
-    wheel = tmp_path / "millrace.whl"
-    package = Path(millrace.__file__).parent
-    with zipfile.ZipFile(wheel, "w") as archive:
-        for file in package.rglob("*.py"):
-            archive.write(file, file.relative_to(package.parent))
-    program = (
-        "import sys; sys.path.insert(0, sys.argv[1]); "
-        "sys.modules['pyspark'] = sys.modules['py4j'] = sys.modules['confluent_kafka'] = None; "
-        "import millrace.config as config; print(config.problems('count_words', {'checkpoint': '/c'})); "
-        "print(config.__file__)"
-    )
-    command = [sys.executable, "-I", "-S", "-c", program, str(wheel)]
-    shown = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True).stdout.splitlines()
-    assert shown == [
-        "['kafka: is missing, and a topic is used; add it with bootstrap.servers']",
-        str(wheel / "millrace" / "config.py"),
-    ]

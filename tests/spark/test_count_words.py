@@ -1,10 +1,9 @@
 """The steps of count_words, on rows written by hand."""
 
 import pytest
+from millrace_jobs.jobs.count_words import count, decode, encode, split_words
+from millrace_jobs.schemas import LINE, RECORD, WORD_COUNT
 from pyspark.sql import Row, SparkSession
-
-from millrace.jobs.count_words import count, decode, encode, split_words
-from millrace.schemas import LINE, RECORD, WORD_COUNT
 
 NAIVE_COMPOSED = "na\u00efve"
 NAIVE_DECOMPOSED = "nai\u0308ve"

@@ -3,19 +3,14 @@
 import re
 from datetime import datetime, timezone
 
+from millrace_jobs.jobs.publish_lines import stamp
+from millrace_jobs.schemas import HEADERS, RECORD
 from pyspark.sql import SparkSession
-
-from millrace.jobs.publish_lines import stamp
-from millrace.schemas import HEADERS, RECORD
 
 
 def test_stamp_keeps_the_record_and_adds_one_header(spark: SparkSession) -> None:
     """Key and value go through as they are, null and empty included."""
-    rows = [
-        (bytearray(b"a.txt"), bytearray("Größe\u0308".encode())),
-        (bytearray(b"b.txt"), bytearray()),
-        (None, None),
-    ]
+    rows = [(bytearray(b"a.txt"), bytearray("Größe\u0308".encode())), (bytearray(b"b.txt"), bytearray()), (None, None)]
     stamped = stamp(spark.createDataFrame(rows, RECORD))
     assert stamped.columns == ["key", "value", "headers"]
     assert stamped.schema["headers"].dataType.simpleString() == HEADERS.simpleString()

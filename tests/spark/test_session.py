@@ -3,10 +3,9 @@
 from pathlib import Path
 
 import pytest
-
-from millrace.config import parse
-from millrace.errors import JobError
-from millrace.session import build
+from millrace_jobs.config import parse
+from millrace_jobs.errors import JobError
+from millrace_jobs.session import build
 
 from .helpers import files_config
 

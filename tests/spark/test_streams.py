@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from millrace_jobs.config import parse
+from millrace_jobs.jobs import count_words, publish_lines
 from pyspark.sql import SparkSession
-
-from millrace.config import parse
-from millrace.jobs import count_words, publish_lines
 
 from .helpers import counts, eventually, files_config, put, records, records_of
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 from confluent_kafka import Producer
-
-from millrace.config import Topic
-from millrace.errors import JobError
-from millrace.topics import admin_properties, wait_for_topics
+from millrace_jobs.config import Topic
+from millrace_jobs.errors import JobError
+from millrace_jobs.topics import admin_properties, wait_for_topics
 
 
 @pytest.fixture
@@ -45,7 +44,9 @@ def test_a_topic_that_comes_ends_the_wait(cluster: Producer, caplog: pytest.LogC
     creator = threading.Timer(1.5, send, (cluster, "b"))
     creator.start()
     wait_for_topics([Topic("a", client), Topic("b", client)], 30, threading.Event())
-    assert [record.message for record in caplog.records] == [f"waiting for topic b on {client['bootstrap.servers']}: not found"]
+    assert [record.message for record in caplog.records] == [
+        f"waiting for topic b on {client['bootstrap.servers']}: not found"
+    ]
     creator.join()
 
 

@@ -1,4 +1,4 @@
-"""Failures one after the other on one cluster: what was computed of each, what was seen, and a record of it for docs/layouts.md."""
+"""Failures one after the other on one cluster: what was computed of each, what was seen, a record for the page."""
 
 import json
 import time
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from faults.ledger import read_all
+from faults.reader import read_all
 
-from millrace.health import table
-from millrace.survival import Row
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health import table
+from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import Row
 
 from .failures import Mend
 from .stretched import Seen, Stretched
@@ -44,7 +44,11 @@ class Cell(NamedTuple):
     def differences(self) -> list[str]:
         """What was seen otherwise than computed."""
         name = f"{self.failure.row.failure}, {self.failure.how}"
-        return [f"{name}: {column} computed {computed}, seen {seen}" for column, (computed, seen) in self.columns.items() if computed != seen]
+        return [
+            f"{name}: {column} computed {computed}, seen {seen}"
+            for column, (computed, seen) in self.columns.items()
+            if computed != seen
+        ]
 
     @property
     def line(self) -> tuple[str, ...]:
@@ -63,7 +67,10 @@ class Cell(NamedTuple):
 
 
 def compare(cluster: Stretched, topic: str, failures: Sequence[Failure], note: Callable[[str], None]) -> list[Cell]:
-    """Make each failure, look at what is left, mend it; return the cells. AssertionError where an acknowledged record is missing in the end."""
+    """Make each failure, look at what is left, mend it; return the cells.
+
+    Raises AssertionError where an acknowledged record is missing in the end.
+    """
     partitions = list(cluster.lab.partitions(topic))
     started, cells, acknowledged = time.monotonic(), list[Cell](), set[str]()
     for number, failure in enumerate(failures):
@@ -77,7 +84,14 @@ def compare(cluster: Stretched, topic: str, failures: Sequence[Failure], note: C
         acknowledged |= {f"{key}-{partition}" for partition in partitions if partition not in seen.unwritable}
         print("  ".join(cells[-1].line), flush=True)
     headline = ("what failed", "how", "quorum", "s", "writable", "s", "whole again s", "")
-    note("\n".join([f"{len(cells)} failures in {time.monotonic() - started:.0f} s", *table(headline, [cell.line for cell in cells])]))
+    note(
+        "\n".join(
+            [
+                f"{len(cells)} failures in {time.monotonic() - started:.0f} s",
+                *table(headline, [cell.line for cell in cells]),
+            ]
+        )
+    )
     read = {record.key for record in read_all(cluster.inventory.kafka_properties, topic)}
     assert acknowledged - read == set()
     return cells
@@ -97,7 +111,11 @@ class Record:
             return
         file = self.folder / f"{layout}.json"
         runs = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-        runs[run] = {"seed": self.seed, "failures": len(seen), "seen": sorted(seen, key=lambda one: (one["failure"], one["how"]))}
+        runs[run] = {
+            "seed": self.seed,
+            "failures": len(seen),
+            "seen": sorted(seen, key=lambda one: (one["failure"], one["how"])),
+        }
         text = ",\n".join(f'"{name}": {_lines(one)}' for name, one in sorted(runs.items()))
         file.parent.mkdir(exist_ok=True)
         file.write_text(f"{{\n{text}\n}}\n", encoding="utf-8")
@@ -106,7 +124,10 @@ class Record:
 def observations(cells: Sequence[Cell]) -> list[dict[str, str | bool]]:
     """Return what was seen of each failure, as a record keeps it."""
     names = [{"failure": cell.failure.row.failure, "how": cell.failure.how} for cell in cells]
-    return [name | {column: seen for column, (_, seen) in cell.columns.items()} for name, cell in zip(names, cells, strict=True)]
+    return [
+        name | {column: seen for column, (_, seen) in cell.columns.items()}
+        for name, cell in zip(names, cells, strict=True)
+    ]
 
 
 def _lines(run: dict[str, object]) -> str:

@@ -24,10 +24,18 @@ LAYOUTS = "lab_stretch2,lab_stretch3"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Say which layouts are made, and which pairs of servers are stopped."""
-    parser.addoption("--survival-layouts", default=LAYOUTS, metavar="NAMES", help=f"the inventories that are run ({LAYOUTS})")
-    parser.addoption("--survival-seed", type=int, default=1, metavar="N", help="chooses the pairs of servers, and the order (1)")
-    parser.addoption("--survival-pairs", type=int, default=1, metavar="N", help="pairs of each shape that are stopped (1)")
-    parser.addoption("--survival-record", type=Path, metavar="DIR", help="write what was seen there, a file for each layout")
+    parser.addoption(
+        "--survival-layouts", default=LAYOUTS, metavar="NAMES", help=f"the inventories that are run ({LAYOUTS})"
+    )
+    parser.addoption(
+        "--survival-seed", type=int, default=1, metavar="N", help="chooses the pairs of servers, and the order (1)"
+    )
+    parser.addoption(
+        "--survival-pairs", type=int, default=1, metavar="N", help="pairs of each shape that are stopped (1)"
+    )
+    parser.addoption(
+        "--survival-record", type=Path, metavar="DIR", help="write what was seen there, a file for each layout"
+    )
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -48,7 +56,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
 def stretched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stretched]:
     """A running cluster of one layout, removed in the end."""
     name = str(request.param)
-    cluster = Stretched(ROOT / "inventories" / name, tmp_path_factory.mktemp("inventory") / name, f"survival_{name}", NETWORKS[name])
+    cluster = Stretched(
+        ROOT / "inventories" / name, tmp_path_factory.mktemp("inventory") / name, f"survival_{name}", NETWORKS[name]
+    )
     cluster.play("lab/destroy.yml")  # left behind by a run that was killed
     try:
         cluster.play("lab/create.yml", "-e", f"lab_image={prepared_image('kafka', 'zookeeper')}")

@@ -24,9 +24,14 @@ def killed(cluster: Stretched, lost: Collection[str]) -> Mend:
 
 
 def cut_off(cluster: Stretched, lost: Collection[str], *, hear: bool = False, speak: bool = False) -> Mend:
-    """Cut hosts off from all others and from this machine, on both networks; in one direction where they still `hear`, or still `speak`."""
+    """Cut hosts off from all others and from this machine, on both networks.
+
+    In one direction alone where they still `hear`, or still `speak`.
+    """
     inventory = cluster.inventory
-    others = sorted(address for host in inventory.hosts("all") if host not in lost for address in addresses(inventory, host))
+    others = sorted(
+        address for host in inventory.hosts("all") if host not in lost for address in addresses(inventory, host)
+    )
     others += sorted({f"{address.rpartition('.')[0]}.1" for address in others})
     them = f"{{ {', '.join(others)} }}"
     deaf, mute = _chain("input", f"ip saddr {them}"), _chain("output", f"ip daddr {them}")

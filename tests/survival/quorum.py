@@ -1,4 +1,7 @@
-"""Does the ensemble serve? Answered by what it commits, since a leader goes on answering for two ticks after it has lost its quorum."""
+"""Does the ensemble serve? Answered by what it commits.
+
+A leader goes on answering for two ticks after it has lost its quorum.
+"""
 
 import re
 import time
@@ -14,8 +17,8 @@ from kazoo.exceptions import KazooException
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.security import OPEN_ACL_UNSAFE
 
-# Where a quorum is computed it has this long to form, whatever else the machine does. Where none is computed, silence of all servers for
-# longer than an election takes is the answer.
+# Where a quorum is computed it has this long to form, whatever else the machine does. Where none is computed, silence
+# of all servers for longer than an election takes is the answer.
 FORMS_SECONDS, SILENT_SECONDS = 30.0, 8.0
 _ANSWER_SECONDS = 3.0
 
@@ -41,7 +44,10 @@ def serves(inventory: Inventory, left: Collection[str], hoped: bool) -> tuple[bo
 
 
 def modes_of(inventory: Inventory, left: Collection[str]) -> list[str]:
-    """Return what each server says that it is; '' for one that does not serve. Servers that were cut off are not asked: that takes long."""
+    """Return what each server says that it is; '' for one that does not serve.
+
+    Servers that were cut off are not asked: that takes long.
+    """
     with ThreadPoolExecutor(len(left)) as pool:
         said = pool.map(lambda host: inventory.ask_zookeeper(host, "srvr"), left)
     return [found.group(1) if (found := re.search(r"^Mode: (\w+)$", text, re.MULTILINE)) else "" for text in said]
@@ -52,7 +58,9 @@ def commits(inventory: Inventory, left: Collection[str]) -> bool:
     view = replace(inventory, groups={**inventory.groups, "zookeeper": sorted(left)})
     try:
         with session(view, timeout=_ANSWER_SECONDS) as client:
-            client.create_async(f"/survival-{uuid.uuid4().hex}", ephemeral=True, acl=OPEN_ACL_UNSAFE).get(timeout=_ANSWER_SECONDS)
+            client.create_async(f"/survival-{uuid.uuid4().hex}", ephemeral=True, acl=OPEN_ACL_UNSAFE).get(
+                timeout=_ANSWER_SECONDS
+            )
     except (KazooException, KazooTimeoutError):
         return False
     return True

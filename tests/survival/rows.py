@@ -4,7 +4,7 @@ import random
 import uuid
 from collections.abc import Sequence
 
-from millrace.survival import Row
+from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import Row
 
 from .stretched import Stretched
 
@@ -27,7 +27,7 @@ def chosen(rows: Sequence[Row], chance: random.Random, number: int) -> list[Row]
 
 
 def topic_of(cluster: Stretched) -> str:
-    """Make a topic with the cluster's defaults, and with as many partitions as it takes for every placement to occur."""
+    """Make a topic with the cluster's defaults, of as many partitions as it takes for every placement to occur."""
     name, brokers = f"survival{uuid.uuid4().hex[:8]}", len(cluster.layout.brokers)
     cluster.create_topic(name, brokers * (brokers - 1))
     return name

@@ -19,14 +19,19 @@ from faults.inventory import load as load_inventory
 from faults.lab import UNITS, Lab, until, until_none
 from faults.zookeeper import session
 
-from millrace.inventory import load as load_model
-from millrace.model.layout import layout_of
-from millrace.survival import Layout, Row
+from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load as load_model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import layout_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import Row
+from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.layout import Layout
 
 from .quorum import serves
 from .writes import Writes
 
-ENVIRONMENT = {**os.environ, "CONTAINERS_CONF": str(ROOT / "lab" / "containers.conf"), "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")}
+ENVIRONMENT = {
+    **os.environ,
+    "CONTAINERS_CONF": str(ROOT / "lab" / "containers.conf"),
+    "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
+}
 
 
 @dataclass(frozen=True)
@@ -83,7 +88,9 @@ class Stretched:
 
     def create_topic(self, name: str, partitions: int) -> None:
         """Create a topic as the cluster's defaults have it."""
-        self.lab.admin.create_topics([NewTopic(name, partitions, replication_factor=-1)], operation_timeout=30)[name].result(40)
+        self.lab.admin.create_topics([NewTopic(name, partitions, replication_factor=-1)], operation_timeout=30)[
+            name
+        ].result(40)
         self.whole()
 
     def take_away(self, lost: Collection[str]) -> None:
@@ -99,16 +106,23 @@ class Stretched:
 
     def start_zookeeper(self, hosts: Collection[str]) -> None:
         """Start the ZooKeeper servers among the hosts."""
-        self.lab.on_all([host for host in self.inventory.hosts("zookeeper") if host in hosts], f"systemctl start {UNITS['zookeeper']}")
+        self.lab.on_all(
+            [host for host in self.inventory.hosts("zookeeper") if host in hosts],
+            f"systemctl start {UNITS['zookeeper']}",
+        )
 
     def start_brokers(self, hosts: Collection[str]) -> None:
-        """Start the brokers among the hosts, once their dead sessions have ended: until then each start would fail, and be tried again."""
+        """Start the brokers among the hosts, once their dead sessions have ended: before, each start would fail."""
         brokers = [host for host in self.inventory.hosts("kafka") if host in hosts]
         if not brokers:
             return
         numbers, path = {str(self.inventory.broker_id(host)) for host in brokers}, f"{self._chroot}/brokers/ids"
         with session(self.inventory, timeout=60) as client:
-            until("the sessions of dead brokers have ended", lambda: not numbers & {*client.retry(client.get_children, path)}, 60)
+            until(
+                "the sessions of dead brokers have ended",
+                lambda: not numbers & {*client.retry(client.get_children, path)},
+                60,
+            )
         self.lab.on_all(brokers, f"systemctl start {UNITS['kafka']}")
 
     @property
@@ -117,18 +131,24 @@ class Stretched:
 
     def whole(self) -> None:
         """Wait until every broker listens, and is in every ISR."""
-        until_none("every broker listens", lambda: [host for host in self.inventory.hosts("kafka") if not self._listens(host)], 120)
+        until_none(
+            "every broker listens",
+            lambda: [host for host in self.inventory.hosts("kafka") if not self._listens(host)],
+            120,
+        )
         self.lab.wait()
 
     def _listens(self, host: str) -> bool:
         try:
-            socket.create_connection((self.inventory.client_address(host), self.inventory.port("CLIENT")), timeout=2).close()
+            socket.create_connection(
+                (self.inventory.client_address(host), self.inventory.port("CLIENT")), timeout=2
+            ).close()
         except OSError:
             return False
         return True
 
     def look(self, row: Row, topic: str, partitions: Collection[int], key: str) -> Seen:
-        """Look at the quorum of the servers left and write to every partition, side by side; the quorum by the network that is left."""
+        """Look at the quorum of the servers left, by the network left, and write to every partition, side by side."""
         left = [host for host in self.inventory.hosts("zookeeper") if host not in row.lost]
         alive = [self.inventory.broker_id(host) for host in self.inventory.hosts("kafka") if host not in row.lost]
         inventory = self._by_replication if row.failure == "client network" else self.inventory
@@ -142,25 +162,37 @@ class Stretched:
     @property
     def _by_replication(self) -> Inventory:
         """The inventory for one who asks on the replication network."""
-        variables = {host: {**values, "client_address": values["replication_address"]} for host, values in self.inventory.variables.items()}
+        variables = {
+            host: {**values, "client_address": values["replication_address"]}
+            for host, values in self.inventory.variables.items()
+        }
         return replace(self.inventory, variables=variables)
 
 
 def prepared_image(*groups: str) -> str:
-    """Return the name of the lab's image that has the archives of these groups installed; make it where it is missing."""
-    done = subprocess.run([ROOT / "lab" / "image" / "prepared.sh", *groups], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True, check=True)
+    """Return the name of the lab's image that has the archives of these groups installed; make it where it lacks."""
+    done = subprocess.run(
+        [ROOT / "lab" / "image" / "prepared.sh", *groups],
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
     return done.stdout.splitlines()[-1]
 
 
-def copy_inventory(source: Path, target: Path, name: str, networks: tuple[str, str], more: Mapping[str, str] | None = None) -> None:
-    """Copy an inventory, with other networks and another lab directory; with `more` variables, or without Spark hosts."""
+def copy_inventory(
+    source: Path, target: Path, name: str, networks: tuple[str, str], more: Mapping[str, str] | None = None
+) -> None:
+    """Copy an inventory, with other networks and lab directory; with `more` variables, or without Spark hosts."""
     old = yaml.safe_load((source / "hosts.yml").read_text())["all"]["vars"]
-    moves = {old[variable]: f"{network}.0/24" for variable, network in zip(("client_network", "replication_network"), networks, strict=True)}
+    moves = {
+        old[variable]: f"{network}.0/24"
+        for variable, network in zip(("client_network", "replication_network"), networks, strict=True)
+    }
     derive(source, target, moves, ROOT / ".lab" / name)
     data = yaml.safe_load((target / "hosts.yml").read_text())
     if more is None:
-        for file in target.glob("group_vars/spark*.yml"):
-            file.unlink()
         groups = data["all"]["children"]
         spark = set(hosts_below(groups.pop("spark", {})))
         for group in groups.values():

@@ -1,4 +1,7 @@
-"""Datacenters are cut off from the others, both ways and in one direction, and whole networks go; judged from the other datacenters' side."""
+"""Datacenters are cut off from the others, both ways and in one direction, and whole networks go.
+
+Judged from the other datacenters' side.
+"""
 
 import random
 from collections.abc import Callable, Iterator
@@ -6,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from millrace.survival import survival
+from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import survival
 
 from .cells import Failure, Record, compare, observations
 from .failures import cut_off, network_gone
@@ -34,7 +37,9 @@ def failures(cluster: Stretched) -> Iterator[Failure]:
             yield Failure(row, "gone everywhere", partial(network_gone, cluster, row.failure.partition(" ")[0]))
 
 
-def test_cuts(stretched: Stretched, topic: str, chance: random.Random, record: Record, note: Callable[[str], None]) -> None:
+def test_cuts(
+    stretched: Stretched, topic: str, chance: random.Random, record: Record, note: Callable[[str], None]
+) -> None:
     """Nobody does anything but wait; once the network is back all is whole, and what was acknowledged is there."""
     order = list(failures(stretched))
     chance.shuffle(order)

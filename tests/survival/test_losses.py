@@ -1,7 +1,7 @@
 """The column `zero loss`: servers never come back, and the disks of those that take their places are empty.
 
-Each time under the worst that may have been before: as many other servers are down as the cluster can spare, so that a record and a change of
-metadata are acknowledged by the fewest, those that are about to be lost among them.
+Each time under the worst that may have been before: as many other servers are down as the cluster can spare, so that a
+record and a change of metadata are acknowledged by the fewest, those that are about to be lost among them.
 """
 
 import random
@@ -14,11 +14,14 @@ from typing import NamedTuple
 import pytest
 from confluent_kafka import ElectionType, TopicPartition
 from faults.lab import UNITS, until
-from faults.ledger import read_all
+from faults.reader import read_all
 from faults.zookeeper import session
 
-from millrace.health import table
-from millrace.survival import Layout, Row, placements, quorum, survival
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health import table
+from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import Row, survival
+from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.layout import Layout
+from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.quorum import quorum
+from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.replicas import placements
 
 from .cells import WORDS, Record
 from .quorum import serves
@@ -41,14 +44,17 @@ MOST_PAIRS = 3
 
 
 def spared(layout: Layout, lost: Collection[str], chance: random.Random) -> set[str]:
-    """Return servers outside of `lost` that may be down while there is a quorum and every partition has min.insync.replicas.
+    """Return servers outside of `lost` that may be down: there is a quorum, and every partition's min.insync.replicas.
 
-    First those that share a partition with all that are about to be lost: without them such a partition is acknowledged by fewer others.
+    First those that share a partition with all that are about to be lost: without them such a partition is acknowledged
+    by fewer others.
     """
     found, voters = set[str](), {voter.name for voter in layout.voters}
     names = [name for name in layout.names if name not in lost]
     worst = replicas_down(layout, lost)
-    for name in sorted(chance.sample(names, len(names)), key=lambda name: replicas_down(layout, {*lost, name}) == worst):
+    for name in sorted(
+        chance.sample(names, len(names)), key=lambda name: replicas_down(layout, {*lost, name}) == worst
+    ):
         down = found | {name}
         if quorum(layout, voters - down) and replicas_down(layout, down) <= layout.replication_factor - layout.min_isr:
             found = down
@@ -57,7 +63,9 @@ def spared(layout: Layout, lost: Collection[str], chance: random.Random) -> set[
 
 def replicas_down(layout: Layout, down: Collection[str]) -> int:
     """Return the most replicas of one partition among these servers."""
-    sets = placements({number: broker.broker_rack for number, broker in enumerate(layout.brokers)}, layout.replication_factor)
+    sets = placements(
+        {number: broker.broker_rack for number, broker in enumerate(layout.brokers)}, layout.replication_factor
+    )
     gone = {number for number, broker in enumerate(layout.brokers) if broker.name in down}
     return max(len(gone & replicas) for replicas in sets)
 
@@ -75,7 +83,9 @@ class Loss(NamedTuple):
     @property
     def line(self) -> tuple[str, ...]:
         """The line of the printed table."""
-        gone = f"{len(self.records)} records, {len(self.metadata)} znodes" if self.records or self.metadata else "nothing"
+        gone = (
+            f"{len(self.records)} records, {len(self.metadata)} znodes" if self.records or self.metadata else "nothing"
+        )
         wrong = "" if self.row.zero_loss == (gone == "nothing") else f"computed zero loss {WORDS[self.row.zero_loss]}"
         return self.row.failure, ", ".join(sorted(self.spared)), gone, f"{self.seconds:.0f}", wrong
 
@@ -103,7 +113,9 @@ class Losses:
             metadata = [] if client.exists(znode) else [znode]
         if not row.quorum and metadata:  # brokers remember what the ensemble has forgotten
             self.control("restart", [host for host in self.inventory.hosts("kafka") if host not in row.lost])
-        self.have_leaders({self.inventory.broker_id(host) for host in self.inventory.hosts("kafka") if host in row.lost})
+        self.have_leaders(
+            {self.inventory.broker_id(host) for host in self.inventory.hosts("kafka") if host in row.lost}
+        )
         found = {record.key for record in read_all(self.inventory.kafka_properties, self.topic)}
         records = {f"{key}-{partition}" for partition in self.partitions} - found
         self.cluster.start(row.lost)
@@ -136,17 +148,26 @@ class Losses:
         assert serves(self.inventory, left, hoped=True)[0]
 
     def have_leaders(self, lost: Collection[int]) -> None:
-        """Wait until no lost broker is counted on; partitions that none of their ISR is left of get a leader that is behind."""
+        """Wait until no lost broker is counted on; where none of an ISR is left, the leader is one that is behind."""
 
         def settled() -> bool:
-            return all(one.leader not in lost and (one.leader < 0 or not {*one.isr} & {*lost}) for one in self.lab.partitions(self.topic).values())
+            return all(
+                one.leader not in lost and (one.leader < 0 or not {*one.isr} & {*lost})
+                for one in self.lab.partitions(self.topic).values()
+            )
 
         until("lost brokers lead nothing and are in no ISR", settled, 60)
 
         def led() -> bool:
-            orphans = [TopicPartition(self.topic, number) for number, one in self.lab.partitions(self.topic).items() if one.leader < 0]
+            orphans = [
+                TopicPartition(self.topic, number)
+                for number, one in self.lab.partitions(self.topic).items()
+                if one.leader < 0
+            ]
             if orphans:
-                self.lab.admin.elect_leaders(ElectionType.UNCLEAN, orphans).result(60)  # in vain while no other replica is registered
+                self.lab.admin.elect_leaders(ElectionType.UNCLEAN, orphans).result(
+                    60
+                )  # in vain while no other replica is registered
             return not orphans
 
         until("every partition has a leader", led, 60, poll=1)
@@ -163,7 +184,12 @@ def in_order(rows: Sequence[Row]) -> list[Row]:
 
 
 def test_losses(
-    stretched: Stretched, topic: str, chance: random.Random, pairs_of_each_shape: int, record: Record, note: Callable[[str], None]
+    stretched: Stretched,
+    topic: str,
+    chance: random.Random,
+    pairs_of_each_shape: int,
+    record: Record,
+    note: Callable[[str], None],
 ) -> None:
     """Each server, each datacenter and some pairs, one of each shape, are lost for good."""
     losses, found = Losses(stretched, topic), list[Loss]()
@@ -172,6 +198,10 @@ def test_losses(
         print("  ".join(found[-1].line), flush=True)
     note("\n".join(table(("lost for good", "down before", "gone", "s", ""), [loss.line for loss in found])))
     kept = [(loss.row, not loss.records and not loss.metadata) for loss in found]
-    record.keep(stretched.name, "losses", [{"failure": row.failure, "how": "lost for good", "zero loss": whole} for row, whole in kept])
+    record.keep(
+        stretched.name,
+        "losses",
+        [{"failure": row.failure, "how": "lost for good", "zero loss": whole} for row, whole in kept],
+    )
     assert [row.failure for row, whole in kept if whole != row.zero_loss] == []
     assert {shape(row) for row, whole in kept if not whole} == LOSES[stretched.name]

@@ -1,17 +1,22 @@
-"""Servers are really taken away from running clusters, and the computed table says what then happens: quorum and writes, cell by cell."""
+"""Servers are really taken away from running clusters; the computed table says what happens.
+
+Quorum and writes, cell by cell.
+"""
 
 import random
 from collections.abc import Callable
 from functools import partial
 
-from millrace.survival import placements, survival
+from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import survival
+from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.replicas import placements
 
 from .cells import Failure, Record, compare, observations
 from .failures import killed
 from .rows import chosen, shape
 from .stretched import Stretched
 
-# Quorum and writable by hand, so that a wrong table cannot agree with a test that reads it. Pairs by shape: one is chosen by chance.
+# Quorum and writable by hand, so that a wrong table cannot agree with a test that reads it. Pairs by shape: one is
+# chosen by chance.
 BY_HAND = {
     "lab_stretch2": {
         "dc1-zk1": (True, True),
@@ -57,11 +62,18 @@ def test_placements(stretched: Stretched, topic: str) -> None:
 
 
 def test_survival(
-    stretched: Stretched, topic: str, chance: random.Random, pairs_of_each_shape: int, record: Record, note: Callable[[str], None]
+    stretched: Stretched,
+    topic: str,
+    chance: random.Random,
+    pairs_of_each_shape: int,
+    record: Record,
+    note: Callable[[str], None],
 ) -> None:
-    """Each server, each datacenter and some pairs are killed; what is left is compared; then all is made whole again."""
+    """Each server, each datacenter and some pairs are killed; what is left is compared; then all is made whole."""
     rows = chosen(survival(stretched.layout), chance, pairs_of_each_shape)
-    cells = compare(stretched, topic, [Failure(row, "killed", partial(killed, stretched, row.lost)) for row in rows], note)
+    cells = compare(
+        stretched, topic, [Failure(row, "killed", partial(killed, stretched, row.lost)) for row in rows], note
+    )
     record.keep(stretched.name, "servers", observations(cells))
     differences = [text for cell in cells for text in cell.differences]
     assert not differences, "\n".join(differences)

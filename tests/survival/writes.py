@@ -1,4 +1,4 @@
-"""Does every partition take a record with acks=all? Answered by an acknowledgement, or by a refusal that nothing will change."""
+"""Does every partition take a record with acks=all? Answered by an acknowledgement, or by a refusal that stays."""
 
 import time
 from collections.abc import Collection, Mapping
@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from faults.ledger import payload
 
-# Sessions of brokers end after 6 s; then the controller is elected anew, leaders move, ISRs shrink, and the client looks again. What is computed
-# to go on has longer, whatever else the machine does.
+# Sessions of brokers end after 6 s; then the controller is elected anew, leaders move, ISRs shrink, and the client
+# looks again. What is computed to go on has longer, whatever else the machine does.
 GOES_ON_SECONDS, STOPPED_SECONDS = 30.0, 20.0
 _SMALL_ISR = {KafkaError.NOT_ENOUGH_REPLICAS, KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND}
 _ONCE = {"acks": "all", "retries": 0, "message.timeout.ms": 4000, "request.timeout.ms": 3000}
@@ -66,5 +66,7 @@ class Writes:
         except KafkaException:
             return
         self._settled = {
-            number for number, one in found.items() if {one.leader, *one.isrs} <= self.alive and {*one.isrs} == {*one.replicas} & self.alive
+            number
+            for number, one in found.items()
+            if {one.leader, *one.isrs} <= self.alive and {*one.isrs} == {*one.replicas} & self.alive
         }

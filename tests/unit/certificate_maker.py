@@ -29,11 +29,17 @@ def pem(*certificates: x509.Certificate) -> bytes:
 
 
 def subject(common: str, unit: str = "") -> x509.Name:
-    parts = [(NameOID.ORGANIZATION_NAME, "lab"), (NameOID.ORGANIZATIONAL_UNIT_NAME, unit), (NameOID.COMMON_NAME, common)]
+    parts = [
+        (NameOID.ORGANIZATION_NAME, "lab"),
+        (NameOID.ORGANIZATIONAL_UNIT_NAME, unit),
+        (NameOID.COMMON_NAME, common),
+    ]
     return x509.Name([x509.NameAttribute(kind, value) for kind, value in parts if value])
 
 
-def builder(of: x509.Name, issuer: x509.Name, key: PublicKey, begin: datetime, end: datetime) -> x509.CertificateBuilder:
+def builder(
+    of: x509.Name, issuer: x509.Name, key: PublicKey, begin: datetime, end: datetime
+) -> x509.CertificateBuilder:
     start = x509.CertificateBuilder().subject_name(of).issuer_name(issuer).public_key(key)
     return start.serial_number(x509.random_serial_number()).not_valid_before(begin).not_valid_after(end)
 
@@ -71,7 +77,10 @@ class Ca:
         """Return a host's certificate."""
         start = builder(subject(common, "brokers"), self.name, key.public_key(), begin, end)
         if names:
-            found = [x509.IPAddress(ipaddress.ip_address(name)) if name[0].isdigit() else x509.DNSName(name) for name in names]
+            found = [
+                x509.IPAddress(ipaddress.ip_address(name)) if name[0].isdigit() else x509.DNSName(name)
+                for name in names
+            ]
             start = start.add_extension(x509.SubjectAlternativeName(found), critical=False)
         if uses:
             start = start.add_extension(x509.ExtendedKeyUsage(uses), critical=False)

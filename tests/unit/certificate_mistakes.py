@@ -1,4 +1,7 @@
-"""One wrong certificate, or declaration of one, for each code that begins with CERTIFICATE_; docs/errors.md shows what is said of it."""
+"""One wrong certificate, or declaration of one, for each code that begins with CERTIFICATE_.
+
+docs/errors.md shows what is said of it.
+"""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -10,8 +13,9 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from unit.certificate_maker import Ca, new_key, pem
 from unit.pki_folder import BROKER, NOW, ZOOKEEPER, provided, run
 
-from millrace.certificates import Wanted, check
-from millrace.problems import Problem, line
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.certificates import Wanted
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.checks import check
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, line
 
 KEY = new_key()
 WANTED = Wanted("dc1-kafka1", "broker", BROKER["subject"], tuple(BROKER["names"]))
@@ -75,7 +79,9 @@ def dropped(folder: Path) -> Said:
         mine = {**BROKER, "subject": f"CN={host},OU=brokers,O=lab", "names": [host]}
         assert not run(folder, host=host, certificates=[mine], truststores=[both]).problems
     assert not run(folder, host="dc1-spark1", certificates=[], truststores=[both]).problems
-    return told(run(folder, host="dc1-spark1", certificates=[], truststores=[{**both, "authorities": ["new"]}]).problems)
+    return told(
+        run(folder, host="dc1-spark1", certificates=[], truststores=[{**both, "authorities": ["new"]}]).problems
+    )
 
 
 CERTIFICATES: dict[str, Callable[[Path], Said]] = {
@@ -98,7 +104,8 @@ CERTIFICATES: dict[str, Callable[[Path], Said]] = {
     "CERTIFICATE_UNREADABLE": unreadable,
     "CERTIFICATE_UNSIGNED": lambda folder: outside(folder, source="csr"),
     "CERTIFICATE_UNTRUSTED": declared(
-        certificates=[BROKER, {**ZOOKEEPER, "authority": "new"}], truststores=[{"path": "/t/ca.pem", "authorities": ["new"]}]
+        certificates=[BROKER, {**ZOOKEEPER, "authority": "new"}],
+        truststores=[{"path": "/t/ca.pem", "authorities": ["new"]}],
     ),
     "CERTIFICATE_USAGE": judged(lambda ca: ca.issue(KEY, uses=[ExtendedKeyUsageOID.SERVER_AUTH])),
 }

@@ -1,4 +1,7 @@
-"""What a piece of work costs, to be compared with another piece in the same run: seconds differ between machines, and while others compute."""
+"""What a piece of work costs, to be compared with another piece in the same run.
+
+Seconds differ between machines, and while others compute.
+"""
 
 import time
 from collections.abc import Callable

@@ -9,27 +9,43 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from cryptography import x509
 from unit.certificate_maker import Ca, key_pem, new_key, pem
 
-from millrace.pki import Pki
-from millrace.problems import line
-from millrace.specs import argument_spec
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.pki import Pki
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import line
+from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 BROKER: dict[str, Any] = {
-    "name": "broker", "subject": "CN=dc1-kafka1,OU=brokers,O=lab", "authority": "infra", "path": "/etc/kafka/tls/keystore.pem", "group": "kafka",
+    "name": "broker",
+    "subject": "CN=dc1-kafka1,OU=brokers,O=lab",
+    "authority": "infra",
+    "path": "/etc/kafka/tls/keystore.pem",
+    "group": "kafka",
     "names": ["dc1-kafka1", "198.18.1.21", "198.18.2.21"],
-}  # fmt: skip
+}
 ZOOKEEPER: dict[str, Any] = {
-    "name": "zookeeper", "subject": "CN=kafka,OU=zkclients,O=lab", "authority": "infra", "usage": ["client"], "path": "/etc/kafka/tls/zk.pem",
-}  # fmt: skip
+    "name": "zookeeper",
+    "subject": "CN=kafka,OU=zkclients,O=lab",
+    "authority": "infra",
+    "usage": ["client"],
+    "path": "/etc/kafka/tls/zk.pem",
+}
 BROKER_PEM, CA_PEM, CA_KEY = "certificates/dc1-kafka1/broker.pem", "authorities/infra.pem", "authorities/infra.key"
 
 
 def settings(folder: Path, **changed: Any) -> dict[str, Any]:
     """Return the role's inputs of one broker, defaults and all."""
     inputs = {
-        "directory": str(folder), "passphrase": "correct horse", "certificates": [BROKER], "key": "ec-p256", "authority_key": "ec-p256",
-        "authorities": [{"name": "infra", "subject": "CN=Infra CA,O=lab"}, {"name": "new", "subject": "CN=New CA,O=lab"}], **changed,
-    }  # fmt: skip
+        "directory": str(folder),
+        "passphrase": "correct horse",
+        "certificates": [BROKER],
+        "key": "ec-p256",
+        "authority_key": "ec-p256",
+        "authorities": [
+            {"name": "infra", "subject": "CN=Infra CA,O=lab"},
+            {"name": "new", "subject": "CN=New CA,O=lab"},
+        ],
+        **changed,
+    }
     spec = {name.removeprefix("pki_"): option for name, option in argument_spec("pki").items() if name != "pki_users"}
     result = ArgumentSpecValidator(spec).validate(inputs)
     assert not result.error_messages
@@ -46,13 +62,18 @@ def run(folder: Path, now: datetime = NOW, check_mode: bool = False, host: str =
 
 def said(done: Pki, folder: Path = Path("/absent")) -> list[str]:
     """Return the lines that are printed, warnings marked."""
-    return [("warning " if problem.warning else "") + line(problem, {}).replace(f"{folder}/", "") for problem in done.problems]
+    return [
+        ("warning " if problem.warning else "") + line(problem, {}).replace(f"{folder}/", "")
+        for problem in done.problems
+    ]
 
 
 def snapshot(folder: Path) -> dict[str, tuple[str, bytes]]:
     """Return mode and content of every file."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != ".lock"]
-    return {str(path.relative_to(folder)): (f"{stat.S_IMODE(path.stat().st_mode):04o}", path.read_bytes()) for path in files}
+    return {
+        str(path.relative_to(folder)): (f"{stat.S_IMODE(path.stat().st_mode):04o}", path.read_bytes()) for path in files
+    }
 
 
 def leaf(folder: Path, name: str = BROKER_PEM) -> x509.Certificate:

@@ -21,8 +21,8 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
-from millrace import access
-from millrace.access import Access, AccessError, Acl, acls
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import access
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.access import Access, AccessError, Acl, acls
 
 READ: dict[str, Any] = {"principal": "User:a", "operations": ["READ"], "resource": "topic", "name": "t"}
 READS = Acl("User:a", "ALLOW", "READ", "TOPIC", "t", "LITERAL", "*")
@@ -57,8 +57,16 @@ class Cluster:
 
     def describe_user_scram_credentials(self, names: list[str], request_timeout: float) -> dict[str, Any]:
         absent = KafkaException(KafkaError(KafkaError.RESOURCE_NOT_FOUND))
-        found = {name: [ScramCredentialInfo(ScramMechanism[kind], number) for kind, number in self.users.get(name, {}).items()] for name in names}
-        return {name: done(UserScramCredentialsDescription(name, infos) if infos else absent) for name, infos in found.items()}
+        found = {
+            name: [
+                ScramCredentialInfo(ScramMechanism[kind], number) for kind, number in self.users.get(name, {}).items()
+            ]
+            for name in names
+        }
+        return {
+            name: done(UserScramCredentialsDescription(name, infos) if infos else absent)
+            for name, infos in found.items()
+        }
 
     def alter_user_scram_credentials(self, changes: list[Any], request_timeout: float) -> dict[str, Any]:
         for change in changes:
@@ -72,7 +80,12 @@ class Cluster:
         return {change.user: done(KafkaException(self.refuse) if self.refuse else None) for change in changes}
 
     def describe_acls(self, wanted: Any, request_timeout: float) -> "Future[Any]":
-        assert (wanted.restype, wanted.name, wanted.principal, wanted.operation) == (ResourceType.ANY, None, None, AclOperation.ANY)
+        assert (wanted.restype, wanted.name, wanted.principal, wanted.operation) == (
+            ResourceType.ANY,
+            None,
+            None,
+            AclOperation.ANY,
+        )
         return done(self.acls)
 
     def create_acls(self, bindings: list[AclBinding], request_timeout: float) -> dict[Any, Any]:
@@ -109,22 +122,31 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
 
 def converge(users: Any = (), declared: Any = (), check_mode: bool = False) -> list[str]:
     """Converge once; return the changes."""
-    found = Access({"bootstrap.servers": "h:9093"}, {"bootstrap.servers": "h:9092", "security.protocol": "SASL_SSL"}, check_mode)
+    found = Access(
+        {"bootstrap.servers": "h:9093"}, {"bootstrap.servers": "h:9092", "security.protocol": "SASL_SSL"}, check_mode
+    )
     found.converge(users, declared)
     return found.changes
 
 
 def test_acls_as_declared() -> None:
-    """One for each operation, in the broker's words; what is not said is a permission for a literal name from everywhere."""
+    """One for each operation, in the broker's words; what is not said permits a literal name from anywhere."""
     present, absent = acls(
         [
             {**READ, "operations": ["read", "DESCRIBE"]},
             {"principal": "User:b", "operations": ["ALL"], "resource": "cluster"},
-            {"principal": "User:c", "operations": ["WRITE"], "resource": "transactional_id", "name": "x", "pattern": "prefixed", "permission": "deny",
-             "host": "198.18.1.7"},
+            {
+                "principal": "User:c",
+                "operations": ["WRITE"],
+                "resource": "transactional_id",
+                "name": "x",
+                "pattern": "prefixed",
+                "permission": "deny",
+                "host": "198.18.1.7",
+            },
             {"principal": "User:d", "operations": ["READ"], "resource": "group", "name": "g", "state": "absent"},
         ]
-    )  # fmt: skip
+    )
     assert present == {
         READS,
         READS._replace(operation="DESCRIBE"),
@@ -149,9 +171,14 @@ def test_a_new_user(cluster: Cluster) -> None:
     assert cluster.calls == [("upsert", "a", "SCRAM_SHA_512", 8192, b"Guoph0Eeshi7")]
     assert cluster.options["bootstrap.servers"] == "h:9093"
     assert cluster.logins[-1] == {
-        "log_level": 0, "socket.connection.setup.timeout.ms": 3000, "bootstrap.servers": "h:9092", "security.protocol": "SASL_SSL",
-        "sasl.mechanism": "SCRAM-SHA-512", "sasl.username": "a", "sasl.password": "Guoph0Eeshi7",
-    }  # fmt: skip
+        "log_level": 0,
+        "socket.connection.setup.timeout.ms": 3000,
+        "bootstrap.servers": "h:9092",
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "SCRAM-SHA-512",
+        "sasl.username": "a",
+        "sasl.password": "Guoph0Eeshi7",
+    }
 
 
 def test_a_user_who_is_as_declared(cluster: Cluster) -> None:
@@ -193,16 +220,28 @@ def test_nothing_declared(cluster: Cluster) -> None:
     assert cluster.calls == []
 
 
-BOUND = AclBinding(ResourceType.TOPIC, "t", ResourcePatternType.LITERAL, "User:a", "*", AclOperation.READ, AclPermissionType.ALLOW)
+BOUND = AclBinding(
+    ResourceType.TOPIC, "t", ResourcePatternType.LITERAL, "User:a", "*", AclOperation.READ, AclPermissionType.ALLOW
+)
 
 
 def test_missing_acls_are_made(cluster: Cluster) -> None:
     """Those that are there are left, also those that nobody declared; librdkafka calls the cluster a broker."""
-    foreign = AclBinding(ResourceType.GROUP, "g", ResourcePatternType.LITERAL, "User:z", "*", AclOperation.READ, AclPermissionType.ALLOW)
+    foreign = AclBinding(
+        ResourceType.GROUP, "g", ResourcePatternType.LITERAL, "User:z", "*", AclOperation.READ, AclPermissionType.ALLOW
+    )
     cluster.acls = [BOUND, foreign]
     everything = {"principal": "User:b", "operations": ["ALTER"], "resource": "cluster"}
     assert converge(declared=[READ, everything]) == ["ACL: User:b from * may ALTER cluster"]
-    wanted = AclBinding(ResourceType.BROKER, "kafka-cluster", ResourcePatternType.LITERAL, "User:b", "*", AclOperation.ALTER, AclPermissionType.ALLOW)
+    wanted = AclBinding(
+        ResourceType.BROKER,
+        "kafka-cluster",
+        ResourcePatternType.LITERAL,
+        "User:b",
+        "*",
+        AclOperation.ALTER,
+        AclPermissionType.ALLOW,
+    )
     assert cluster.calls == [("create", wanted)]
     cluster.acls, cluster.calls = [BOUND, wanted], []
     assert (converge(declared=[READ, everything]), cluster.calls) == ([], [])
@@ -212,7 +251,15 @@ def test_an_acl_that_goes(cluster: Cluster) -> None:
     cluster.acls = [BOUND]
     absent = {**READ, "operations": ["READ", "WRITE"], "state": "absent"}
     assert converge(declared=[absent]) == [f"no ACL: {READS}"]
-    place = (ResourceType.TOPIC, "t", ResourcePatternType.LITERAL, "User:a", "*", AclOperation.READ, AclPermissionType.ALLOW)
+    place = (
+        ResourceType.TOPIC,
+        "t",
+        ResourcePatternType.LITERAL,
+        "User:a",
+        "*",
+        AclOperation.READ,
+        AclPermissionType.ALLOW,
+    )
     assert cluster.calls == [("remove", AclBindingFilter(*place))]
 
 

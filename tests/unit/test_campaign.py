@@ -1,6 +1,9 @@
 """The runner of the campaign: parts by name, each to its end whatever the others do, and a seed that repeats it."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import campaign
@@ -40,7 +43,9 @@ def test_named_parts_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert "bad" not in capsys.readouterr().out
 
 
-def test_a_seed_is_made_and_printed_with_each_part_and_in_the_end(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_seed_is_made_and_printed_with_each_part_and_in_the_end(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("SEED", "")
     assert campaign.main(["bad", "good"]) == 1
     seeds = re.findall(r"SEED=(\d+)", capsys.readouterr().out)
@@ -59,3 +64,16 @@ def test_each_part_is_explained() -> None:
 
 
 PARTS = dict(campaign.PARTS)
+
+
+@pytest.mark.parametrize("script", ["campaign", "bench_unchanged", "bench_tls"])
+def test_make_starts_it(script: str) -> None:
+    """With what the Makefile says of where imports are found, and nothing of pytest's."""
+    makefile = (ROOT / "Makefile").read_text()
+    paths = re.search("^PATHS = PYTHONPATH=(.+)$", makefile, re.MULTILINE)
+    assert paths
+    assert f"$(PATHS) python tests/{script}.py" in makefile
+    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, 'tests'); import {script}"]
+    environment = {**os.environ, "PYTHONPATH": paths.group(1)}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -8,8 +8,14 @@ from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from unit.certificate_maker import Ca, key_pem, new_key, pem
 
-from millrace.certificates import CertificateError, Wanted, certificates_in, check, key_in
-from millrace.problems import line
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.certificates import (
+    CertificateError,
+    Wanted,
+    certificates_in,
+    key_in,
+)
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.checks import check
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import line
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 INFRA, FOREIGN, SAME_NAME = Ca("Infra CA"), Ca("Foreign CA"), Ca("Infra CA")
@@ -20,7 +26,9 @@ WHERE = "dc1-kafka1/pki_certificates[broker] = CN=dc1-kafka1,OU=brokers,O=lab:"
 Made = Sequence[x509.Certificate]
 
 
-def said(certificates: Made, wanted: Wanted = WANTED, key: object = KEY, trusted: Made = (INFRA.certificate,)) -> list[str]:
+def said(
+    certificates: Made, wanted: Wanted = WANTED, key: object = KEY, trusted: Made = (INFRA.certificate,)
+) -> list[str]:
     """Return the lines that preflight would print, warnings marked."""
     found = check(wanted, key, certificates, trusted, NOW, 30)
     return [("warning " if problem.warning else "") + line(problem, {}) for problem in found]
@@ -31,7 +39,9 @@ def said(certificates: Made, wanted: Wanted = WANTED, key: object = KEY, trusted
     [
         pytest.param(lambda: [INFRA.issue(KEY)], id="plain"),
         pytest.param(lambda: [BETWEEN.issue(KEY), BETWEEN.certificate], id="intermediate"),
-        pytest.param(lambda: [BETWEEN.issue(KEY), INFRA.certificate, BETWEEN.certificate], id="any-order-and-the-root-too"),
+        pytest.param(
+            lambda: [BETWEEN.issue(KEY), INFRA.certificate, BETWEEN.certificate], id="any-order-and-the-root-too"
+        ),
         pytest.param(lambda: [INFRA.issue(KEY, [*WANTED.names, "more.example.org"])], id="more-names"),
         pytest.param(lambda: [INFRA.issue(KEY, uses=())], id="no-usage-means-any"),
         pytest.param(lambda: [INFRA.issue(KEY, end=datetime(2026, 7, 1, 13, tzinfo=UTC))], id="exactly-30-days-left"),
@@ -56,11 +66,17 @@ WRONG: dict[str, tuple[Callable[[], Made], list[str]]] = {
     ),
     "not-yet": (
         lambda: [INFRA.issue(KEY, begin=datetime(2026, 6, 2, tzinfo=UTC))],
-        [f"CERTIFICATE_NOT_YET {WHERE} begins only on 2026-06-02; wait, or correct the clock of the control node or the CA"],
+        [
+            f"CERTIFICATE_NOT_YET {WHERE} begins only on 2026-06-02; "
+            "wait, or correct the clock of the control node or the CA"
+        ],
     ),
     "lacks-an-address": (
         lambda: [INFRA.issue(KEY, ["dc1-kafka1", "198.18.1.21", "198.18.2.22"])],
-        [f"CERTIFICATE_SAN {WHERE} lacks 198.18.2.21, so peers refuse the host there; have it issued with every name and address of the host"],
+        [
+            f"CERTIFICATE_SAN {WHERE} lacks 198.18.2.21, so peers refuse the host there; "
+            "have it issued with every name and address of the host"
+        ],
     ),
     "no-names": (
         lambda: [INFRA.issue(KEY, [])],
@@ -71,7 +87,10 @@ WRONG: dict[str, tuple[Callable[[], Made], list[str]]] = {
     ),
     "foreign-key": (
         lambda: [INFRA.issue(OTHER_KEY)],
-        [f"CERTIFICATE_KEY {WHERE} the private key is that of another certificate; name the key that the certificate was made for"],
+        [
+            f"CERTIFICATE_KEY {WHERE} the private key is that of another certificate; "
+            "name the key that the certificate was made for"
+        ],
     ),
     "subject": (
         lambda: [INFRA.issue(KEY, common="dc1-kafka2")],
@@ -83,25 +102,31 @@ WRONG: dict[str, tuple[Callable[[], Made], list[str]]] = {
     "foreign-ca": (
         lambda: [FOREIGN.issue(KEY)],
         [
-            f"CERTIFICATE_CHAIN {WHERE} issued by CN=Foreign CA,O=lab, which is not in the file and is no trusted CA (CN=Infra CA,O=lab); "
+            f"CERTIFICATE_CHAIN {WHERE} issued by CN=Foreign CA,O=lab, "
+            "which is not in the file and is no trusted CA (CN=Infra CA,O=lab); "
             "append the intermediate certificates to the file, or trust that CA"
         ],
     ),
     "foreign-ca-in-the-file": (
         lambda: [FOREIGN.issue(KEY), FOREIGN.certificate],
         [
-            f"CERTIFICATE_CHAIN {WHERE} issued by CN=Foreign CA,O=lab, which is not in the file and is no trusted CA (CN=Infra CA,O=lab); "
+            f"CERTIFICATE_CHAIN {WHERE} issued by CN=Foreign CA,O=lab, "
+            "which is not in the file and is no trusted CA (CN=Infra CA,O=lab); "
             "append the intermediate certificates to the file, or trust that CA"
         ],
     ),
     "foreign-ca-of-the-same-name": (
         lambda: [SAME_NAME.issue(KEY)],
-        [f"CERTIFICATE_CHAIN {WHERE} signed by another CA that is named CN=Infra CA,O=lab too; take a certificate of the CA that the peers trust"],
+        [
+            f"CERTIFICATE_CHAIN {WHERE} signed by another CA that is named CN=Infra CA,O=lab too; "
+            "take a certificate of the CA that the peers trust"
+        ],
     ),
     "intermediate-missing": (
         lambda: [BETWEEN.issue(KEY)],
         [
-            f"CERTIFICATE_CHAIN {WHERE} issued by CN=Issuing CA,O=lab, which is not in the file and is no trusted CA (CN=Infra CA,O=lab); "
+            f"CERTIFICATE_CHAIN {WHERE} issued by CN=Issuing CA,O=lab, "
+            "which is not in the file and is no trusted CA (CN=Infra CA,O=lab); "
             "append the intermediate certificates to the file, or trust that CA"
         ],
     ),
@@ -114,7 +139,10 @@ WRONG: dict[str, tuple[Callable[[], Made], list[str]]] = {
     ),
     "server-only": (
         lambda: [INFRA.issue(KEY, uses=[ExtendedKeyUsageOID.SERVER_AUTH])],
-        [f"CERTIFICATE_USAGE {WHERE} its extended key usage lacks clientAuth, so peers refuse it; have it issued with serverAuth and clientAuth"],
+        [
+            f"CERTIFICATE_USAGE {WHERE} its extended key usage lacks clientAuth, so peers refuse it; "
+            "have it issued with serverAuth and clientAuth"
+        ],
     ),
 }
 
@@ -126,8 +154,17 @@ def test_wrong(name: str) -> None:
 
 
 def test_everything_is_said_at_once() -> None:
-    leaf = FOREIGN.issue(OTHER_KEY, [], common="x", end=datetime(2026, 2, 1, tzinfo=UTC), uses=[ExtendedKeyUsageOID.CODE_SIGNING])
-    codes = ["CERTIFICATE_KEY", "CERTIFICATE_SUBJECT", "CERTIFICATE_EXPIRED", "CERTIFICATE_SAN", "CERTIFICATE_USAGE", "CERTIFICATE_CHAIN"]
+    leaf = FOREIGN.issue(
+        OTHER_KEY, [], common="x", end=datetime(2026, 2, 1, tzinfo=UTC), uses=[ExtendedKeyUsageOID.CODE_SIGNING]
+    )
+    codes = [
+        "CERTIFICATE_KEY",
+        "CERTIFICATE_SUBJECT",
+        "CERTIFICATE_EXPIRED",
+        "CERTIFICATE_SAN",
+        "CERTIFICATE_USAGE",
+        "CERTIFICATE_CHAIN",
+    ]
     assert [text.split()[0] for text in said([leaf])] == codes
 
 
@@ -165,17 +202,34 @@ def test_wildcard(wanted: str, right: bool) -> None:
 
 def test_as_it_is_written() -> None:
     """Names are compared without regard to case, addresses as such."""
-    assert said([INFRA.issue(KEY, ["DC1-kafka1"])], Wanted("dc1-kafka1", "broker", WANTED.subject, ("dc1-KAFKA1",))) == []
-    assert said([INFRA.issue(KEY, ["2001:db8::1"])], Wanted("dc1-kafka1", "broker", WANTED.subject, ("2001:DB8:0::1",))) == []
+    assert (
+        said([INFRA.issue(KEY, ["DC1-kafka1"])], Wanted("dc1-kafka1", "broker", WANTED.subject, ("dc1-KAFKA1",))) == []
+    )
+    assert (
+        said([INFRA.issue(KEY, ["2001:db8::1"])], Wanted("dc1-kafka1", "broker", WANTED.subject, ("2001:DB8:0::1",)))
+        == []
+    )
 
 
 @pytest.mark.parametrize(
     ("data", "passphrase", "text"),
     [
         (b"nothing", None, "the key /k is no private key in PEM; correct the passphrase or the path"),
-        (key_pem(KEY, b"right"), None, "the key /k is encrypted, and no passphrase is given; set the passphrase that belongs to it"),
-        (key_pem(KEY, b"right"), "wrong", "the key /k cannot be opened with the passphrase; correct the passphrase or the path"),
-        (key_pem(KEY), "right", "the key /k is not encrypted, and a passphrase is given; set the passphrase that belongs to it"),
+        (
+            key_pem(KEY, b"right"),
+            None,
+            "the key /k is encrypted, and no passphrase is given; set the passphrase that belongs to it",
+        ),
+        (
+            key_pem(KEY, b"right"),
+            "wrong",
+            "the key /k cannot be opened with the passphrase; correct the passphrase or the path",
+        ),
+        (
+            key_pem(KEY),
+            "right",
+            "the key /k is not encrypted, and a passphrase is given; set the passphrase that belongs to it",
+        ),
     ],
 )
 def test_key_that_cannot_be_read(data: bytes, passphrase: str | None, text: str) -> None:
@@ -189,7 +243,10 @@ def test_key_that_cannot_be_read(data: bytes, passphrase: str | None, text: str)
     [
         (b"nothing", "/c holds no certificate in PEM; export it as PEM (BEGIN CERTIFICATE)"),
         (key_pem(KEY), "/c holds no certificate in PEM; export it as PEM (BEGIN CERTIFICATE)"),
-        (pem(INFRA.certificate)[:200] + b"\n-----END CERTIFICATE-----\n", "/c holds a certificate that is broken; export it anew, as PEM"),
+        (
+            pem(INFRA.certificate)[:200] + b"\n-----END CERTIFICATE-----\n",
+            "/c holds a certificate that is broken; export it anew, as PEM",
+        ),
     ],
 )
 def test_certificate_that_cannot_be_read(data: bytes, text: str) -> None:

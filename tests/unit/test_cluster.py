@@ -9,7 +9,12 @@ import confluent_kafka.admin
 import pytest
 from confluent_kafka import ElectionType, KafkaError, KafkaException, TopicPartition
 
-from millrace.cluster import Cluster, ClusterError, Partition, State
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import (
+    Cluster,
+    ClusterError,
+    Partition,
+    State,
+)
 
 LISTENERS = {"REPLICATION": {"bootstrap.servers": "b:9093"}}
 
@@ -32,7 +37,9 @@ class Brokers:
             answer.set_exception(KafkaException(KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED)))
             return answer
         wanted = {(p.topic, p.partition) for p in partitions} if not self.deaf else set()
-        self.partitions = [replace(p, leader=p.replicas[0]) if (p.topic, p.number) in wanted else p for p in self.partitions]
+        self.partitions = [
+            replace(p, leader=p.replicas[0]) if (p.topic, p.number) in wanted else p for p in self.partitions
+        ]
         answer.set_result({})
         return answer
 
@@ -40,24 +47,49 @@ class Brokers:
 @pytest.fixture
 def brokers(monkeypatch: pytest.MonkeyPatch) -> Brokers:
     """Partition 0 is led as wanted, 1 by another, 2 by another since the preferred one is not in sync."""
-    found = Brokers(Partition("t", 0, 1, (1, 2), (1, 2)), Partition("t", 1, 1, (2, 1), (1, 2)), Partition("t", 2, 1, (3, 1), (1,)))
+    found = Brokers(
+        Partition("t", 0, 1, (1, 2), (1, 2)), Partition("t", 1, 1, (2, 1), (1, 2)), Partition("t", 2, 1, (3, 1), (1,))
+    )
     monkeypatch.setattr(confluent_kafka.admin, "AdminClient", lambda _: found)
-    monkeypatch.setattr(Cluster, "state", lambda _: State({}, 1, found.partitions))
+    monkeypatch.setattr(Cluster, "state", lambda _: State({1: {}, 2: {}, 3: {}}, 1, found.partitions))
     return found
 
 
 @pytest.mark.parametrize(
     ("knows", "problems"),
-    [((1, 2), []), ((1,), ["broker 2 is not registered"]), ((), ["broker 1 is not registered", "broker 2 is not registered", "no controller"])],
+    [
+        ((1, 2), []),
+        ((1,), ["broker 2 is not registered"]),
+        ((), ["broker 1 is not registered", "broker 2 is not registered", "no controller"]),
+    ],
 )
 def test_what_a_broker_says_counts_only_with_the_brokers_it_knows(
     monkeypatch: pytest.MonkeyPatch, knows: tuple[int, ...], problems: list[str]
 ) -> None:
-    """One question: a broker that has just started knows no other, and no partition. Nobody is asked to describe the cluster."""
+    """One question, and not to describe the cluster: who has just started knows no other broker and no partition."""
     nodes = {number: SimpleNamespace(id=number, host="b", port=9093) for number in knows}
     metadata = SimpleNamespace(brokers=nodes, controller_id=1 if knows else -1, topics={})
-    monkeypatch.setattr(confluent_kafka.admin, "AdminClient", lambda _: SimpleNamespace(list_topics=lambda timeout: metadata))
+    monkeypatch.setattr(
+        confluent_kafka.admin, "AdminClient", lambda _: SimpleNamespace(list_topics=lambda timeout: metadata)
+    )
     assert Cluster(LISTENERS).state().problems([1, 2]) == problems
+
+
+def test_a_leader_that_a_listener_does_not_show_is_not_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kafka answers leader -1 for one that lacks the listener; taken for offline, its last copies could be stopped."""
+    hidden = SimpleNamespace(
+        id=0, leader=-1, replicas=[2, 3], isrs=[2], error=KafkaError(KafkaError.LISTENER_NOT_FOUND)
+    )
+    metadata = SimpleNamespace(
+        brokers={1: SimpleNamespace(id=1, host="b", port=9093)},
+        controller_id=1,
+        topics={"t": SimpleNamespace(partitions={0: hidden})},
+    )
+    monkeypatch.setattr(
+        confluent_kafka.admin, "AdminClient", lambda _: SimpleNamespace(list_topics=lambda timeout: metadata)
+    )
+    with pytest.raises(ClusterError, match="the leader of t-0 does not have it"):
+        Cluster(LISTENERS).state()
 
 
 def test_a_rack_is_what_the_broker_itself_says(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +99,9 @@ def test_a_rack_is_what_the_broker_itself_says(monkeypatch: pytest.MonkeyPatch) 
     refused: Future[Any] = Future()
     refused.set_exception(KafkaException(KafkaError(KafkaError._TIMED_OUT)))
     answers = {"1": said, "2": refused}
-    client = SimpleNamespace(describe_configs=lambda resources, request_timeout: {one: answers[one.name] for one in resources})
+    client = SimpleNamespace(
+        describe_configs=lambda resources, request_timeout: {one: answers[one.name] for one in resources}
+    )
     monkeypatch.setattr(confluent_kafka.admin, "AdminClient", lambda _: client)
     found = Cluster(LISTENERS).with_racks(State({1: {"rack": None}, 2: {"rack": None}}, 1, []))
     assert {number: facts["rack"] for number, facts in found.brokers.items()} == {1: "a", 2: None}

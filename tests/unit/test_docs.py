@@ -1,6 +1,7 @@
-"""The generated tables of docs/layouts.md and inventories/README.md are those of their sources."""
+"""The generated tables are those of their sources, and what CONTRIBUTING.md names is there."""
 
 import random
+import re
 from pathlib import Path
 
 import generate_layouts
@@ -8,23 +9,40 @@ import generate_site_docs
 from survival.conftest import LAYOUTS
 from survival.rows import chosen
 
-from millrace.inventory import load
-from millrace.model.layout import layout_of
-from millrace.survival import Row, survival
+from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load, site_words
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import layout_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec
+from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import Row, survival
 
 ROOT = Path(__file__).parents[2]
+ROLES = sorted(path.parents[1].name for path in (ROOT / "roles").glob("*/meta/argument_specs.yml"))
 
 
 def test_layouts() -> None:
     text = generate_layouts.PAGE.read_text(encoding="utf-8")
     assert text == generate_layouts.page(), "run: make docs"
-    assert [found.group(2) for found in generate_layouts.TABLE.finditer(text)] == ["lab", "lab_stretch2", "lab_stretch2_5", "lab_stretch3"]
+    assert [found.group(2) for found in generate_layouts.TABLE.finditer(text)] == [
+        "lab",
+        "lab_stretch2",
+        "lab_stretch2_5",
+        "lab_stretch3",
+    ]
 
 
 def test_words_of_the_site() -> None:
     text = generate_site_docs.PAGE.read_text(encoding="utf-8")
     assert text == generate_site_docs.page(), "run: make docs"
     assert "| `layout` | str | | `single` |" in text
+
+
+def test_contributing_leads_to_files_and_words_that_are_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([\w.-]+/[\w./-]*)`", text)
+    assert [name for name in named if not (ROOT / name).exists()] == []
+    known = {*site_words(), *(name for role in ROLES for name in argument_spec(role))}
+    words = re.findall(rf"`((?:{'|'.join(ROLES)})_\w+)`", text)
+    assert [word for word in words if word not in known] == []
+    assert (len(named) > 20, len(words) > 10) == (True, True)
 
 
 def rows_of(layout: str) -> list[Row]:
@@ -45,7 +63,8 @@ def test_what_was_seen_is_shown_and_differences_stand_out() -> None:
     rows = rows_of("lab_stretch2")
     brokers = [row for row in rows if row.functions == ("kafka", "kafka")]
     as_computed, otherwise = (
-        {"failure": row.failure, "how": "killed", "quorum": True, "writable": writable} for row, writable in zip(brokers, (False, True), strict=False)
+        {"failure": row.failure, "how": "killed", "quorum": True, "writable": writable}
+        for row, writable in zip(brokers, (False, True), strict=False)
     )
     seen = generate_layouts.Seen({"servers": {"seed": 7, "failures": 2, "seen": [as_computed, otherwise]}})
     assert seen.cell(brokers) == f"quorum, writable 2 of 6; **{brokers[1].failure}: writable not as computed**"

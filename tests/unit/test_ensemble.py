@@ -8,8 +8,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from millrace.ensemble import problems, state, wait
-from millrace.probe import four_letter_word, zookeeper_mode
+from ansible_collections.millrace.kafka.plugins.module_utils.host.probe import four_letter_word, zookeeper_mode
+from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.ensemble import idle, problems, state, wait
 
 SRVR = "Zookeeper version: 3.8.6\nLatency min/avg/max: 0/0.5/12\nReceived: 9\nMode: {}\nNode count: 5\n"
 MNTR = "zk_version\t3.8.6\nzk_server_state\tleader\nzk_synced_followers\t{}\nzk_synced_observers\t0\n"
@@ -90,7 +90,10 @@ def test_a_server_is_down(serve: Serve, port: int) -> None:
     """The others are in sync, and still the ensemble can spare none."""
     serve("127.0.0.1", leader(1))
     serve("127.0.0.2", follower())
-    assert problems(SERVERS, port) == ({"zk1": "leader", "zk2": "follower", "zk3": "down"}, [f"zk3 (127.0.0.3:{port}): down"])
+    assert problems(SERVERS, port) == (
+        {"zk1": "leader", "zk2": "follower", "zk3": "down"},
+        [f"zk3 (127.0.0.3:{port}): down"],
+    )
 
 
 def test_no_quorum(serve: Serve, port: int) -> None:
@@ -154,4 +157,61 @@ def test_words_of_one_server(serve: Serve, port: int) -> None:
     assert four_letter_word("127.0.0.1", port, "srvr") == SRVR.format("leader")
     assert four_letter_word("127.0.0.9", port, "srvr") == ""
     assert state({"zk1": "127.0.0.1", "zk9": "127.0.0.9"}, port) == {"zk1": "leader", "zk9": "down"}
-    assert [zookeeper_mode(text) for text in ("", NOT_SERVING, SRVR.format("observer"))] == ["down", "not serving", "observer"]
+    assert [zookeeper_mode(text) for text in ("", NOT_SERVING, SRVR.format("observer"))] == [
+        "down",
+        "not serving",
+        "observer",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answers", "found"),
+    [
+        ([{"srvr": NOT_SERVING}] * 3, ["zk1", "zk2", "zk3"]),
+        ([leader(1), follower(), {"srvr": NOT_SERVING}], ["zk3"]),
+        ([leader(1), follower(), None], ["zk3"]),
+        ([leader(2), follower(), None], []),
+        ([leader(0), follower(), None], []),
+        ([None, None, None], []),
+        ([{"srvr": NOT_SERVING}, None, None], ["zk1"]),
+        ([leader(2), follower(), follower()], []),
+    ],
+    ids=[
+        "no quorum",
+        "one says so",
+        "one is silent",
+        "silent to us alone",
+        "a follower lags",
+        "all are silent",
+        "one says so and others are silent",
+        "whole",
+    ],
+)
+def test_servers_that_nobody_would_miss(
+    serve: Serve, port: int, answers: list[Answers | None], found: list[str]
+) -> None:
+    """One that does not serve; silence counts only where the leader counts nobody whom we do not hear."""
+    for address, answer in zip(SERVERS.values(), answers, strict=True):
+        if answer is not None:
+            serve(address, answer)
+    assert idle(SERVERS, port, patience=0) == found
+
+
+def test_an_election_is_no_idleness(serve: Callable[[str, Answers], Server], port: int) -> None:
+    """Only who takes no part for a while."""
+    servers = [serve(address, {"srvr": NOT_SERVING}) for address in SERVERS.values()]
+    threading.Timer(0.3, lambda: servers[0].answers.update(follower())).start()
+    assert idle(SERVERS, port, patience=1.5) == ["zk2", "zk3"]
+
+
+def test_a_refused_word_is_no_idleness(serve: Serve, port: int) -> None:
+    for address in SERVERS.values():
+        serve(address, {"srvr": "srvr is not executed because it is not in the whitelist."})
+    assert idle(SERVERS, port, patience=0) == []
+
+
+def test_an_observer_that_the_leader_has_is_not_idle(serve: Serve, port: int) -> None:
+    """Though its port is closed to us."""
+    serve("127.0.0.1", {"srvr": SRVR.format("leader"), "mntr": MNTR.format(1).replace("observers\t0", "observers\t1")})
+    serve("127.0.0.2", follower())
+    assert idle(SERVERS, port, patience=0) == []

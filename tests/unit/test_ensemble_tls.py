@@ -1,4 +1,7 @@
-"""A ZooKeeper server that is asked by TLS, and the ACL of the root znode: against real TLS servers on loopback, and a client that stands in."""
+"""A ZooKeeper server that is asked by TLS, and the ACL of the root znode.
+
+The servers of TLS are real ones on loopback; the client stands in.
+"""
 
 import socketserver
 import ssl
@@ -16,8 +19,14 @@ from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.security import ACL, CREATOR_ALL_ACL, OPEN_ACL_UNSAFE, READ_ACL_UNSAFE, make_acl
 from unit.certificate_maker import Ca, key_pem, new_key, pem
 
-from millrace.ensemble import EnsembleError, keep_root_acl, problems, state, wait
-from millrace.probe import four_letter_word
+from ansible_collections.millrace.kafka.plugins.module_utils.host.probe import four_letter_word
+from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.ensemble import (
+    EnsembleError,
+    keep_root_acl,
+    problems,
+    state,
+    wait,
+)
 
 SRVR = "Zookeeper version: 3.8.6\nMode: {}\nNode count: 5\n"
 END = datetime.now(UTC) + timedelta(days=2)
@@ -64,7 +73,9 @@ def serve(tmp_path: Path, ca: Ca) -> Iterator[Serve]:
             context.load_cert_chain(tls["certificate"])
             context.load_verify_locations(tls["ca"])
             context.verify_mode = ssl.CERT_REQUIRED
-            server: Any = stack.enter_context(socketserver.ThreadingTCPServer((address, port), Word, bind_and_activate=False))
+            server: Any = stack.enter_context(
+                socketserver.ThreadingTCPServer((address, port), Word, bind_and_activate=False)
+            )
             server.allow_reuse_address, server.daemon_threads = True, True
             server.context, server.mode, server.seen = context, mode, []
             server.server_bind()
@@ -89,7 +100,9 @@ def test_asked_in_the_clear(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("names", [("127.0.0.2",), ("localhost",), ()])
-def test_a_server_whose_certificate_lacks_its_address(serve: Serve, ca: Ca, tmp_path: Path, names: tuple[str, ...]) -> None:
+def test_a_server_whose_certificate_lacks_its_address(
+    serve: Serve, ca: Ca, tmp_path: Path, names: tuple[str, ...]
+) -> None:
     """It is no answer, as it is none to Java."""
     assert four_letter_word("127.0.0.1", serve(names)[0], "srvr", files(tmp_path, ca, "admin", ())) == ""
 
@@ -104,7 +117,9 @@ def test_certificates_of_another_ca(serve: Serve, ca: Ca, tmp_path: Path) -> Non
 
 def test_files_that_are_not_there(serve: Serve, ca: Ca, tmp_path: Path) -> None:
     admin = files(tmp_path, ca, "admin", ())
-    assert four_letter_word("127.0.0.1", serve()[0], "srvr", {**admin, "certificate": str(tmp_path / "absent.pem")}) == ""
+    assert (
+        four_letter_word("127.0.0.1", serve()[0], "srvr", {**admin, "certificate": str(tmp_path / "absent.pem")}) == ""
+    )
 
 
 def test_whole_ensemble_by_tls(serve: Serve, ca: Ca, tmp_path: Path) -> None:
@@ -171,9 +186,16 @@ def test_open_root_is_closed(client: type[Client], tls: dict[str, str]) -> None:
     assert client.acl == (*CREATOR_ALL_ACL, *READ_ACL_UNSAFE)
     hosts, options = client.calls[0]
     assert hosts == "198.18.1.11:2281,[fd00::1]:2281"
-    assert {name: options[name] for name in ("use_ssl", "verify_certs", "check_hostname", "certfile", "keyfile", "ca")} == {
-        "use_ssl": True, "verify_certs": True, "check_hostname": True, "certfile": tls["certificate"], "keyfile": tls["certificate"], "ca": tls["ca"],
-    }  # fmt: skip
+    assert {
+        name: options[name] for name in ("use_ssl", "verify_certs", "check_hostname", "certfile", "keyfile", "ca")
+    } == {
+        "use_ssl": True,
+        "verify_certs": True,
+        "check_hostname": True,
+        "certfile": tls["certificate"],
+        "keyfile": tls["certificate"],
+        "ca": tls["ca"],
+    }
     assert client.calls[1:] == ("set", "stop", "close")
 
 
@@ -204,6 +226,8 @@ def test_somebody_elses_root(client: type[Client], tls: dict[str, str], error: E
     """In our words, with the file to look at; the connection is ended."""
     client.error = error
     words = str(error) or "NoAuthError"
-    with pytest.raises(EnsembleError, match=f"ACL of the root znode: {words}; is .*/kafka.pem what its owner was made with"):
+    with pytest.raises(
+        EnsembleError, match=f"ACL of the root znode: {words}; is .*/kafka.pem what its owner was made with"
+    ):
         keep_root_acl(["198.18.1.11"], 2281, tls)
     assert client.calls[1:] == ("stop", "close")

@@ -1,36 +1,56 @@
-"""The filters of wiring and templates, loaded as Ansible loads them: by path."""
+"""The filters of wiring and templates."""
 
 import base64
-import importlib.util
 import json
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 from ansible.errors import AnsibleFilterError
 
-FILTERS = Path(__file__).resolve().parents[2] / "plugins" / "filter"
+from ansible_collections.millrace.kafka.plugins.filter import (
+    client,
+    firewall,
+    host,
+    kafka,
+    pattern,
+    properties,
+    spark_job,
+    tls,
+    zookeeper,
+)
 
-
-def load(name: str) -> ModuleType:
-    """Return a file of filters."""
-    spec = importlib.util.spec_from_file_location(f"filter_{name}", FILTERS / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-general = load("millrace").FilterModule().filters()
-jobs = load("spark_job").FilterModule().filters()
+general = {
+    name: function
+    for file in (client, firewall, host, kafka, pattern, properties, tls, zookeeper)
+    for name, function in file.FilterModule().filters().items()
+}
+jobs = spark_job.FilterModule().filters()
 
 
 def test_properties() -> None:
     """Sorted, lists joined, booleans as Java spells them, null left out, an empty value kept."""
-    settings = {"b": [1, "x", True], "a": False, "c": None, "e.f": "", "d": 0, "g": "with = and, comma", "h": 1.5, "i": [], "j": ("x", "y")}
-    assert general["properties"](settings) == ["a=false", "b=1,x,true", "d=0", "e.f=", "g=with = and, comma", "h=1.5", "i=", "j=x,y"]
+    settings = {
+        "b": [1, "x", True],
+        "a": False,
+        "c": None,
+        "e.f": "",
+        "d": 0,
+        "g": "with = and, comma",
+        "h": 1.5,
+        "i": [],
+        "j": ("x", "y"),
+    }
+    assert general["properties"](settings) == [
+        "a=false",
+        "b=1,x,true",
+        "d=0",
+        "e.f=",
+        "g=with = and, comma",
+        "h=1.5",
+        "i=",
+        "j=x,y",
+    ]
 
 
 def test_address_book() -> None:
@@ -51,7 +71,10 @@ def test_address_book_of_lists_of_different_length() -> None:
 
 def test_nftables() -> None:
     """Malformed rules are named by the variable that holds them."""
-    assert general["nftables"]([{"port": 9092, "from": ["10.0.1.1"]}]) == ["tcp dport 9092 ip saddr { 10.0.1.1 } accept", "tcp dport { 9092 } drop"]
+    assert general["nftables"]([{"port": 9092, "from": ["10.0.1.1"]}]) == [
+        "tcp dport 9092 ip saddr { 10.0.1.1 } accept",
+        "tcp dport { 9092 } drop",
+    ]
     with pytest.raises(AnsibleFilterError, match=r"base_firewall_rules: .*10\.0\.1\.300"):
         general["nftables"]([{"port": 9092, "from": ["10.0.1.300"]}])
 
@@ -67,13 +90,15 @@ def test_ensemble_lines() -> None:
     }
 
 
-@pytest.mark.parametrize(("servers", "several"), [({1: "10.0.2.1"}, False), ({1: ["10.0.2.1"]}, False), ({1: "a", 2: ["b", "c"]}, True)])
-def test_multi_address(servers: dict[int, Any], several: bool) -> None:
-    assert general["zookeeper_multi_address"](servers) is several
-
-
 LISTENERS: list[dict[str, Any]] = [
-    {"name": "CLIENT", "address": "10.0.1.1", "port": 9092, "advertised_address": "192.0.2.1", "advertised_port": 19092, "protocol": "SASL_SSL"},
+    {
+        "name": "CLIENT",
+        "address": "10.0.1.1",
+        "port": 9092,
+        "advertised_address": "192.0.2.1",
+        "advertised_port": 19092,
+        "protocol": "SASL_SSL",
+    },
     {"name": "REPLICATION", "address": "10.0.2.1", "port": 9093, "protocol": "SSL"},
 ]
 
@@ -84,16 +109,40 @@ def test_endpoints() -> None:
 
 def test_advertised_endpoints() -> None:
     """What a listener binds is advertised where nothing else is said."""
-    assert general["kafka_endpoints"](LISTENERS, advertised=True) == ["CLIENT://192.0.2.1:19092", "REPLICATION://10.0.2.1:9093"]
+    assert general["kafka_endpoints"](LISTENERS, advertised=True) == [
+        "CLIENT://192.0.2.1:19092",
+        "REPLICATION://10.0.2.1:9093",
+    ]
 
 
-def test_protocols() -> None:
-    assert general["kafka_protocols"](LISTENERS) == ["CLIENT:SASL_SSL", "REPLICATION:SSL"]
+def test_directory_of_a_service() -> None:
+    assert general["service_directory"]("/d1", "kafka") == {
+        "path": "/d1",
+        "owner": "kafka",
+        "group": "kafka",
+        "mode": "0750",
+    }
+    assert general["service_directory"]("/d1", "kafka", True)["mount"] is True
 
 
-def test_directory_and_link() -> None:
-    assert general["service_directory"]("/d1", "kafka") == {"path": "/d1", "owner": "kafka", "group": "kafka", "mode": "0750"}
-    assert general["tool_link"]("x.sh", "/opt/kafka/current/bin") == {"path": "/usr/local/bin/x.sh", "target": "/opt/kafka/current/bin/x.sh"}
+@pytest.mark.parametrize(
+    ("path", "unit"),  # as systemd-escape --path --suffix=mount says
+    [
+        ("/data/kafka1", "data-kafka1.mount"),
+        ("/data//kafka1/", "data-kafka1.mount"),
+        ("/srv/a-b c/.d", r"srv-a\x2db\x20c-.d.mount"),
+        ("/.data/é", r".data-\xc3\xa9.mount".replace(".data", r"\x2edata")),
+        ("/", "-.mount"),
+    ],
+)
+def test_unit_of_a_mount_point(path: str, unit: str) -> None:
+    assert general["mount_unit"](path) == unit
+
+
+def test_what_is_above_disks() -> None:
+    """A unit may write there; never everywhere."""
+    assert general["above_disks"](["/data/kafka1", "/data/kafka2/", "/srv/a/b"]) == ["/data", "/srv/a"]
+    assert general["above_disks"](["/data", "/kafka2"]) == ["/data", "/kafka2"]
 
 
 def test_archive_digest(tmp_path: Path) -> None:
@@ -109,20 +158,29 @@ def job(**more: Any) -> dict[str, Any]:
     return {"name": "count_words", "config": {"checkpoint": "/c", "kafka": {"bootstrap.servers": "h:9092"}}, **more}
 
 
-def files(*declared: dict[str, Any], release: str = "r1", jars: str = "/jars", unit: str = "unit") -> dict[str, dict[str, Any]]:
+def files(
+    *declared: dict[str, Any], release: str = "r1", jars: str = "/jars", unit: str = "unit"
+) -> dict[str, dict[str, Any]]:
     """Return the files of jobs by path."""
     return {file["path"]: file for file in jobs["spark_job_files"](declared, release, jars, unit)}
 
 
 def digest(*declared: dict[str, Any], **more: str) -> str:
     """Return the digest of the first job."""
-    return str(jobs["spark_job_units"](declared, more.get("release", "r1"), more.get("jars", "/jars"), more.get("unit", "unit"))[0]["digest"])
+    return str(
+        jobs["spark_job_units"](
+            declared, more.get("release", "r1"), more.get("jars", "/jars"), more.get("unit", "unit")
+        )[0]["digest"]
+    )
 
 
 def test_frozen_configuration() -> None:
     """Sorted, and with the folder of this release's jars, which a job may name itself."""
     content = files(job())["/etc/spark-job/count_words.json"]["content"]
-    assert content == '{\n  "checkpoint": "/c",\n  "jars_directory": "/jars",\n  "kafka": {\n    "bootstrap.servers": "h:9092"\n  }\n}\n'
+    assert content == (
+        '{\n  "checkpoint": "/c",\n  "jars_directory": "/jars",\n'
+        '  "kafka": {\n    "bootstrap.servers": "h:9092"\n  }\n}\n'
+    )
     own = files(job(config={"jars_directory": "/own"}))["/etc/spark-job/count_words.json"]["content"]
     assert json.loads(own) == {"jars_directory": "/own"}
 
@@ -175,10 +233,16 @@ def test_digest_covers_what_a_process_is_started_with() -> None:
 
 def test_directories() -> None:
     """Those that the job writes or waits for, and no other path of its configuration."""
-    declared = job(config={"checkpoint": "/c", "input_directory": "/in", "output_directory": None, "jars_directory": "/jars"})
+    declared = job(
+        config={"checkpoint": "/c", "input_directory": "/in", "output_directory": None, "jars_directory": "/jars"}
+    )
     assert [directory["path"] for directory in jobs["spark_job_directories"]([declared])] == [
-        "/etc/spark-job", "/var/lib/spark-job", "/var/lib/spark-job/count_words", "/c", "/in",
-    ]  # fmt: skip
+        "/etc/spark-job",
+        "/var/lib/spark-job",
+        "/var/lib/spark-job/count_words",
+        "/c",
+        "/in",
+    ]
     owners = {directory["path"]: directory["owner"] for directory in jobs["spark_job_directories"]([declared])}
     assert owners == {
         "/etc/spark-job": "root",
@@ -190,7 +254,8 @@ def test_directories() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "enabled", "unit_state"), [(None, True, "converged"), ("started", True, "converged"), ("stopped", False, "stopped")]
+    ("state", "enabled", "unit_state"),
+    [(None, True, "converged"), ("started", True, "converged"), ("stopped", False, "stopped")],
 )
 def test_units(state: str | None, enabled: bool, unit_state: str) -> None:
     declared = job(state=state) if state else job()
@@ -207,10 +272,22 @@ def test_no_jobs() -> None:
 
 
 def test_host_file(tmp_path: Path) -> None:
-    """A secret file of the control node is read, whatever its bytes, and what is not there yet has a word in its place."""
+    """A secret file of the control node is read, whatever its bytes; one that is not there yet has a word instead."""
     (tmp_path / "store.p12").write_bytes(b"\xff\x00\r\n")
     file = {"path": "/t/store.p12", "group": "kafka", "mode": "0640"}
-    assert general["host_file"]({**file, "source": str(tmp_path / "store.p12")}) == {**file, "secret": True, "secret_base64": "/wANCg=="}
+    assert general["host_file"]({**file, "source": str(tmp_path / "store.p12")}) == {
+        **file,
+        "secret": True,
+        "secret_base64": "/wANCg==",
+    }
     absent = general["host_file"]({**file, "source": str(tmp_path / "absent")})
     assert absent == {**file, "secret": True, "secret_base64": "KG1hZGUgYnkgYSByZWFsIHJ1bikK"}
     assert general["host_file"]({**file, "content": "text"}) == {**file, "content": "text"}
+
+
+def test_groups_of_datacenters() -> None:
+    """By the names of datacenters and by ids, whatever the order of lines; observers are in none."""
+    places = {"c": ("dc2", 3), "a": ("dc1", 10), "b": ("dc1", 2), "d": ("dc2", 4), "o": ("dc1", 9)}
+    hostvars = {host: {"datacenter": place, "zookeeper_id": number} for host, (place, number) in places.items()}
+    for hosts in (list(places), list(reversed(places))):
+        assert general["zookeeper_groups"](hosts, hostvars, [9]) == {1: [2, 10], 2: [3, 4]}

@@ -4,7 +4,14 @@ from typing import Any
 
 import pytest
 
-from millrace.firewall import installed, lets_in, lines, rules, sources
+from ansible_collections.millrace.kafka.plugins.plugin_utils.firewall import (
+    installed,
+    lets_in,
+    lines,
+    listener_ports,
+    rules,
+    sources,
+)
 
 HOSTS = {
     "k1": {"client_address": "10.0.1.1", "replication_address": "10.0.2.1", "client_network": "10.0.1.0/24"},
@@ -14,55 +21,73 @@ HOSTS = {
 }
 GROUPS = {"all": ["k1", "k2", "z1", "ops"], "kafka": ["k1", "k2"], "zookeeper": ["z1"], "admin": ["ops"]}
 KNOWN = {"client": ["10.0.1.0/24"], "admin": ["10.0.9.1"], "kafka": ["10.0.1.1", "10.0.2.1"], "zookeeper": ["10.0.1.9"]}
-CLIENT, REPLICATION = {"name": "CLIENT", "address": "10.0.1.1", "port": 9092}, {"name": "REPLICATION", "address": "10.0.2.1", "port": 9093}
+CLIENT, REPLICATION = (
+    {"name": "CLIENT", "address": "10.0.1.1", "port": 9092},
+    {"name": "REPLICATION", "address": "10.0.2.1", "port": 9093},
+)
 
 
 def test_sources() -> None:
-    """Both addresses of every member, each subnet of clients once, what is added at the end; what is not declared is left out."""
+    """Both addresses of every member, each subnet of clients once, what is added last; the undeclared is left out."""
     assert sources(GROUPS, HOSTS, {"client": ["192.0.2.0/24", ""], "admin": ["192.0.2.7"]}) == {
         "client": ["10.0.1.0/24", "10.0.3.0/24", "192.0.2.0/24"],
         "admin": ["10.0.9.1", "192.0.2.7"],
         "kafka": ["10.0.1.1", "10.0.2.1", "10.0.3.1"],
         "zookeeper": ["10.0.1.9", "10.0.2.9"],
+        "spark": [],
     }
 
 
 def test_sources_of_groups_that_are_not_there() -> None:
-    assert sources({"all": ["ops"]}, HOSTS, {}) == {"client": [], "admin": [], "kafka": [], "zookeeper": []}
+    assert sources({"all": ["ops"]}, HOSTS, {}) == {
+        "client": [],
+        "admin": [],
+        "kafka": [],
+        "zookeeper": [],
+        "spark": [],
+    }
 
 
-def test_rules_of_a_broker() -> None:
-    """Clients on their listener, brokers on theirs, admin hosts on both."""
-    assert rules(KNOWN, [CLIENT, REPLICATION], "REPLICATION", []) == [
-        {"port": 9092, "from": ["10.0.1.0/24", "10.0.9.1"]},
-        {"port": 9093, "from": ["10.0.1.1", "10.0.2.1", "10.0.9.1"]},
+def test_ports_of_a_broker() -> None:
+    """Clients on their listener, brokers on theirs, admin hosts on both; its only listener serves both."""
+    assert listener_ports([CLIENT, REPLICATION], "REPLICATION") == [
+        {"port": 9092, "from": ["client", "admin"]},
+        {"port": 9093, "from": ["kafka", "admin"]},
     ]
+    assert listener_ports([CLIENT], "CLIENT") == [{"port": 9092, "from": ["client", "kafka", "admin"]}]
 
 
-def test_rules_of_a_broker_with_one_listener() -> None:
-    """It serves clients and brokers."""
-    assert rules(KNOWN, [CLIENT], "CLIENT", []) == [{"port": 9092, "from": ["10.0.1.0/24", "10.0.1.1", "10.0.2.1", "10.0.9.1"]}]
-
-
-def test_rules_of_a_zookeeper_server() -> None:
-    """Clients and brokers on the client port, the ensemble alone on the others; its probe is answered."""
-    assert rules(KNOWN, [], "", [0, 2181]) == [
-        {"port": 2181, "from": ["10.0.1.0/24", "10.0.1.1", "10.0.2.1", "10.0.9.1"]},
-        {"port": 2888, "from": ["10.0.1.9"]},
-        {"port": 3888, "from": ["10.0.1.9"]},
+def test_rules_name_addresses() -> None:
+    """A port that is 0 is none."""
+    ports = [
+        {"port": 0, "from": ["client"]},
+        {"port": 2181, "from": ["client", "kafka"]},
+        {"port": 7, "from": ["zookeeper"], "action": "reject"},
+    ]
+    assert rules(ports, KNOWN) == [
+        {"port": 2181, "from": ["10.0.1.0/24", "10.0.1.1", "10.0.2.1"]},
         {"port": 7, "from": ["10.0.1.9"], "action": "reject"},
     ]
-
-
-def test_rules_of_a_host_of_both_functions_and_of_none() -> None:
-    assert [rule["port"] for rule in rules(KNOWN, [CLIENT, REPLICATION], "REPLICATION", [2281, 0])] == [9092, 9093, 2281, 2888, 3888, 7]
-    assert rules(KNOWN, [], "", []) == []
+    assert rules([], KNOWN) == []
 
 
 def test_lines() -> None:
-    """One line for each rule and family; sources in order, those inside another left out; last, everybody else gets no answer."""
+    """One line for each rule and family; sources in order, none inside another; last, nobody else gets an answer."""
     wanted = [
-        {"port": 9092, "from": ["10.0.1.7", "10.0.1.0/24", "10.0.0.9", "10.0.0.10", "10.0.0.9/32", "10.0.1.0/25", "fd00::7", "fd00::/64", "fd01::1"]},
+        {
+            "port": 9092,
+            "from": [
+                "10.0.1.7",
+                "10.0.1.0/24",
+                "10.0.0.9",
+                "10.0.0.10",
+                "10.0.0.9/32",
+                "10.0.1.0/25",
+                "fd00::7",
+                "fd00::/64",
+                "fd01::1",
+            ],
+        },
         {"port": 7, "from": ["10.0.0.9"], "action": "reject"},
         {"port": 9093, "from": []},
         {"port": 9092, "from": ["192.0.2.1"], "action": "accept"},
@@ -122,7 +147,7 @@ def test_who_gets_an_answer(port: int, source: str, answered: bool) -> None:
 
 def test_installed() -> None:
     """What stands in the file is read back."""
-    assert installed("# tcp\ntable inet millrace {\n    tcp flags syn accept\n    tcp dport 7 ip saddr { 10.0.0.9 } accept\n  }\n") == [
-        "tcp dport 7 ip saddr { 10.0.0.9 } accept"
-    ]
+    assert installed(
+        "# tcp\ntable inet millrace {\n    tcp flags syn accept\n    tcp dport 7 ip saddr { 10.0.0.9 } accept\n  }\n"
+    ) == ["tcp dport 7 ip saddr { 10.0.0.9 } accept"]
     assert installed("") == []

@@ -1,51 +1,11 @@
 """The page of check.yml and its verdict."""
 
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
+from unit.healthy import broker, cluster, declared, probes
 
-from millrace.health import Certificates, certificates_section, page
-
-Facts = dict[str, dict[str, Any]]
-
-
-def declared() -> Facts:
-    """A small datacenter."""
-    common: dict[str, Any] = {"broker_id": None, "rack": None, "listeners": {}}
-    return {
-        "zk1": {**common, "function": "zookeeper"},
-        "zk2": {**common, "function": "zookeeper"},
-        "zk3": {**common, "function": "zookeeper"},
-        "kafka1": {"function": "kafka", "broker_id": 1, "rack": "dc1-a", "listeners": {"CLIENT": "10.0.1.21:9092", "REPLICATION": "10.0.2.21:9093"}},
-        "kafka2": {"function": "kafka", "broker_id": 2, "rack": "dc1-b", "listeners": {"CLIENT": "10.0.1.22:9092", "REPLICATION": "10.0.2.22:9093"}},
-        "spark1": {**common, "function": "spark"},
-    }
-
-
-def probes() -> Facts:
-    """What its hosts answer when all is well."""
-    gib = 2**30
-    return {
-        "zk1": {"zookeeper_mode": "follower", "mounts": {"/wal": {"size": 10 * gib, "free": 9 * gib}}, "units": {"zookeeper.service": "active"}},
-        "zk2": {"zookeeper_mode": "leader", "units": {"zookeeper.service": "active"}},
-        "zk3": {"zookeeper_mode": "follower", "units": {"zookeeper.service": "active"}},
-        "kafka1": {"mounts": {"/d1": {"size": 100 * gib, "free": 50 * gib}}, "units": {"kafka.service": "active"}},
-        "kafka2": {"mounts": {"/d1": {"size": 100 * gib, "free": 50 * gib}}, "units": {"kafka.service": "active"}},
-        "spark1": {"units": {"spark-job@count_words.service": "active"}},
-    }
-
-
-def cluster() -> dict[str, Any]:
-    """What the cluster answers; JSON keys are texts."""
-    return {
-        "brokers": {
-            "1": {"rack": "dc1-a", "CLIENT": "10.0.1.21:9092", "REPLICATION": "10.0.2.21:9093"},
-            "2": {"rack": "dc1-b", "CLIENT": "10.0.1.22:9092", "REPLICATION": "10.0.2.22:9093"},
-        },
-        "controller": 2, "partitions": 10, "offline": 0, "under_replicated": 0, "problems": [], "leaders": {"1": 6, "2": 4},
-    }  # fmt: skip
-
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health import Certificates, certificates_section, page
 
 PAGE = """\
 ZooKeeper
@@ -99,19 +59,28 @@ def test_a_host_that_does_not_answer() -> None:
     del answers["zk1"], answers["spark1"]
     text, found = page(declared(), answers, cluster())
     assert found == ["zk1 does not answer", "spark1 does not answer", "ZooKeeper on zk1: unreachable"]
-    assert text.endswith("NOT HEALTHY\n  - zk1 does not answer\n  - spark1 does not answer\n  - ZooKeeper on zk1: unreachable")
+    assert text.endswith(
+        "NOT HEALTHY\n  - zk1 does not answer\n  - spark1 does not answer\n  - ZooKeeper on zk1: unreachable"
+    )
 
 
 @pytest.mark.parametrize(
     ("modes", "problems"),
     [
         (("follower", "down", "leader"), ["ZooKeeper on zk2: down"]),
-        (("not serving", "down", "down"), ["ZooKeeper on zk1: not serving", "ZooKeeper on zk2: down", "ZooKeeper on zk3: down",
-                                             "ZooKeeper ensemble has 0 leaders"]),
+        (
+            ("not serving", "down", "down"),
+            [
+                "ZooKeeper on zk1: not serving",
+                "ZooKeeper on zk2: down",
+                "ZooKeeper on zk3: down",
+                "ZooKeeper ensemble has 0 leaders",
+            ],
+        ),
         (("leader", "leader", "follower"), ["ZooKeeper ensemble has 2 leaders"]),
         (("observer", "leader", "follower"), []),
     ],
-)  # fmt: skip
+)
 def test_zookeeper(modes: tuple[str, str, str], problems: list[str]) -> None:
     answers = probes()
     for host, mode in zip(("zk1", "zk2", "zk3"), modes, strict=True):
@@ -143,13 +112,15 @@ def test_a_broker_is_registered_as_something_else() -> None:
 def test_a_listener_that_nobody_asked_is_not_compared() -> None:
     """The admin connects to REPLICATION alone; what one broker says of it is asked of all."""
     answer = cluster()
-    for broker in answer["brokers"].values():
-        del broker["CLIENT"]
+    for one in answer["brokers"].values():
+        del one["CLIENT"]
     text, found = page(declared(), probes(), answer)
     assert found == []
     assert "dc1-a  REPLICATION://10.0.2.21:9093  6" in text
     del answer["brokers"]["2"]["REPLICATION"]
-    assert page(declared(), probes(), answer)[1] == ["broker 2 (kafka2) advertises REPLICATION as None, declared is 10.0.2.22:9093"]
+    assert page(declared(), probes(), answer)[1] == [
+        "broker 2 (kafka2) advertises REPLICATION as None, declared is 10.0.2.22:9093"
+    ]
 
 
 def test_partitions_are_reported_in_the_words_of_the_cluster() -> None:
@@ -178,11 +149,16 @@ def test_no_answer_of_the_cluster() -> None:
 def test_leader_skew(leaders: dict[str, int], partitions: int, skewed: bool) -> None:
     """More than one and a half of a fair share, where that is no rounding matter."""
     found = page(declared(), probes(), cluster() | {"leaders": leaders, "partitions": partitions})[1]
-    text = f"leaders are skewed: one broker leads {leaders['1']} of {partitions} partitions; Kafka mends it in a while, kafka-leader-election.sh now"
+    text = (
+        f"leaders are skewed: one broker leads {leaders['1']} of {partitions} partitions; "
+        "Kafka mends it in a while, kafka-leader-election.sh now"
+    )
     assert found == ([text] if skewed else [])
 
 
-@pytest.mark.parametrize(("free", "problems"), [(16, []), (14, ["kafka1:/d1 is 86% full"]), (0, ["kafka1:/d1 is 100% full"])])
+@pytest.mark.parametrize(
+    ("free", "problems"), [(16, []), (14, ["kafka1:/d1 is 86% full"]), (0, ["kafka1:/d1 is 100% full"])]
+)
 def test_full_disks(free: int, problems: list[str]) -> None:
     answers = probes()
     answers["kafka1"]["mounts"]["/d1"] = {"size": 100, "free": free}
@@ -201,7 +177,10 @@ def test_a_disk_that_fails_and_a_directory_that_the_broker_left() -> None:
     answers["kafka1"]["mounts"]["/d2"] = {"mounted": True, "error": "Input/output error"}
     answers["kafka2"]["given_up"] = ["/d1"]
     text, found = page(declared(), answers, cluster())
-    assert found == ["kafka1:/d2 fails: Input/output error", "the broker on kafka2 has given up /d1: repair the disk, then restart kafka.service"]
+    assert found == [
+        "kafka1:/d2 fails: Input/output error",
+        "the broker on kafka2 has given up /d1: repair the disk, then restart kafka.service",
+    ]
     assert "  kafka1  /d2   -     Input/output error\n" in text
 
 
@@ -215,12 +194,22 @@ def test_a_unit_that_does_not_run(state: str) -> None:
 def test_days_left_of_certificates() -> None:
     """Fewer than the limit is a problem, and so is a port that serves another certificate than the one on its disk."""
     now = datetime(2026, 6, 1, 12, tzinfo=UTC)
-    held = {"broker": {"subject": "CN=kafka1", "until": "2026-06-16"}, "zookeeper": {"subject": "CN=kafka", "until": "2026-06-14"}}
+    held = {
+        "broker": {"subject": "CN=kafka1", "until": "2026-06-16"},
+        "zookeeper": {"subject": "CN=kafka", "until": "2026-06-14"},
+    }
     served = [
-        {"host": "kafka1", "address": "10.0.1.21", "port": 9092, "differs": "serves the certificate 1, on its disk is 2"},
+        {
+            "host": "kafka1",
+            "address": "10.0.1.21",
+            "port": 9092,
+            "differs": "serves the certificate 1, on its disk is 2",
+        },
         {"host": "kafka1", "address": "10.0.2.21", "port": 9093, "differs": ""},
     ]
-    lines, problems = certificates_section(Certificates({"hosts": {"kafka1": {"held": held}}, "problems": ["CERTIFICATE_X"]}, served, 14), now)
+    lines, problems = certificates_section(
+        Certificates({"hosts": {"kafka1": {"held": held}}, "problems": ["CERTIFICATE_X"]}, served, 14), now
+    )
     assert lines == [
         "Certificates",
         "  host    name       subject    until       days",
@@ -231,4 +220,48 @@ def test_days_left_of_certificates() -> None:
         "CERTIFICATE_X",
         "the certificate zookeeper of kafka1 ends on 2026-06-14: 12 days are left, fewer than 14",
         "kafka1 10.0.1.21:9092: serves the certificate 1, on its disk is 2",
+    ]
+
+
+def test_a_host_of_two_functions_is_looked_at_as_both() -> None:
+    """Its broker is missing, though its ZooKeeper server is well."""
+    facts = {**declared(), "zk1": {**broker(3, "dc1-a"), "functions": ["zookeeper", "kafka"]}}
+    text, problems = page(facts, probes(), {**cluster(), "problems": ["broker 3 is not registered"]})
+    assert problems == ["broker 3 is not registered"]
+    assert "  3   zk1     -" in text
+    assert "  zk1     follower" in text
+
+
+def test_a_disk_that_is_not_mounted() -> None:
+    """The directory below the mount point is there, and has room: that is no disk."""
+    facts, answers = declared(), probes()
+    facts["kafka1"] = {**facts["kafka1"], "disks": ["/d1", "/d2"]}
+    size = {"size": 100, "free": 50}
+    answers["kafka1"]["mounts"] = {"/d1": {**size, "mounted": True}, "/d2": {**size, "mounted": False}}
+    text, found = page(facts, answers, cluster())
+    assert found == ["kafka1:/d2: no file system is mounted there"]
+    assert "  kafka1  /d2   -     not mounted\n" in text
+
+
+def test_a_restart_is_owed() -> None:
+    answers = probes()
+    answers["kafka2"]["behind"] = ["kafka.service"]
+    assert page(declared(), answers, cluster())[1] == [
+        "kafka.service on kafka2 runs with an older configuration than is on its disk: site.yml restarts it"
+    ]
+
+
+def test_some_hosts_of_many() -> None:
+    """With --limit: who leads may be elsewhere, the cluster is judged as a whole, and what was not seen is said."""
+    facts = {host: declared()[host] for host in ("zk1", "kafka1")}
+    others = {"zookeeper": 2, "kafka": 1, "spark": 0}
+    text, found = page(facts, probes(), cluster() | {"leaders": {"1": 10, "2": 10}, "partitions": 20}, None, others)
+    assert found == []
+    assert text.endswith("\nHEALTHY, as far as these hosts show; not looked at: 2 of zookeeper, 1 of kafka")
+    assert "leader skew 1.00" in text
+    offline = cluster() | {"problems": ["1 offline partition (a-0)"], "offline": 1}
+    assert page(facts, probes(), offline, None, others)[1] == ["1 offline partition (a-0)"]
+    both = {**probes(), "zk1": {**probes()["zk1"], "zookeeper_mode": "leader"}}
+    assert page({**facts, "zk2": declared()["zk2"]}, both, cluster(), None, others)[1] == [
+        "ZooKeeper ensemble has 2 leaders"
     ]

@@ -1,6 +1,6 @@
-"""The class behind the module host_state, on a temporary directory with the owner of the tests; units are in test_host_units.py."""
+"""The class behind the module host_state, on a temporary directory with the owner of the tests."""
 
-import base64
+import errno
 import grp
 import os
 import pwd
@@ -10,21 +10,31 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible.module_utils import basic
-from ansible.module_utils.testing import patch_module_args
-from render.action.host_state import module_spec
+from ansible.module_utils.basic import AnsibleModule
+from unit.host import host as a_host
 
-from millrace import host_state
-from millrace.host_state import Host, StateError, block
+from ansible_collections.millrace.kafka.plugins.module_utils.host import files as host_files
+from ansible_collections.millrace.kafka.plugins.module_utils.host import state as host_state
+from ansible_collections.millrace.kafka.plugins.module_utils.host.paths import StateError
+from ansible_collections.millrace.kafka.plugins.module_utils.host.state import Host
 
 Wanted = dict[str, Any]
 OWNER = {"owner": pwd.getpwuid(os.getuid()).pw_name, "group": grp.getgrgid(os.getgid()).gr_name}
-IDS = f"{os.getuid()}:{os.getgid()}"
 
 
 def wanted(**lists: Any) -> Wanted:
     """Return the options of host_state, empty but for these."""
-    return {"nftables": [], "users": [], "directories": [], "files": [], "blocks": [], "links": [], "sysctl": {}, "units": [], **lists}
+    return {
+        "nftables": [],
+        "users": [],
+        "directories": [],
+        "files": [],
+        "blocks": [],
+        "links": [],
+        "sysctl": {},
+        "units": [],
+        **lists,
+    }
 
 
 def file(path: Path, content: str | None, **more: Any) -> Wanted:
@@ -34,7 +44,7 @@ def file(path: Path, content: str | None, **more: Any) -> Wanted:
 
 def run(options: Wanted, check_mode: bool = False) -> Host:
     """Converge once."""
-    host = Host(check_mode)
+    host = a_host(check_mode)
     host.converge(options)
     return host
 
@@ -63,7 +73,11 @@ def something_of_everything(folder: Path) -> Wanted:
             {"path": str(folder / "a" / "b"), "mode": "0750", **OWNER},
             {"path": str(folder / "loose"), "mode": "0700", **OWNER},
         ],
-        files=[file(folder / "a" / "new", "text\n"), file(folder / "old", "after\n"), file(folder / "gone", None, state="absent")],
+        files=[
+            file(folder / "a" / "new", "text\n"),
+            file(folder / "old", "after\n"),
+            file(folder / "gone", None, state="absent"),
+        ],
         blocks=[{"path": str(folder / "hosts"), "marker": "millrace", "content": "10.0.0.1 a"}],
         links=[{"path": str(folder / "current"), "target": "2.0"}],
     )
@@ -122,10 +136,19 @@ def test_a_secret_is_in_no_diff(tmp_path: Path) -> None:
     (tmp_path / "s").write_text("password=old\n")
     for check_mode in (True, False):
         host = run(
-            wanted(files=[file(tmp_path / "s", "password=new\n", secret=True), file(tmp_path / "t", "password=new\n", secret=True)]), check_mode
+            wanted(
+                files=[
+                    file(tmp_path / "s", "password=new\n", secret=True),
+                    file(tmp_path / "t", "password=new\n", secret=True),
+                ]
+            ),
+            check_mode,
         )
         assert "password" not in str(host.diffs)
-        assert [(diff["before"], diff["after"]) for diff in host.diffs] == [("(secret)\n", "(secret, changed)\n"), ("", "(secret, changed)\n")]
+        assert [(diff["before"], diff["after"]) for diff in host.diffs] == [
+            ("(secret)\n", "(secret, changed)\n"),
+            ("", "(secret, changed)\n"),
+        ]
     assert (tmp_path / "s").read_text() == "password=new\n"
 
 
@@ -134,7 +157,10 @@ def test_mode_of_a_file_whose_text_is_right(tmp_path: Path) -> None:
     (tmp_path / "f").chmod(0o666)
     host = run(wanted(files=[file(tmp_path / "f", "a")]))
     assert host.changes == [f"attributes {tmp_path / 'f'}"]
-    assert (host.diffs[0]["before"], host.diffs[0]["after"]) == (f"{IDS} 0666\n", f"{OWNER['owner']}:{OWNER['group']} 0640\n")
+    assert (host.diffs[0]["before"], host.diffs[0]["after"]) == (
+        "mode: 0666\n",
+        "mode: 0640\n",
+    )
     assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == 0o640
 
 
@@ -147,15 +173,44 @@ def test_what_is_below_a_directory_is_left_alone(tmp_path: Path) -> None:
     assert snapshot(tmp_path) == {"d": ("0750", None), "d/data": ("0604", "x")}
 
 
+def test_a_disk_that_is_not_there_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No directory is made or changed where it should be mounted, or where it fails; others are."""
+    said: list[str] = []
+    monkeypatch.setattr(AnsibleModule, "warn", lambda _self, text: said.append(text))
+    for name in ("empty", "failed", "whole"):
+        (tmp_path / name).mkdir(mode=0o755)
+    answers = {
+        "empty": {"mounted": False, "size": 1},
+        "failed": {"mounted": True, "error": "Input/output error"},
+        "whole": {"mounted": True, "size": 1},
+        "gone": {"mounted": False},
+    }
+    monkeypatch.setattr(host_files, "mounts", lambda paths: {path: answers[Path(path).name] for path in paths})
+    found = run(
+        wanted(directories=[{"path": str(tmp_path / name), "mode": "0700", "mount": True, **OWNER} for name in answers])
+    )
+    assert {name: mode for name, (mode, _) in snapshot(tmp_path).items()} == {
+        "empty": "0755",
+        "failed": "0755",
+        "whole": "0700",
+    }
+    assert [change.split(" ")[0] for change in found.changes] == ["attributes"]
+    assert said == [
+        f"{tmp_path}/empty: no file system is mounted there; left as it is",
+        f"{tmp_path}/failed: Input/output error; left as it is",
+        f"{tmp_path}/gone: no file system is mounted there; left as it is",
+    ]
+
+
 def test_a_file_is_never_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the rename fails, the old file is there and the new one is not."""
     (tmp_path / "f").write_text("before")
 
     def fail(*_: str) -> None:
-        raise OSError("no space left")
+        raise OSError(errno.ENOSPC, "no space left")
 
     monkeypatch.setattr(os, "rename", fail)
-    with pytest.raises(OSError, match="no space left"):
+    with pytest.raises(StateError, match="no space left"):
         run(wanted(files=[file(tmp_path / "f", "after")]))
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("f", "before")]
 
@@ -167,12 +222,12 @@ def test_a_link_is_flipped_in_one_step(tmp_path: Path, monkeypatch: pytest.Monke
     rename: Callable[[str, str], None] = os.rename
 
     def note(new: str, path: str) -> None:
-        renames.append((os.readlink(new), os.readlink(path), path))
+        renames.append((os.readlink(new), os.readlink(path), os.path.basename(path)))
         rename(new, path)
 
     monkeypatch.setattr(os, "rename", note)
     run(wanted(links=[{"path": str(tmp_path / "current"), "target": "2.0"}]))
-    assert renames == [("2.0", "1.0", str(tmp_path / "current"))]
+    assert renames == [("2.0", "1.0", "current")]
     assert os.listdir(tmp_path) == ["current"]
 
 
@@ -180,12 +235,20 @@ def test_a_link_is_flipped_in_one_step(tmp_path: Path, monkeypatch: pytest.Monke
     ("options", "text"),
     [
         ({"links": [{"path": "{}/x", "target": "t"}]}, "{}/x: is there and is no link; move it away"),
-        ({"directories": [{"path": "{}/x", "mode": "0755", **OWNER}]}, "{}/x: is there and is no directory; move it away"),
+        (
+            {"directories": [{"path": "{}/x", "mode": "0755", **OWNER}]},
+            "{}/x: x is there and is no directory; move it away",
+        ),
     ],
 )
-def test_what_people_put_there_is_not_overwritten(options: dict[str, list[dict[str, str]]], text: str, tmp_path: Path) -> None:
+def test_what_people_put_there_is_not_overwritten(
+    options: dict[str, list[dict[str, str]]], text: str, tmp_path: Path
+) -> None:
     (tmp_path / "x").write_text("mine")
-    filled = {name: [{key: value.format(tmp_path) for key, value in item.items()} for item in items] for name, items in options.items()}
+    filled = {
+        name: [{key: value.format(tmp_path) for key, value in item.items()} for item in items]
+        for name, items in options.items()
+    }
     with pytest.raises(StateError) as error:
         run(wanted(**filled))
     assert str(error.value) == text.format(tmp_path)
@@ -208,7 +271,7 @@ def test_user_that_exists_is_left_as_it_is() -> None:
 def test_user_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A system user without a login and without a home made for it."""
     commands: list[tuple[str, ...]] = []
-    monkeypatch.setattr(Host, "run", lambda _self, *argv: commands.append(argv))
+    monkeypatch.setattr(host_state, "run", lambda *argv: commands.append(argv))
     options = wanted(users=[{"name": "no-such-user-here", "home": "/var/lib/x"}])
     assert run(options, check_mode=True).changes == ["user no-such-user-here"]
     assert commands == []
@@ -224,59 +287,11 @@ def test_user_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_sysctl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only a setting that differs is written; white space is no difference; an unknown one is named."""
     kernel = {"/proc/sys/vm/swappiness": "60\n", "/proc/sys/net/ipv4/tcp_rmem": "4096\t131072\t6291456\n"}
-    monkeypatch.setattr(Host, "read", staticmethod(lambda path: kernel.get(path)))
+    monkeypatch.setattr(host_state, "read", lambda _name, path: kernel.get(path))
     host = run(wanted(sysctl={"vm.swappiness": 1, "net.ipv4.tcp_rmem": "4096 131072 6291456"}), check_mode=True)
     assert host.changes == ["sysctl vm.swappiness"]
     assert (host.diffs[0]["before"], host.diffs[0]["after"]) == ("60\n", "1\n")
-    with pytest.raises(StateError, match=r"sysctl vm\.nonsense: this kernel does not know it; take it out of base_sysctl"):
+    with pytest.raises(
+        StateError, match=r"sysctl vm\.nonsense: this kernel does not know it; take it out of base_sysctl"
+    ):
         run(wanted(sysctl={"vm.nonsense": 1}), check_mode=True)
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("", "# BEGIN m\nnew\n# END m\n"),
-        ("one\n", "one\n# BEGIN m\nnew\n# END m\n"),
-        ("no end of line", "no end of line\n# BEGIN m\nnew\n# END m\n"),
-        ("one\n# BEGIN m\nold\nolder\n# END m\ntwo\n", "one\n# BEGIN m\nnew\n# END m\ntwo\n"),
-        ("one\n# BEGIN m\nold\n# END m", "one\n# BEGIN m\nnew\n# END m\n"),
-        ("# BEGIN other\nx\n# END other\n", "# BEGIN other\nx\n# END other\n# BEGIN m\nnew\n# END m\n"),
-        ("# BEGIN m\n# END m\n", "# BEGIN m\nnew\n# END m\n"),
-    ],
-)
-def test_block(before: str, after: str) -> None:
-    """The marked part is put in, replaced in its place, and stays the same when it is put in again."""
-    assert block(before, "m", "new\n\n") == after
-    assert block(after, "m", "new") == after
-
-
-def test_digest_of_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From /proc/PID/environ; '' for a process that is gone or has none."""
-    (tmp_path / "1").write_bytes(b"A=1\0CONFIG_DIGEST=abc=d\0B=2\0")
-    (tmp_path / "2").write_bytes(b"NO_CONFIG_DIGEST=x\0")
-    monkeypatch.setattr(host_state, "open", lambda path, mode: (tmp_path / path.split("/")[2]).open(mode), raising=False)
-    assert [Host(False).digest_of(pid) for pid in ("1", "2", "3")] == ["abc=d", "", ""]
-
-
-def test_secret_of_any_bytes(tmp_path: Path) -> None:
-    """Bytes that are no text are written as they are, compared as they are, and shown in no diff."""
-    store = bytes(range(256)) + b"\r\n\r\r\n"
-    options = wanted(files=[file(tmp_path / "store", None, secret_base64=base64.b64encode(store).decode())])
-    host = run(options)
-    assert (tmp_path / "store").read_bytes() == store
-    assert host.diffs[0]["after"] == "(secret, changed)\n"
-    assert run(options).changes == []
-
-
-@pytest.mark.parametrize("option", ["content", "secret_base64"])
-def test_journal_of_the_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str) -> None:
-    """What Ansible notes of a call in the host's journal holds a secret's text where it stands in content, and never secret_base64."""
-    noted: list[str] = []
-    monkeypatch.setattr(basic.AnsibleModule, "log", lambda self, message, log_args=None: noted.append(message))
-    secret = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq\n"
-    value = secret if option == "content" else base64.b64encode(secret.encode()).decode()
-    with patch_module_args({"files": [{"path": str(tmp_path / "key"), option: value, "secret": True}]}):
-        basic.AnsibleModule(argument_spec=module_spec(), supports_check_mode=True)
-    shown = value.replace("\n", "\\n") in noted[0]
-    assert shown is (option == "content")
-    assert str(tmp_path / "key") in noted[0]

@@ -1,4 +1,4 @@
-"""Tables of nft in the class behind host_state, against a made-up `nft` and `unshare` on PATH; the kernel's is a file."""
+"""Tables of nft in the class behind host_state, against a made-up `nft` and `unshare` on PATH."""
 
 import os
 import sys
@@ -6,10 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from unit.host import host as a_host
 
-from millrace.host_state import Host, StateError
+from ansible_collections.millrace.kafka.plugins.module_utils.host.files import Files
+from ansible_collections.millrace.kafka.plugins.module_utils.host.paths import StateError
+from ansible_collections.millrace.kafka.plugins.module_utils.host.state import Host
 
-# `list` prints in other words than it was given, as the real one does; text with "bad" is refused; FOLDER/commands notes what changed it.
+# `list` prints in other words than it was given, as the real one does; text with "bad" is refused. The kernel's table
+# is a
+# file; FOLDER/commands notes what changed it.
 NFT = """#!{python}
 import pathlib, sys
 kernel, commands = pathlib.Path({folder!r}) / {kernel}, pathlib.Path({folder!r}) / "commands"
@@ -49,7 +54,11 @@ class Kernel:
     @property
     def commands(self) -> list[str]:
         """What was run, questions and rehearsals left out."""
-        return [line for line in (self._commands.read_text().splitlines() if self._commands.exists() else []) if line != "-f -"]
+        return [
+            line
+            for line in (self._commands.read_text().splitlines() if self._commands.exists() else [])
+            if line != "-f -"
+        ]
 
 
 @pytest.fixture
@@ -59,18 +68,29 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
     programs.mkdir()
     folder.mkdir()
     place = "('apart' if __import__('os').environ.get('APART') else 'kernel')"
-    for name, text in (("nft", NFT.format(python=sys.executable, folder=str(folder), kernel=place)), ("unshare", UNSHARE)):
+    for name, text in (
+        ("nft", NFT.format(python=sys.executable, folder=str(folder), kernel=place)),
+        ("unshare", UNSHARE),
+    ):
         (programs / name).write_text(text)
         (programs / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
-    monkeypatch.setattr(Host, "attributes", lambda *_, **__: None)
+    monkeypatch.setattr(Files, "attributes", lambda *_, **__: None)
     return Kernel(folder)
 
 
 def converge(path: Path, content: str | None, state: str = "present", check_mode: bool = False) -> Host:
     """Converge one table alone."""
-    empty: dict[str, Any] = {"users": [], "directories": [], "files": [], "blocks": [], "links": [], "sysctl": {}, "units": []}
-    host = Host(check_mode)
+    empty: dict[str, Any] = {
+        "users": [],
+        "directories": [],
+        "files": [],
+        "blocks": [],
+        "links": [],
+        "sysctl": {},
+        "units": [],
+    }
+    host = a_host(check_mode)
     host.converge({**empty, "nftables": [{"table": "millrace", "path": str(path), "content": content, "state": state}]})
     return host
 
@@ -85,14 +105,20 @@ def test_first_run_and_second(kernel: Kernel, tmp_path: Path) -> None:
     path = tmp_path / "nftables.d" / "a.nft"
     host = converge(path, "rules\n")
     assert short(host, tmp_path) == ["directory nftables.d", "file nftables.d/a.nft", "load table millrace"]
-    assert (host.diffs[-1]["before_header"], host.diffs[-1]["before"], host.diffs[-1]["after"]) == ("table inet millrace", "", "RULES\n")
+    assert (host.diffs[-1]["before_header"], host.diffs[-1]["before"], host.diffs[-1]["after"]) == (
+        "table inet millrace",
+        "",
+        "RULES\n",
+    )
     assert (path.read_text(), kernel.text, kernel.commands) == ("rules\n", "RULES\n", [f"-f {path}"])
     again = converge(path, "rules\n")
     assert (again.changes, again.diffs, kernel.commands) == ([], [], [f"-f {path}"])
 
 
 @pytest.mark.parametrize("drift", [None, "RULES\nand one by hand\n"])
-def test_a_table_that_is_not_what_the_file_makes_is_loaded_anew(drift: str | None, kernel: Kernel, tmp_path: Path) -> None:
+def test_a_table_that_is_not_what_the_file_makes_is_loaded_anew(
+    drift: str | None, kernel: Kernel, tmp_path: Path
+) -> None:
     path = tmp_path / "a.nft"
     converge(path, "rules\n")
     kernel.table.unlink()

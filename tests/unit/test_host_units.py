@@ -1,4 +1,4 @@
-"""systemd units in the class behind host_state, against a made-up `systemctl` on PATH that keeps its state in a file."""
+"""systemd units in the class behind host_state, against a made-up `systemctl` on PATH that has its state in a file."""
 
 import json
 import os
@@ -7,8 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from unit.host import host as a_host
 
-from millrace.host_state import Host, StateError
+from ansible_collections.millrace.kafka.plugins.module_utils.host import units as host_units
+from ansible_collections.millrace.kafka.plugins.module_utils.host.paths import StateError
+from ansible_collections.millrace.kafka.plugins.module_utils.host.state import Host
+from ansible_collections.millrace.kafka.plugins.module_utils.host.units import behind
 
 SYSTEMCTL = """#!{python}
 import json, pathlib, sys
@@ -18,7 +22,8 @@ verb, *rest = sys.argv[1:]
 state["commands"].append(" ".join(sys.argv[1:]))
 names = [word for word in rest if word.endswith(".service")]
 if verb == "show":
-    print("\\n\\n".join("\\n".join(f"{{key}}={{value}}" for key, value in state["units"][name].items()) for name in names))
+    shown = [[f"{{key}}={{value}}" for key, value in state["units"][name].items()] for name in names]
+    print("\\n\\n".join("\\n".join(lines) for lines in shown))
 if verb == "daemon-reload":
     for unit in state["units"].values():
         unit["NeedDaemonReload"] = "no"
@@ -31,8 +36,20 @@ for name in names:
     unit["UnitFileState"] = {{"enable": "enabled", "disable": "disabled"}}.get(verb, unit["UnitFileState"])
 file.write_text(json.dumps(state))
 """
-RUNNING = {"ActiveState": "active", "SubState": "running", "MainPID": "100", "UnitFileState": "enabled", "NeedDaemonReload": "no"}
-FRESH = {"ActiveState": "inactive", "SubState": "dead", "MainPID": "0", "UnitFileState": "disabled", "NeedDaemonReload": "no"}
+RUNNING = {
+    "ActiveState": "active",
+    "SubState": "running",
+    "MainPID": "100",
+    "UnitFileState": "enabled",
+    "NeedDaemonReload": "no",
+}
+FRESH = {
+    "ActiveState": "inactive",
+    "SubState": "dead",
+    "MainPID": "0",
+    "UnitFileState": "disabled",
+    "NeedDaemonReload": "no",
+}
 # After a crash, in the seconds before systemd starts it again.
 RESTARTING = {**RUNNING, "ActiveState": "activating", "SubState": "auto-restart", "MainPID": "0"}
 
@@ -64,7 +81,7 @@ def systemd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Systemd:
     program.write_text(SYSTEMCTL.format(python=sys.executable, state=str(tmp_path / "state.json")))
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
-    monkeypatch.setattr(Host, "digest_of", lambda _self, pid: "old" if pid == "100" else "")
+    monkeypatch.setattr(host_units, "digest_of", lambda pid: "old" if pid == "100" else "")
     return Systemd(tmp_path / "state.json")
 
 
@@ -75,8 +92,19 @@ def unit(name: str = "a.service", **more: Any) -> dict[str, Any]:
 
 def converge(*units: dict[str, Any], check_mode: bool = False) -> Host:
     """Converge units alone."""
-    host = Host(check_mode)
-    host.converge({"nftables": [], "users": [], "directories": [], "files": [], "blocks": [], "links": [], "sysctl": {}, "units": list(units)})
+    host = a_host(check_mode)
+    host.converge(
+        {
+            "nftables": [],
+            "users": [],
+            "directories": [],
+            "files": [],
+            "blocks": [],
+            "links": [],
+            "sysctl": {},
+            "units": list(units),
+        }
+    )
     return host
 
 
@@ -84,7 +112,7 @@ def test_a_fresh_unit_is_enabled_and_started(systemd: Systemd) -> None:
     systemd.set({"a.service": FRESH})
     host = converge(unit(digest="new"))
     assert host.changes == ["enable a.service", "start a.service"]
-    assert host.units == {"a.service": {"active": True, "restart_owed": False}}
+    assert host.units == {"a.service": {"active": True, "restart_owed": False, "started": True}}
     assert systemd.changes == ["enable --quiet a.service", "reset-failed a.service", "start a.service"]
 
 
@@ -92,7 +120,7 @@ def test_second_run_changes_nothing(systemd: Systemd) -> None:
     systemd.set({"a.service": RUNNING})
     host = converge(unit(digest="old"))
     assert (host.changes, systemd.changes) == ([], [])
-    assert host.units == {"a.service": {"active": True, "restart_owed": False}}
+    assert host.units == {"a.service": {"active": True, "restart_owed": False, "started": False}}
 
 
 def test_started_leaves_a_running_unit_and_owes_it_a_restart(systemd: Systemd) -> None:
@@ -100,19 +128,19 @@ def test_started_leaves_a_running_unit_and_owes_it_a_restart(systemd: Systemd) -
     systemd.set({"a.service": RUNNING})
     host = converge(unit(digest="new"))
     assert (host.changes, systemd.changes) == ([], [])
-    assert host.units == {"a.service": {"active": True, "restart_owed": True}}
+    assert host.units == {"a.service": {"active": True, "restart_owed": True, "started": False}}
 
 
 def test_without_a_digest_nothing_is_owed(systemd: Systemd) -> None:
     systemd.set({"a.service": RUNNING})
-    assert converge(unit()).units == {"a.service": {"active": True, "restart_owed": False}}
+    assert converge(unit()).units == {"a.service": {"active": True, "restart_owed": False, "started": False}}
 
 
 def test_converged_restarts_what_is_owed(systemd: Systemd) -> None:
     systemd.set({"a.service": RUNNING})
     host = converge(unit(digest="new", state="converged"))
     assert (host.changes, systemd.changes) == (["restart a.service"], ["restart a.service"])
-    assert host.units == {"a.service": {"active": True, "restart_owed": False}}
+    assert host.units == {"a.service": {"active": True, "restart_owed": False, "started": True}}
 
 
 def test_converged_leaves_what_runs_as_declared(systemd: Systemd) -> None:
@@ -126,7 +154,7 @@ def test_converged_starts_what_is_stopped(systemd: Systemd) -> None:
     systemd.set({"a.service": {**FRESH, "UnitFileState": "enabled"}})
     host = converge(unit(digest="new", state="converged"))
     assert (host.changes, systemd.changes) == (["start a.service"], ["reset-failed a.service", "start a.service"])
-    assert host.units == {"a.service": {"active": True, "restart_owed": False}}
+    assert host.units == {"a.service": {"active": True, "restart_owed": False, "started": True}}
 
 
 def test_a_unit_between_two_crashes_is_started_now(systemd: Systemd) -> None:
@@ -144,7 +172,7 @@ def test_stopped(before: dict[str, str], systemd: Systemd) -> None:
     systemd.set({"a.service": before})
     host = converge(unit(digest="new", state="stopped", enabled=False))
     assert host.changes == ["disable a.service", "stop a.service"]
-    assert host.units == {"a.service": {"active": False, "restart_owed": False}}
+    assert host.units == {"a.service": {"active": False, "restart_owed": False, "started": False}}
     assert systemd.changes == ["disable --quiet a.service", "stop a.service"]
     assert converge(unit(digest="new", state="stopped", enabled=False)).changes == []
 
@@ -153,26 +181,52 @@ def test_absent(systemd: Systemd, tmp_path: Path) -> None:
     """Stopped and disabled while its file is there, which `files` removes; a second run does not miss it."""
     file = tmp_path / "a.service"
     file.touch()
-    options = {"path": str(file), "content": None, "owner": "root", "group": "root", "mode": "0644", "secret": False, "state": "absent"}
+    options = {
+        "path": str(file),
+        "content": None,
+        "owner": "root",
+        "group": "root",
+        "mode": "0644",
+        "secret": False,
+        "state": "absent",
+    }
     systemd.set({"a.service": RUNNING})
-    host = Host(check_mode=False)
-    wanted = {"nftables": [], "users": [], "directories": [], "files": [options], "blocks": [], "links": [], "sysctl": {}}
+    host = a_host()
+    wanted = {
+        "nftables": [],
+        "users": [],
+        "directories": [],
+        "files": [options],
+        "blocks": [],
+        "links": [],
+        "sysctl": {},
+    }
     host.converge({**wanted, "units": [unit(state="absent")]})
     assert host.changes == ["disable a.service", "stop a.service", f"remove {file}"]
-    assert host.units == {"a.service": {"active": False, "restart_owed": False}}
+    assert host.units == {"a.service": {"active": False, "restart_owed": False, "started": False}}
     systemd.set({"a.service": {**FRESH, "UnitFileState": ""}})
     assert converge(unit(state="absent")).changes == []
 
 
 def test_check_mode_says_the_same_and_runs_nothing(systemd: Systemd) -> None:
     before = {"a.service": FRESH, "b.service": RUNNING, "c.service": RUNNING}
-    units = [unit(digest="new"), unit("b.service", digest="new", state="converged"), unit("c.service", state="stopped", enabled=False)]
+    units = [
+        unit(digest="new"),
+        unit("b.service", digest="new", state="converged"),
+        unit("c.service", state="stopped", enabled=False),
+    ]
     systemd.set(before)
     checked = converge(*units, check_mode=True)
     assert systemd.changes == []
     real = converge(*units)
     assert (checked.changes, checked.diffs) == (real.changes, real.diffs)
-    assert real.changes == ["enable a.service", "start a.service", "restart b.service", "disable c.service", "stop c.service"]
+    assert real.changes == [
+        "enable a.service",
+        "start a.service",
+        "restart b.service",
+        "disable c.service",
+        "stop c.service",
+    ]
 
 
 def test_changed_unit_files_are_read_first(systemd: Systemd) -> None:
@@ -198,3 +252,33 @@ def test_a_unit_file_that_is_not_there_yet_in_check_mode(systemd: Systemd) -> No
     systemd.set({"a.service": {**FRESH, "UnitFileState": ""}})
     host = converge(unit(), check_mode=True)
     assert [diff["before"] for diff in host.diffs] == ["absent\n", "inactive\n"]
+
+
+def test_a_process_older_than_its_files(systemd: Systemd, tmp_path: Path) -> None:
+    """As after a run that was interrupted between writing and restarting; who does not run is not behind."""
+    (tmp_path / "job.env").write_text("JOB=job\nCONFIG_DIGEST=new\n")
+    # Of several files systemd says each in a line of its own.
+    file = f"{tmp_path / 'job.env'} (ignore_errors=no)\nEnvironmentFiles={tmp_path / 'no.env'} (ignore_errors=yes)"
+    systemd.set(
+        {
+            "same.service": {**RUNNING, "Environment": "A=1 CONFIG_DIGEST=old B=2"},
+            "other.service": {**RUNNING, "Environment": 'CONFIG_DIGEST=new "OPTIONS=-a -b"'},
+            "unread.service": {**RUNNING, "Environment": "CONFIG_DIGEST=old", "NeedDaemonReload": "yes"},
+            "job.service": {**RUNNING, "Environment": "PYTHONUNBUFFERED=1", "EnvironmentFiles": file},
+            "none.service": {**RUNNING, "Environment": ""},
+            "down.service": {**FRESH, "Environment": "CONFIG_DIGEST=new"},
+        }
+    )
+    names = [f"{name}.service" for name in ("same", "other", "unread", "job", "none", "down")]
+    assert behind([*names, "same.service"]) == ["job.service", "other.service", "unread.service"]
+    assert behind([]) == []
+
+
+def test_digest_of_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From /proc/PID/environ; '' for a process that is gone or has none."""
+    (tmp_path / "1").write_bytes(b"A=1\0CONFIG_DIGEST=abc=d\0B=2\0")
+    (tmp_path / "2").write_bytes(b"NO_CONFIG_DIGEST=x\0")
+    monkeypatch.setattr(
+        host_units, "open", lambda path, mode: (tmp_path / path.split("/")[2]).open(mode), raising=False
+    )
+    assert [host_units.digest_of(pid) for pid in ("1", "2", "3")] == ["abc=d", "", ""]

@@ -11,11 +11,14 @@ from types import ModuleType
 
 import pytest
 
-from millrace import archives
-from millrace.archives import ArchiveError, expected, local
+from ansible_collections.millrace.kafka.plugins.plugin_utils import archives
+from ansible_collections.millrace.kafka.plugins.plugin_utils.archives import ArchiveError, expected, local
 
 # printf hello | sha512sum
-HELLO = "9b71d224bd62f3785d96d46ad3ea3d73319bfbc2890caadae2dff72519673ca72323c3d99ba5c11d7c7acc6e14b8c5da0c4663475c2e5c3adef46f73bcdec043"
+HELLO = (
+    "9b71d224bd62f3785d96d46ad3ea3d73319bfbc2890caadae2dff72519673ca7"
+    "2323c3d99ba5c11d7c7acc6e14b8c5da0c4663475c2e5c3adef46f73bcdec043"
+)
 # As Apache publishes checksums: groups of eight in upper case over several lines, after the file's name.
 APACHE = """\
 kafka_2.13-3.9.2.tgz: 9B71D224 BD62F378 5D96D46A D3EA3D73 319BFBC2 890CAADA
@@ -67,7 +70,10 @@ def texts(folder: Path) -> dict[str, str]:
 
 def test_the_top_folder_is_stripped(tmp_path: Path) -> None:
     """What is below it ends in dest, with its modes, and the checksum beside it."""
-    source, dest = tar(tmp_path / "a.tgz", {"kafka_2.13-3.9.2/bin/x.sh": "run", "kafka_2.13-3.9.2/LICENSE": "free"}), tmp_path / "opt" / "3.9.2"
+    source, dest = (
+        tar(tmp_path / "a.tgz", {"kafka_2.13-3.9.2/bin/x.sh": "run", "kafka_2.13-3.9.2/LICENSE": "free"}),
+        tmp_path / "opt" / "3.9.2",
+    )
     archive.unpack(source, "a.tgz", str(dest), "c" * 128)
     assert texts(dest) == {".sha512": f"{'c' * 128}\n", "LICENSE": "free", "bin/x.sh": "run"}
     assert os.access(dest / "bin" / "x.sh", os.X_OK)
@@ -149,13 +155,31 @@ def test_leftovers_of_an_interrupted_run_are_no_obstacle(tmp_path: Path) -> None
     assert texts(tmp_path / "dest") == {".sha512": "1\n", "a": "x"}
 
 
+def test_what_services_cannot_enter_counts_as_missing(tmp_path: Path) -> None:
+    """It was unpacked under umask 027, and is made anew."""
+    dest, source = tmp_path / "opt" / "1", tar(tmp_path / "a.tgz", {"top/b/a": "x"})
+    before = os.umask(0o027)
+    try:
+        archive.unpack(source, "a.tgz", str(dest), "1")
+        assert archive.installed(str(dest)) == ""
+        with archive.umask(0o022):
+            archive.unpack(source, "a.tgz", str(dest), "1")
+    finally:
+        os.umask(before)
+    assert archive.installed(str(dest)) == "1"
+    assert {path.stat().st_mode & 0o005 for path in (dest, dest / "b")} == {0o005}
+
+
 def test_nothing_installed(tmp_path: Path) -> None:
     assert archive.installed(str(tmp_path / "absent")) == ""
     (tmp_path / "hello").write_text("hello")
     assert archive.digest(str(tmp_path / "hello")) == HELLO
 
 
-@pytest.mark.parametrize("text", [f"{HELLO}  kafka.tgz\n", f"{HELLO}\n", f"{HELLO.upper()} *kafka.tgz\n", APACHE, APACHE.replace("\n", "\r\n")])
+@pytest.mark.parametrize(
+    "text",
+    [f"{HELLO}  kafka.tgz\n", f"{HELLO}\n", f"{HELLO.upper()} *kafka.tgz\n", APACHE, APACHE.replace("\n", "\r\n")],
+)
 def test_checksum_files(text: str, tmp_path: Path) -> None:
     """As sha512sum writes them, the bare digits, and Apache's grouped lines."""
     (tmp_path / "a.sha512").write_text(text)
@@ -184,7 +208,9 @@ def test_a_file_without_a_checksum(text: str, tmp_path: Path) -> None:
 def test_a_checksum_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ArchiveError) as error:
         expected(f"sha512:{tmp_path}/a.sha512")
-    assert str(error.value) == f"checksum file {tmp_path}/a.sha512: cannot be read (FileNotFoundError); run `make archives`, or name another"
+    assert str(error.value) == (
+        f"checksum file {tmp_path}/a.sha512: cannot be read (FileNotFoundError); run `make archives`, or name another"
+    )
 
 
 def test_a_local_file_is_used_in_place(tmp_path: Path) -> None:
@@ -199,14 +225,16 @@ def test_a_local_file_with_another_checksum(tmp_path: Path) -> None:
         local(str(tmp_path / "a"), HELLO)
     # printf 'hello!' | sha512sum
     assert str(error.value) == (
-        f"{tmp_path / 'a'}: SHA-512 is c6f81db0e9f8206c..., declared is 9b71d224bd62f378..., so it is damaged or another release; "
-        "correct the checksum or the archive"
+        f"{tmp_path / 'a'}: SHA-512 is c6f81db0e9f8206c..., declared is 9b71d224bd62f378..., "
+        "so it is damaged or another release; correct the checksum or the archive"
     )
     assert (tmp_path / "a").exists()
 
 
 def test_a_local_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(ArchiveError, match="no such file on the control node; run `make archives`, or set a path or URL of your own"):
+    with pytest.raises(
+        ArchiveError, match="no such file on the control node; run `make archives`, or set a path or URL of your own"
+    ):
         local(str(tmp_path / "a"), HELLO)
 
 

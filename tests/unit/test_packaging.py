@@ -3,58 +3,18 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
-import importlib.util
 import os
 import subprocess
 import sys
 import tarfile
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
 
+import archives
+import build
+import products
 import pytest
-
-PACKAGING = Path(__file__).resolve().parents[2] / "packaging"
-
-
-def load(name: str) -> ModuleType:
-    """Import a module of packaging/, which is no package."""
-    spec = importlib.util.spec_from_file_location(name, PACKAGING / f"{name}.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-archives, products, build = (load(name) for name in ("archives", "products", "build"))
-RUN = PACKAGING / "kafka" / "bin" / "kafka-run-class.sh"
-LAUNCHERS = archives.read_launchers(PACKAGING / "kafka" / "launchers.tsv")
-
-
-def put(path: Path, text: str, mode: int = 0o644) -> Path:
-    """Write a file with its folders."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    path.chmod(mode)
-    return path
-
-
-def make_jar(path: Path, *members: str) -> Path:
-    """Write a jar that holds the members."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(path, "w") as jar:
-        for member in members:
-            jar.writestr(zipfile.ZipInfo(member), "x")
-    return path
-
-
-def pin(listing: Path, *jars: Path) -> None:
-    """Write the checksums of the jars as the pinned ones."""
-    sums = ((hashlib.sha256(jar.read_bytes()).hexdigest(), jar.name) for jar in jars)
-    put(listing, "".join(f"{digest}  {name}\n" for digest, name in sums))
+from unit.packaged import make_jar, pin, put
 
 
 @pytest.fixture
@@ -70,8 +30,8 @@ def repo(tmp_path: Path) -> Path:
     put(kafka / "config" / "log4j.properties", "x=y\n")
     jar = make_jar(root / "served" / "one.jar", "tools/Topics.class", "META-INF/LICENSE")
     pin(kafka / "libs.sha256", jar)
-    put(root / "spark_jobs" / "pyproject.toml", '[project]\nname = "millrace"\nversion = "0.4"\n')
-    put(root / "spark_jobs" / "src" / "millrace" / "cli.py", "pass\n")
+    put(root / "spark_jobs" / "pyproject.toml", '[project]\nname = "millrace-jobs"\nversion = "0.4"\n')
+    put(root / "spark_jobs" / "src" / "millrace_jobs" / "cli.py", "pass\n")
     put(root / "spark_jobs" / "tests" / "test_cli.py", "pass\n")
     lock = "pyspark==9.8 \\\n    --hash=sha256:aa\n    # via -r in\nPy4J==1 \\\n    --hash=sha256:bb \\\n"
     put(root / "spark_jobs" / "requirements.lock", lock + "    --hash=sha256:cc\n")
@@ -105,8 +65,8 @@ def key_of(repo: Path, target: str, pythons: Sequence[str] = products.PYTHONS) -
         ("wheelhouse", "spark_jobs/requirements.lock"),
         ("wheelhouse", "packaging/build-constraints.txt"),
         ("jobs", "spark_jobs/pyproject.toml"),
-        ("jobs", "spark_jobs/src/millrace/cli.py"),
-        ("jobs", "spark_jobs/src/millrace/new.py"),
+        ("jobs", "spark_jobs/src/millrace_jobs/cli.py"),
+        ("jobs", "spark_jobs/src/millrace_jobs/new.py"),
     ],
 )
 def test_a_changed_input_changes_the_key(repo: Path, target: str, path: str) -> None:
@@ -121,9 +81,9 @@ def test_a_changed_input_changes_the_key(repo: Path, target: str, path: str) -> 
     [
         ("kafka", "packaging/zookeeper/pom.xml"),
         ("kafka", "spark_jobs/requirements.lock"),
-        ("wheelhouse", "spark_jobs/src/millrace/cli.py"),
+        ("wheelhouse", "spark_jobs/src/millrace_jobs/cli.py"),
         ("jobs", "spark_jobs/tests/test_cli.py"),
-        ("jobs", "spark_jobs/src/millrace/__pycache__/cli.pyc"),
+        ("jobs", "spark_jobs/src/millrace_jobs/__pycache__/cli.pyc"),
         ("jobs", "spark_jobs/.mypy_cache/x"),
     ],
 )
@@ -136,7 +96,7 @@ def test_a_change_elsewhere_changes_no_key(repo: Path, target: str, path: str) -
 
 def test_a_renamed_input_changes_the_key(repo: Path) -> None:
     before = key_of(repo, "jobs")
-    source = repo / "spark_jobs" / "src" / "millrace"
+    source = repo / "spark_jobs" / "src" / "millrace_jobs"
     (source / "cli.py").rename(source / "command.py")
     assert key_of(repo, "jobs") != before
 
@@ -193,7 +153,7 @@ def test_a_missing_main_class_is_named(tmp_path: Path) -> None:
     jar = make_jar(tmp_path / "a.jar", "tools/Here.class")
     put(tmp_path / "launchers.tsv", "here.sh\ttool\ttools.Here\ngone.sh\ttool\ttools.Gone\n")
     with pytest.raises(archives.BuildError) as error:
-        archives.tree_entries(build.TREES["kafka"], "top", tmp_path, [jar])
+        archives.tree_entries(products.TREES["kafka"], "top", tmp_path, [jar])
     assert "gone.sh: no jar holds tools.Gone" in str(error.value)
     assert "here.sh" not in str(error.value)
 
@@ -254,7 +214,9 @@ def test_a_build_runs_once_and_its_checksum_fits(repo: Path, maven: Path, capsys
     assert "up to date" in capsys.readouterr().out
 
 
-def test_a_jar_served_differently_is_refused_until_it_is_pinned(repo: Path, maven: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_jar_served_differently_is_refused_until_it_is_pinned(
+    repo: Path, maven: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     make_jar(repo / "served" / "one.jar", "tools/Topics.class", "Other.class")
     assert build.main(["kafka"], repo) == 1
     assert "one.jar: its sha256 is" in capsys.readouterr().err
@@ -264,7 +226,9 @@ def test_a_jar_served_differently_is_refused_until_it_is_pinned(repo: Path, mave
     assert "up to date" in capsys.readouterr().out
 
 
-def test_an_unresolvable_coordinate_is_named_and_no_address(repo: Path, maven: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unresolvable_coordinate_is_named_and_no_address(
+    repo: Path, maven: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = "[ERROR] Failed to execute goal on project kafka: Could not resolve dependencies for project "
     text += "millrace:kafka:pom:1: Could not find artifact org.example:thing:jar:7.7 in r (https://repo.test)"
     put(maven, f"#!/bin/sh\necho '{text}'\nexit 1\n", 0o755)
@@ -275,7 +239,9 @@ def test_an_unresolvable_coordinate_is_named_and_no_address(repo: Path, maven: P
     assert "repo.test" not in error
 
 
-def test_any_other_failure_of_maven_is_shown_without_addresses(repo: Path, maven: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_any_other_failure_of_maven_is_shown_without_addresses(
+    repo: Path, maven: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     put(maven, "#!/bin/sh\necho '[ERROR] No plugin in r (https://repo.test): disk full'\nexit 1\n", 0o755)
     assert build.main(["kafka"], repo) == 1
     error = capsys.readouterr().err
@@ -299,89 +265,5 @@ def test_missing_programs_are_named_with_their_packages(
 def test_list_prints_paths_and_builds_nothing(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert build.main(["--list", "--python-version", "3.12", "kafka", "wheelhouse", "jobs"], repo) == 0
     names = [Path(line).name for line in capsys.readouterr().out.splitlines()]
-    assert names == [
-        "kafka_2.13-1.2.3.tgz",
-        "spark-wheelhouse-9.8.tar",
-        "millrace-0.4-py3-none-any.whl",
-    ]
+    assert names == ["kafka_2.13-1.2.3.tgz", "spark-wheelhouse-9.8.tar", "millrace_jobs-0.4-py3-none-any.whl"]
     assert not (repo / ".build").exists()
-
-
-# The command-line tools, with a java that prints what it is given
-
-
-@pytest.fixture
-def bin_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return bin/ of an unpacked Kafka, in a folder with a blank in its name."""
-    folder = tmp_path / "kafka 1" / "bin"
-    put(folder / RUN.name, RUN.read_text(), 0o755)
-    for item in LAUNCHERS:
-        put(folder / item.script, archives.launcher_script(item, RUN.name).decode(), 0o755)
-    put(tmp_path / "jre" / "bin" / "java", "#!/bin/sh\nprintf '%s\\n' \"$@\"\n", 0o755)
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jre"))
-    for name in ("CLASSPATH", "KAFKA_HEAP_OPTS", "KAFKA_OPTS", "KAFKA_LOG4J_OPTS", "KAFKA_JMX_OPTS"):
-        monkeypatch.delenv(name, raising=False)
-    return folder
-
-
-def java_arguments(*command: str | Path) -> list[str]:
-    """Run a launcher; return what java was given."""
-    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=PACKAGING)
-    return done.stdout.splitlines()
-
-
-def test_a_launcher_works_through_a_link_and_keeps_arguments_whole(bin_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("kafka-topics.sh", RUN.name):
-        (tmp_path / name).symlink_to(bin_folder / name)
-    monkeypatch.setenv("KAFKA_OPTS", "-Da=1 -Xmx7m *")
-    home = bin_folder.parent
-    assert f"{home}/libs/*" in java_arguments(tmp_path / RUN.name, "tools.Other")
-    assert java_arguments(tmp_path / "kafka-topics.sh", "--topic", "two words", "*", "") == [
-        "-Xmx256m",
-        "-XX:+UseSerialGC",
-        "-XX:TieredStopAtLevel=1",
-        "-Djava.awt.headless=true",
-        f"-Dlog4j.configuration=file:{home}/config/tools-log4j.properties",
-        "-Da=1",
-        "-Xmx7m",
-        "*",
-        "-cp",
-        f"{home}/libs/*",
-        "org.apache.kafka.tools.TopicCommand",
-        "--topic",
-        "two words",
-        "*",
-        "",
-    ]
-
-
-def test_each_launcher_runs_its_class_with_a_log_file_that_exists(bin_folder: Path) -> None:
-    for item in LAUNCHERS:
-        given = java_arguments(bin_folder / item.script)
-        log = next(word for word in given if word.startswith("-Dlog4j.configuration="))
-        assert (PACKAGING / "kafka" / "config" / Path(log).name).is_file(), item.script
-        assert item.main_class in given
-
-
-def test_the_users_own_settings_replace_the_defaults(bin_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KAFKA_HEAP_OPTS", "-Xmx9m")
-    monkeypatch.setenv("KAFKA_LOG4J_OPTS", "-Dlog4j.configuration=file:/mine")
-    given = java_arguments(bin_folder / "kafka-server-start.sh", "server.properties")
-    assert [word for word in given if word.startswith(("-Xm", "-Dlog4j"))] == [
-        "-Xmx9m",
-        "-Dlog4j.configuration=file:/mine",
-    ]
-    assert "-XX:+ExitOnOutOfMemoryError" in given
-
-
-def test_help_reaches_a_tool_that_does_not_know_the_word(bin_folder: Path) -> None:
-    shell = bin_folder / "zookeeper-shell.sh"
-    assert java_arguments(shell, "--help")[-3:] == ["-server", "localhost", "help"]
-    assert java_arguments(shell, "zk1:2181", "ls", "/")[-4:] == ["-server", "zk1:2181", "ls", "/"]
-
-
-def test_without_java_the_tool_says_so(bin_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JAVA_HOME", "/nowhere")
-    done = subprocess.run([bin_folder / "kafka-topics.sh"], capture_output=True, text=True)
-    assert done.returncode == 127
-    assert "/nowhere/bin/java was not found: install a Java runtime" in done.stderr

@@ -4,17 +4,13 @@ import fcntl
 import hashlib
 import os
 import re
-import stat
 from datetime import timedelta
 from pathlib import Path
 from typing import IO, Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key, pkcs12
-from unit.certificate_maker import Ca, pem
-from unit.pki_folder import BROKER, BROKER_PEM, CA_KEY, CA_PEM, NOW, ZOOKEEPER, key_bytes, leaf, provided, run, said, snapshot
+from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
+from unit.pki_folder import BROKER, BROKER_PEM, CA_KEY, CA_PEM, NOW, ZOOKEEPER, key_bytes, leaf, run, said, snapshot
 
 
 def test_first_run(tmp_path: Path) -> None:
@@ -29,7 +25,12 @@ def test_first_run(tmp_path: Path) -> None:
     }
     assert done.files == [
         {"path": "/etc/kafka/tls/keystore.pem", "source": str(tmp_path / BROKER_PEM), "group": "kafka", "mode": "0640"},
-        {"path": "/etc/kafka/tls/zk.pem", "source": str(tmp_path / "certificates/dc1-kafka1/zookeeper.pem"), "group": "root", "mode": "0640"},
+        {
+            "path": "/etc/kafka/tls/zk.pem",
+            "source": str(tmp_path / "certificates/dc1-kafka1/zookeeper.pem"),
+            "group": "root",
+            "mode": "0640",
+        },
     ]
     assert done.directories == [{"path": "/etc/kafka/tls", "group": "kafka", "mode": "0750"}]
     assert done.held["broker"] == {
@@ -75,7 +76,10 @@ def test_every_host_has_a_key_of_its_own(tmp_path: Path) -> None:
 
 CHANGES: dict[str, tuple[dict[str, Any], str]] = {
     "names": ({"certificates": [{**BROKER, "names": ["dc1-kafka1", "198.18.1.21"]}]}, "names changed"),
-    "subject": ({"certificates": [{**BROKER, "subject": "CN=x,OU=brokers,O=lab"}]}, "subject was CN=dc1-kafka1,OU=brokers,O=lab"),
+    "subject": (
+        {"certificates": [{**BROKER, "subject": "CN=x,OU=brokers,O=lab"}]},
+        "subject was CN=dc1-kafka1,OU=brokers,O=lab",
+    ),
     "usage": ({"certificates": [{**BROKER, "usage": ["server"]}]}, "usage changed"),
     "key": ({"key": "rsa-2048"}, "key is ec-p256"),
     "authority": ({"certificates": [{**BROKER, "authority": "new"}]}, "CA changed"),
@@ -118,8 +122,8 @@ def test_certificate_does_not_outlive_its_ca(tmp_path: Path) -> None:
     again = run(tmp_path, authorities=authorities)
     assert again.changes == []
     assert said(again) == [
-        "warning CERTIFICATE_EXPIRES dc1-kafka1/pki_authorities[infra] = CN=Infra CA,O=lab: ends on 2026-06-21, in 20 days; "
-        "declare a second CA, trust both, move the certificates over, then trust the new one alone"
+        "warning CERTIFICATE_EXPIRES dc1-kafka1/pki_authorities[infra] = CN=Infra CA,O=lab: ends on 2026-06-21, "
+        "in 20 days; declare a second CA, trust both, move the certificates over, then trust the new one alone"
     ]
     later = run(tmp_path, authorities=authorities, now=NOW + timedelta(days=21))
     assert [text.split()[0] for text in said(later)] == ["CERTIFICATE_EXPIRED", "CERTIFICATE_EXPIRED"]
@@ -127,10 +131,19 @@ def test_certificate_does_not_outlive_its_ca(tmp_path: Path) -> None:
 
 def test_expired_ca_that_is_only_trusted(tmp_path: Path) -> None:
     """What is left of a CA that was replaced is no reason to stop."""
-    authorities = [{"name": "infra", "subject": "CN=Infra CA,O=lab", "days": 20}, {"name": "new", "subject": "CN=New CA,O=lab"}]
+    authorities = [
+        {"name": "infra", "subject": "CN=Infra CA,O=lab", "days": 20},
+        {"name": "new", "subject": "CN=New CA,O=lab"},
+    ]
     run(tmp_path, authorities=authorities)
     stores = [{"path": "/etc/kafka/tls/ca.pem", "authorities": ["infra", "new"]}]
-    later = run(tmp_path, NOW + timedelta(days=21), authorities=authorities, certificates=[{**BROKER, "authority": "new"}], truststores=stores)
+    later = run(
+        tmp_path,
+        NOW + timedelta(days=21),
+        authorities=authorities,
+        certificates=[{**BROKER, "authority": "new"}],
+        truststores=stores,
+    )
     assert [text.split()[:2] for text in said(later)] == [["warning", "CERTIFICATE_EXPIRED"]]
 
 
@@ -148,12 +161,15 @@ def test_fingerprint(tmp_path: Path) -> None:
     shown = done.diffs[0]["after"].split("fingerprint: ")[1].strip()
     assert shown == hashlib.sha256(leaf(tmp_path / "pki", CA_PEM).public_bytes(Encoding.DER)).hexdigest()
     written = ":".join(re.findall("..", shown.upper()))  # as openssl prints it
-    inputs: dict[str, Any] = {"authorities": [{"name": "infra", "subject": "CN=Infra CA,O=lab", "fingerprint": written}]}
+    inputs: dict[str, Any] = {
+        "authorities": [{"name": "infra", "subject": "CN=Infra CA,O=lab", "fingerprint": written}]
+    }
     again = run(tmp_path / "pki", **inputs)
     assert (again.changes, again.problems) == ([], [])
     assert said(run(tmp_path / "unmounted", **inputs), tmp_path) == [
-        "CERTIFICATE_FINGERPRINT dc1-kafka1/pki_authorities[infra]: there is no unmounted/authorities/infra.pem, and the CA is declared with a "
-        "fingerprint, so it was made before; correct pki_directory, or bring the folder back from its backup"
+        "CERTIFICATE_FINGERPRINT dc1-kafka1/pki_authorities[infra]: there is no unmounted/authorities/infra.pem, "
+        "and the CA is declared with a fingerprint, so it was made before; "
+        "correct pki_directory, or bring the folder back from its backup"
     ]
     assert not (tmp_path / "unmounted").exists()
     run(tmp_path / "other")
@@ -210,7 +226,8 @@ def test_wrong_passphrase(tmp_path: Path) -> None:
     for check_mode in (True, False):
         done = run(tmp_path, check_mode=check_mode, passphrase="wrong horse", key="rsa-2048")
         assert said(done, tmp_path) == [
-            "CERTIFICATE_PASSPHRASE dc1-kafka1/pki_certificates[broker]: authorities/infra.key cannot be opened with pki_passphrase; "
+            "CERTIFICATE_PASSPHRASE dc1-kafka1/pki_certificates[broker]: "
+            "authorities/infra.key cannot be opened with pki_passphrase; "
             "take the passphrase that the CA was made with; a lost one means a new CA"
         ]
     assert snapshot(tmp_path) == before
@@ -218,7 +235,8 @@ def test_wrong_passphrase(tmp_path: Path) -> None:
 
 def test_no_passphrase(tmp_path: Path) -> None:
     assert said(run(tmp_path, passphrase=None), tmp_path) == [
-        "CERTIFICATE_PASSPHRASE dc1-kafka1/pki_authorities[infra]: this CA is to be made, and pki_passphrase is not set; set it from a vaulted file"
+        "CERTIFICATE_PASSPHRASE dc1-kafka1/pki_authorities[infra]: this CA is to be made, "
+        "and pki_passphrase is not set; set it from a vaulted file"
     ]
 
 
@@ -226,7 +244,8 @@ def test_ca_key_of_another_ca(tmp_path: Path) -> None:
     run(tmp_path, certificates=[BROKER, {**ZOOKEEPER, "authority": "new"}])
     (tmp_path / "authorities/new.key").rename(tmp_path / CA_KEY)
     assert said(run(tmp_path, key="rsa-2048", certificates=[BROKER])) == [
-        "CERTIFICATE_KEY dc1-kafka1/pki_certificates[broker]: the key of the CA infra is not that of its certificate; put the right pair back"
+        "CERTIFICATE_KEY dc1-kafka1/pki_certificates[broker]: the key of the CA infra is not that of its certificate; "
+        "put the right pair back"
     ]
 
 
@@ -237,72 +256,8 @@ def test_damaged_certificate_is_made_anew(tmp_path: Path) -> None:
     assert (done.problems, done.changes[0].split(":")[0]) == ([], "certificate broker")
 
 
-def test_pkcs12(tmp_path: Path) -> None:
-    """The store is left while it holds the same, and made anew with another certificate or another password."""
-    inputs: dict[str, Any] = {"certificates": [{**BROKER, "format": "pkcs12"}], "store_password": "sesame"}
-    done = run(tmp_path, **inputs)
-    store = tmp_path / "certificates/dc1-kafka1/broker.p12"
-    assert done.files[0]["source"] == str(store)
-    found = pkcs12.load_pkcs12(store.read_bytes(), b"sesame")
-    assert found.cert is not None
-    assert found.cert.certificate == leaf(tmp_path)
-    assert run(tmp_path, **inputs).changes == []
-    assert run(tmp_path, **{**inputs, "store_password": "open"}).changes == ["store broker"]
-    pkcs12.load_pkcs12(store.read_bytes(), b"open")
-    run(tmp_path, key="rsa-2048")
-    assert run(tmp_path, key="rsa-2048", **{**inputs, "store_password": "open"}).changes == ["store broker"]
-
-
-def test_pkcs12_of_a_renewed_certificate(tmp_path: Path) -> None:
-    """A new certificate for the same key is a new store too."""
-    ca = Ca("Infra CA")
-    inputs = provided(tmp_path / "given", ca)
-    inputs["certificates"] = [{**inputs["certificates"][0], "format": "pkcs12"}]
-    run(tmp_path / "pki", store_password="sesame", **inputs)
-    key = load_pem_private_key((tmp_path / "given/broker.key").read_bytes(), b"sesame")
-    assert isinstance(key, ec.EllipticCurvePrivateKey)
-    (tmp_path / "given/broker.crt").write_bytes(pem(ca.issue(key)))
-    assert run(tmp_path / "pki", store_password="sesame", **inputs).changes == ["certificate broker", "store broker"]
-
-
-def test_bundle_of_two(tmp_path: Path) -> None:
-    """Two CAs of ours and a foreign one, each once."""
-    foreign = Ca("Foreign CA").certificate
-    (tmp_path / "foreign.crt").write_bytes(pem(foreign, foreign))
-    store = {"path": "/etc/kafka/tls/ca.pem", "authorities": ["infra", "new"], "extra": [str(tmp_path / "foreign.crt")], "group": "kafka"}
-    done = run(tmp_path / "pki", truststores=[store])
-    (file,) = (file for file in done.files if file["path"] == "/etc/kafka/tls/ca.pem")
-    found = x509.load_pem_x509_certificates(file["content"].encode())
-    assert [certificate.subject.rfc4514_string() for certificate in found] == ["CN=Infra CA,O=lab", "CN=New CA,O=lab", "CN=Foreign CA,O=lab"]
-    assert (file["group"], file["mode"]) == ("kafka", "0640")
-
-
 def test_nothing_secret_is_said(tmp_path: Path) -> None:
     """Neither in changes nor in diffs, problems or what the host gets."""
     done = run(tmp_path, certificates=[{**BROKER, "format": "pkcs12"}], store_password="sesame")
     text = repr((done.changes, done.diffs, done.problems, done.files, done.held, done.directories))
     assert not [word for word in ("PRIVATE", "correct horse", "sesame") if word in text]
-
-
-def test_trusted_authorities_are_kept_for_clients_of_the_control_node(tmp_path: Path) -> None:
-    """certificates/<host>/<name of the file>: both CAs, as the host has them; rewritten when they change, and only then."""
-    stores: list[dict[str, Any]] = [{"path": "/etc/kafka/tls/ca.pem", "authorities": ["infra"], "group": "kafka"}]
-    done = run(tmp_path, truststores=stores)
-    copy = tmp_path / "certificates/dc1-kafka1/ca.pem"
-    assert copy.read_bytes() == (tmp_path / CA_PEM).read_bytes()
-    assert done.files[-1] == {"path": "/etc/kafka/tls/ca.pem", "content": copy.read_text(), "group": "kafka", "mode": "0640"}
-    assert stat.S_IMODE(copy.stat().st_mode) == 0o644
-    before = copy.stat().st_mtime_ns
-    assert run(tmp_path, truststores=stores).changes == []
-    assert copy.stat().st_mtime_ns == before
-    both = [{**stores[0], "authorities": ["infra", "new"]}]
-    copy.unlink()
-    run(tmp_path, truststores=stores, check_mode=True)
-    assert not copy.exists()
-    run(tmp_path, truststores=both)
-    assert copy.read_bytes() == (tmp_path / CA_PEM).read_bytes() + (tmp_path / "authorities/new.pem").read_bytes()
-
-
-def test_no_copy_of_authorities_that_are_not_there_yet(tmp_path: Path) -> None:
-    run(tmp_path / "pki", truststores=[{"path": "/etc/kafka/tls/ca.pem", "authorities": ["infra"]}], check_mode=True)
-    assert list(tmp_path.iterdir()) == []

@@ -31,37 +31,49 @@ def test_provided_and_wrong(tmp_path: Path) -> None:
     before = snapshot(tmp_path / "pki")
     done = run(tmp_path / "pki", **provided(tmp_path / "given", ca, end=datetime(2026, 5, 1, tzinfo=UTC)))
     assert said(done) == [
-        "CERTIFICATE_EXPIRED dc1-kafka1/pki_certificates[broker] = CN=dc1-kafka1,OU=brokers,O=lab: ended on 2026-05-01; have a new one issued"
+        "CERTIFICATE_EXPIRED dc1-kafka1/pki_certificates[broker] = CN=dc1-kafka1,OU=brokers,O=lab: "
+        "ended on 2026-05-01; have a new one issued"
     ]
     assert snapshot(tmp_path / "pki") == before
 
 
 def test_provided_and_soon_to_end(tmp_path: Path) -> None:
     """It is used, with a warning: we cannot renew it."""
-    done = run(tmp_path / "pki", **provided(tmp_path / "given", Ca("Infra CA"), end=datetime(2026, 6, 11, 12, tzinfo=UTC)))
+    done = run(
+        tmp_path / "pki", **provided(tmp_path / "given", Ca("Infra CA"), end=datetime(2026, 6, 11, 12, tzinfo=UTC))
+    )
     assert done.changes == ["certificate broker"]
     assert said(done) == [
-        "warning CERTIFICATE_EXPIRES dc1-kafka1/pki_certificates[broker] = CN=dc1-kafka1,OU=brokers,O=lab: ends on 2026-06-11, in 10 days; "
-        "have a new one issued"
+        "warning CERTIFICATE_EXPIRES dc1-kafka1/pki_certificates[broker] = CN=dc1-kafka1,OU=brokers,O=lab: "
+        "ends on 2026-06-11, in 10 days; have a new one issued"
     ]
 
 
 @pytest.mark.parametrize(
     ("changed", "text"),
     [
-        ({"certificate": None},
-         "CERTIFICATE_MISSING dc1-kafka1/pki_certificates[broker]: source is provided, and certificate is not declared; "
-         "name the file as certificate: PATH"),
-        ({"key": None},
-         "CERTIFICATE_MISSING dc1-kafka1/pki_certificates[broker]: source is provided, and key is not declared; name the file as key: PATH"),
-        ({"key": "/absent.key"},
-         "CERTIFICATE_MISSING dc1-kafka1/pki_certificates[broker]: the key /absent.key: No such file or directory; "
-         "put the file there, or correct the path"),
-        ({"key_passphrase": "wrong"},
-         "CERTIFICATE_KEY dc1-kafka1/pki_certificates[broker]: the key given/broker.key cannot be opened with the passphrase; "
-         "correct the passphrase or the path"),
+        (
+            {"certificate": None},
+            "CERTIFICATE_MISSING dc1-kafka1/pki_certificates[broker]: source is provided, "
+            "and certificate is not declared; name the file as certificate: PATH",
+        ),
+        (
+            {"key": None},
+            "CERTIFICATE_MISSING dc1-kafka1/pki_certificates[broker]: source is provided, and key is not declared; "
+            "name the file as key: PATH",
+        ),
+        (
+            {"key": "/absent.key"},
+            "CERTIFICATE_MISSING dc1-kafka1/pki_certificates[broker]: the key /absent.key: No such file or directory; "
+            "put the file there, or correct the path",
+        ),
+        (
+            {"key_passphrase": "wrong"},
+            "CERTIFICATE_KEY dc1-kafka1/pki_certificates[broker]: "
+            "the key given/broker.key cannot be opened with the passphrase; correct the passphrase or the path",
+        ),
     ],
-)  # fmt: skip
+)
 def test_provided_and_missing(tmp_path: Path, changed: dict[str, Any], text: str) -> None:
     inputs = provided(tmp_path / "given", Ca("Infra CA"))
     inputs["certificates"] = [{**inputs["certificates"][0], **changed}]
@@ -88,7 +100,8 @@ def test_request(tmp_path: Path) -> None:
         "signed_directory": str(tmp_path / "in"),
     }
     missing = [
-        "CERTIFICATE_UNSIGNED dc1-kafka1/pki_certificates[broker]: the signed certificate in/dc1-kafka1.broker.pem is missing; "
+        "CERTIFICATE_UNSIGNED dc1-kafka1/pki_certificates[broker]: "
+        "the signed certificate in/dc1-kafka1.broker.pem is missing; "
         "have out/dc1-kafka1.broker.csr signed, put the certificate and its intermediates there, and run again"
     ]
     first = run(tmp_path / "pki", **inputs)
@@ -106,7 +119,9 @@ def test_request(tmp_path: Path) -> None:
     moved = {**inputs, "certificates": [{**BROKER, "names": [*BROKER["names"], "198.18.3.21"]}]}
     fourth = run(tmp_path / "pki", **moved)
     assert fourth.changes == ["request broker"]
-    assert [text.partition(":")[2].partition(";")[0] for text in said(fourth)] == [" lacks 198.18.3.21, so peers refuse the host there"]
+    assert [text.partition(":")[2].partition(";")[0] for text in said(fourth)] == [
+        " lacks 198.18.3.21, so peers refuse the host there"
+    ]
     assert (tmp_path / "out/dc1-kafka1.broker.csr").read_bytes() != asked
 
 
@@ -114,6 +129,6 @@ def test_outside_ca_signs_nothing_of_ours(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").write_bytes(pem(Ca("Outside CA").certificate))
     done = run(tmp_path / "pki", authorities=[{"name": "infra", "certificate": str(tmp_path / "ca.crt")}])
     assert said(done, tmp_path) == [
-        "CERTIFICATE_SOURCE dc1-kafka1/pki_certificates[broker]: source is own, and infra is an outside CA, whose key is not here; "
-        "set source: provided or csr, or take certificate away from the CA"
+        "CERTIFICATE_SOURCE dc1-kafka1/pki_certificates[broker]: source is own, and infra is an outside CA, "
+        "whose key is not here; set source: provided or csr, or take certificate away from the CA"
     ]

@@ -10,42 +10,88 @@ from unit.pki_folder import BROKER, ZOOKEEPER, run, said
 @pytest.mark.parametrize(
     ("changed", "text"),
     [
-        ({"certificates": [{**BROKER, "authority": "infar"}]},
-         "CERTIFICATE_AUTHORITY dc1-kafka1/pki_certificates[broker] = infar: no CA of this name; declare it in pki_authorities"),
-        ({"truststores": [{"path": "/t/ca.pem", "authorities": ["infra", "infar"]}]},
-         "CERTIFICATE_AUTHORITY dc1-kafka1/pki_truststores[/t/ca.pem] = infar: no CA of this name; declare it in pki_authorities"),
-        ({"certificates": [BROKER, {**ZOOKEEPER, "authority": "new"}], "truststores": [{"path": "/t/ca.pem", "authorities": ["new"]}]},
-         "CERTIFICATE_UNTRUSTED dc1-kafka1/pki_certificates[broker] = infra: a host that is server and client of its like, and its truststores "
-         "lack this CA: they would refuse one another; trust the CA before it is used"),
-        ({"certificates": [BROKER, {**ZOOKEEPER, "name": "broker"}]},
-         "CERTIFICATE_DUPLICATE dc1-kafka1/pki_certificates = broker: two certificates have this name; give each its own"),
-        ({"certificates": [BROKER, {**ZOOKEEPER, "path": BROKER["path"]}]},
-         "CERTIFICATE_DUPLICATE dc1-kafka1/pki_certificates = /etc/kafka/tls/keystore.pem: two certificates have this path; give each its own"),
-        ({"truststores": [{"path": "/t/ca.pem", "authorities": ["infra"]}, {"path": "/t/clients/ca.pem", "authorities": ["new", "infra"]}]},
-         "CERTIFICATE_DUPLICATE dc1-kafka1/pki_truststores[/t/clients/ca.pem]: has the file name of /t/ca.pem and other CAs, and both are kept "
-         "under that name on the control node; give it another file name"),
-        ({"truststores": [{"path": "/t/broker.pem", "authorities": ["infra"]}]},
-         "CERTIFICATE_DUPLICATE dc1-kafka1/pki_truststores[/t/broker.pem]: would have the file of the certificate of that name on the control node; "
-         "give one of the two another name"),
-        ({"certificates": [{**BROKER, "name": "../broker"}]},
-         "CERTIFICATE_NAME dc1-kafka1/pki_certificates = ../broker: names a file, and cannot; use letters, digits, dots, dashes"),
-        ({"certificates": [{**BROKER, "names": ["dc1 kafka1", "*.client", "2001:db8::1"]}]},
-         "CERTIFICATE_NAME dc1-kafka1/pki_certificates[broker] = dc1 kafka1: no DNS name and no address; "
-         "write it as dc1-kafka1.example.org or 198.51.100.7"),
-        ({"certificates": [{**BROKER, "subject": "dc1-kafka1"}]},
-         "CERTIFICATE_SUBJECT dc1-kafka1/pki_certificates[broker]: dc1-kafka1 is no subject; write it as CN=kafka,OU=zkclients,O=lab"),
-        ({"authorities": [{"name": "infra"}]},
-         "CERTIFICATE_SUBJECT dc1-kafka1/pki_authorities[infra]: nothing is no subject; write it as CN=kafka,OU=zkclients,O=lab"),
-        ({"certificates": [{**BROKER, "names": []}]},
-         "CERTIFICATE_SAN dc1-kafka1/pki_certificates[broker] = CN=dc1-kafka1,OU=brokers,O=lab: a server's certificate and no name is declared; "
-         "declare names, or usage: [client]"),
-        ({"days": 30},
-         "CERTIFICATE_DAYS dc1-kafka1/pki_days = 30: not more than pki_renew_days (30), so every run would renew; give certificates a longer life"),
-        ({"certificates": [{**BROKER, "format": "pkcs12"}]},
-         "CERTIFICATE_PASSPHRASE dc1-kafka1/pki_certificates[broker]: format is pkcs12, and pki_store_password is not set; "
-         "set it from a vaulted file"),
+        (
+            {"certificates": [{**BROKER, "authority": "infar"}]},
+            "CERTIFICATE_AUTHORITY dc1-kafka1/pki_certificates[broker] = infar: no CA of this name; "
+            "declare it in pki_authorities",
+        ),
+        (
+            {"truststores": [{"path": "/t/ca.pem", "authorities": ["infra", "infar"]}]},
+            "CERTIFICATE_AUTHORITY dc1-kafka1/pki_truststores[/t/ca.pem] = infar: no CA of this name; "
+            "declare it in pki_authorities",
+        ),
+        (
+            {
+                "certificates": [BROKER, {**ZOOKEEPER, "authority": "new"}],
+                "truststores": [{"path": "/t/ca.pem", "authorities": ["new"]}],
+            },
+            "CERTIFICATE_UNTRUSTED dc1-kafka1/pki_certificates[broker] = infra: "
+            "a host that is server and client of its like, and its truststores lack this CA: "
+            "they would refuse one another; trust the CA before it is used",
+        ),
+        (
+            {"certificates": [BROKER, {**ZOOKEEPER, "name": "broker"}]},
+            "CERTIFICATE_DUPLICATE dc1-kafka1/pki_certificates = broker: two certificates have this name; "
+            "give each its own",
+        ),
+        (
+            {"certificates": [BROKER, {**ZOOKEEPER, "path": BROKER["path"]}]},
+            "CERTIFICATE_DUPLICATE dc1-kafka1/pki_certificates = /etc/kafka/tls/keystore.pem: "
+            "two certificates have this path; give each its own",
+        ),
+        (
+            {
+                "truststores": [
+                    {"path": "/t/ca.pem", "authorities": ["infra"]},
+                    {"path": "/t/clients/ca.pem", "authorities": ["new", "infra"]},
+                ]
+            },
+            "CERTIFICATE_DUPLICATE dc1-kafka1/pki_truststores[/t/clients/ca.pem]: "
+            "has the file name of /t/ca.pem and other CAs, and both are kept under that name on the control node; "
+            "give it another file name",
+        ),
+        (
+            {"truststores": [{"path": "/t/broker.pem", "authorities": ["infra"]}]},
+            "CERTIFICATE_DUPLICATE dc1-kafka1/pki_truststores[/t/broker.pem]: "
+            "would have the file of the certificate of that name on the control node; give one of the two another name",
+        ),
+        (
+            {"certificates": [{**BROKER, "name": "../broker"}]},
+            "CERTIFICATE_NAME dc1-kafka1/pki_certificates = ../broker: names a file, and cannot; "
+            "use letters, digits, dots, dashes",
+        ),
+        (
+            {"certificates": [{**BROKER, "names": ["dc1 kafka1", "*.client", "2001:db8::1"]}]},
+            "CERTIFICATE_NAME dc1-kafka1/pki_certificates[broker] = dc1 kafka1: no DNS name and no address; "
+            "write it as dc1-kafka1.example.org or 198.51.100.7",
+        ),
+        (
+            {"certificates": [{**BROKER, "subject": "dc1-kafka1"}]},
+            "CERTIFICATE_SUBJECT dc1-kafka1/pki_certificates[broker]: dc1-kafka1 is no subject; "
+            "write it as CN=kafka,OU=zkclients,O=lab",
+        ),
+        (
+            {"authorities": [{"name": "infra"}]},
+            "CERTIFICATE_SUBJECT dc1-kafka1/pki_authorities[infra]: nothing is no subject; "
+            "write it as CN=kafka,OU=zkclients,O=lab",
+        ),
+        (
+            {"certificates": [{**BROKER, "names": []}]},
+            "CERTIFICATE_SAN dc1-kafka1/pki_certificates[broker] = CN=dc1-kafka1,OU=brokers,O=lab: "
+            "a server's certificate and no name is declared; declare names, or usage: [client]",
+        ),
+        (
+            {"days": 30},
+            "CERTIFICATE_DAYS dc1-kafka1/pki_days = 30: not more than pki_renew_days (30), so every run would renew; "
+            "give certificates a longer life",
+        ),
+        (
+            {"certificates": [{**BROKER, "format": "pkcs12"}]},
+            "CERTIFICATE_PASSPHRASE dc1-kafka1/pki_certificates[broker]: format is pkcs12, "
+            "and pki_store_password is not set; set it from a vaulted file",
+        ),
     ],
-)  # fmt: skip
+)
 def test_wrong_inputs(tmp_path: Path, changed: dict[str, Any], text: str) -> None:
     """Said in check mode too, before anything is made."""
     assert said(run(tmp_path / "a", **changed)) == [text]

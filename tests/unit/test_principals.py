@@ -1,10 +1,14 @@
-"""Whom Kafka takes a certificate for: the examples of its documentation and of its own SslPrincipalMapperTest, and rules of this project."""
+"""Whom Kafka takes a certificate for: examples of its documentation and its tests, and rules of this project.
+
+The tests are those of its SslPrincipalMapperTest.
+"""
 
 import pytest
 
-from millrace.model.access import contradictions
-from millrace.model.base import Model
-from millrace.model.security import certificate_names, principal
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.access import contradictions
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.principals import principal
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.security import certificate_names
 
 BROKER = "CN=dc1-kafka1,OU=brokers,O=lab"
 OURS = ["RULE:^CN=[^,]+,OU=brokers,O=lab$/kafka-broker/", "RULE:^CN=([^,]+),OU=admins,O=lab$/$1/"]
@@ -46,7 +50,11 @@ def test_principal(rules: list[str], subject: str, expected: str | None) -> None
     [
         ({}, ["198.18.1.21", "198.18.2.21"], None),
         ({}, ["198.18.1.21"], "198.18.2.21"),  # from there it connects to the others
-        ({"address": "0.0.0.0", "advertised_address": "K1.example.org"}, ["198.18.1.21", "198.18.2.21"], "K1.example.org"),
+        (
+            {"address": "0.0.0.0", "advertised_address": "K1.example.org"},
+            ["198.18.1.21", "198.18.2.21"],
+            "K1.example.org",
+        ),
         ({"advertised_address": "k1.example.org"}, ["198.18.1.21", "198.18.2.21", "*.example.org"], None),
         ({"keystore": "/own.pem"}, [], None),  # the certificate that is judged is of no listener
         ({"protocol": "PLAINTEXT"}, [], None),
@@ -55,10 +63,12 @@ def test_principal(rules: list[str], subject: str, expected: str | None) -> None
 def test_names_of_a_certificate(listener: dict[str, object], names: list[str], lacking: str | None) -> None:
     """What a listener's certificate has to name, and nothing where it is not used."""
     values = {
-        "client_address": "198.18.1.21", "replication_address": "198.18.2.21", "kafka_keystore": "/k.pem",
+        "client_address": "198.18.1.21",
+        "replication_address": "198.18.2.21",
+        "kafka_keystore": "/k.pem",
         "kafka_listeners": [{"name": "CLIENT", "address": "198.18.1.21", "port": 9092, "protocol": "SSL", **listener}],
         "pki_certificates": [{"name": "broker", "path": "/k.pem", "names": names}],
-    }  # fmt: skip
+    }
     model = Model({"k1": values}, {"kafka": ["k1"]}, {}, {}, {}, frozenset(), frozenset())
     found = [problem.wrong.split(",")[0] for problem in certificate_names(model)]
     assert found == ([f"names lack {lacking}"] if lacking else [])

@@ -9,8 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from millrace import probe
-from millrace.probe import clock, connect, java_version, limits, memory, mounts, nft, reach, ssh_port
+from ansible_collections.millrace.kafka.plugins.module_utils.host import probe
+from ansible_collections.millrace.kafka.plugins.module_utils.host.network import connect, reach
+from ansible_collections.millrace.kafka.plugins.module_utils.host.probe import (
+    clock,
+    java_version,
+    limits,
+    memory,
+    mounts,
+    nft,
+    ssh_port,
+)
 
 
 def said(*command: str) -> str:
@@ -78,16 +87,25 @@ def test_peers() -> None:
 
 @pytest.mark.parametrize("connection", ["198.18.1.1 40000 198.18.1.31 2200", None])
 def test_port_of_the_ssh_connection(connection: str | None) -> None:
-    """Found at a parent where a child has an environment of its own, as behind sudo; without one it is that of this very run, if any."""
-    child = "from millrace.probe import ssh_port; print(ssh_port())"
-    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}], env={{'PYTHONPATH': sys.argv[1]}}, check=True)"
+    """Found at a parent where a child has an environment of its own, as behind sudo.
+
+    Without one it is that of this very run, if any.
+    """
+    child = f"from {probe.__name__} import ssh_port; print(ssh_port())"
+    parent = (
+        f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}], "
+        f"env={{'PYTHONPATH': sys.argv[1]}}, check=True)"
+    )
     environment = {"SSH_CONNECTION": connection} if connection else {}
-    found = subprocess.check_output([sys.executable, "-c", parent, str(Path(probe.__file__).parents[1])], env=environment, text=True)
+    found = subprocess.check_output(
+        [sys.executable, "-c", parent, str(Path(__file__).parents[2] / "collections")], env=environment, text=True
+    )
     assert int(found) == (2200 if connection else ssh_port())
 
 
 @pytest.mark.parametrize(
-    ("path", "point"), [("/data/kafka 1/x", "/data/kafka 1"), ("/data/kafka", "/data/kafka"), ("/data/kafka10", "/data"), ("/srv", "/")]
+    ("path", "point"),
+    [("/data/kafka 1/x", "/data/kafka 1"), ("/data/kafka", "/data/kafka"), ("/data/kafka10", "/data"), ("/srv", "/")],
 )
 def test_the_file_system_that_a_path_is_on(path: str, point: str) -> None:
     assert probe.covering(path, ["/", "/data", "/data/kafka", "/data/kafka 1"]) == point

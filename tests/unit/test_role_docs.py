@@ -1,6 +1,7 @@
 """The roles' interfaces: README tables, argument specs, defaults and the inputs that tasks use say the same."""
 
 import importlib.util
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -30,7 +31,9 @@ generator = load()
 
 def options(role: str) -> dict[str, Any]:
     """Return the options of a role's main entry point."""
-    found: dict[str, Any] = yaml.safe_load((ROOT / "roles" / role / "meta" / "argument_specs.yml").read_text())["argument_specs"]["main"]["options"]
+    found: dict[str, Any] = yaml.safe_load((ROOT / "roles" / role / "meta" / "argument_specs.yml").read_text())[
+        "argument_specs"
+    ]["main"]["options"]
     return found
 
 
@@ -52,7 +55,7 @@ def test_the_readmes_are_generated_from_the_specs() -> None:
 
 @pytest.mark.parametrize("role", ROLES)
 def test_defaults_are_the_specs(role: str) -> None:
-    """The spec of each default in defaults/main.yml has the same default; an input without one is required or stands there commented out."""
+    """The spec of each default in defaults/main.yml has the same one; other inputs are required, or commented out."""
     defaults = yaml.safe_load(defaults_text(role)) or {}
     assert {name: option["default"] for name, option in options(role).items() if "default" in option} == defaults
 
@@ -60,7 +63,7 @@ def test_defaults_are_the_specs(role: str) -> None:
 @pytest.mark.parametrize("role", [role for role in ROLES if defaults_text(role)])
 def test_inputs_without_a_default_are_shown_commented_out(role: str) -> None:
     """A reader of defaults/main.yml sees the whole interface."""
-    commented = {line.removeprefix("# ").partition(":")[0] for line in defaults_text(role).splitlines() if line.startswith("# ")}
+    commented = set(re.findall(r"^# ([a-z_]+): ", defaults_text(role), re.MULTILINE))
     assert commented == {name for name, option in options(role).items() if "default" not in option}
 
 
@@ -76,11 +79,16 @@ SPECS: dict[str, Any] = {
                 "x_id": {"type": "int", "required": True, "description": "An id."},
                 "x_name": {"type": "str", "default": "a", "choices": ["a", "b"], "description": "A <name> | more."},
                 "x_list": {
-                    "type": "list", "elements": "dict", "default": [], "description": "Items.",
+                    "type": "list",
+                    "elements": "dict",
+                    "default": [],
+                    "description": "Items.",
                     "options": {
                         "port": {"type": "int", "default": 1, "description": "A port."},
                         "flags": {
-                            "type": "dict", "description": "Flags.", "options": {"on": {"type": "bool", "default": True, "description": "On."}},
+                            "type": "dict",
+                            "description": "Flags.",
+                            "options": {"on": {"type": "bool", "default": True, "description": "On."}},
                         },
                     },
                 },
@@ -88,7 +96,7 @@ SPECS: dict[str, Any] = {
             }
         }
     }
-}  # fmt: skip
+}
 TABLE = """\
 | Name | Type | Required | Default | Description |
 | --- | --- | --- | --- | --- |

@@ -7,10 +7,10 @@ import pytest
 from unit.certificate_maker import Ca, key_pem, new_key, pem
 from unit.pki_folder import BROKER, run, said, snapshot
 
-from millrace.endpoints import broker_endpoints, zookeeper_endpoints
-from millrace.reload import Reload, ReloadError
-from millrace.rotation import Before
-from millrace.served import Served, differs
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reload import Reload, ReloadError
+from ansible_collections.millrace.kafka.plugins.module_utils.tls.served import Served, differs
+from ansible_collections.millrace.kafka.plugins.plugin_utils.endpoints import broker_endpoints, zookeeper_endpoints
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.rotation import Before
 
 STORE = "/etc/kafka/tls/ca.pem"
 HOSTS = ("dc1-kafka1", "dc1-kafka2")
@@ -21,13 +21,24 @@ def site(folder: Path, signs: str, *trusted: str, check_mode: bool = False) -> l
     problems = []
     for host in HOSTS:
         mine = {**BROKER, "subject": f"CN={host},OU=brokers,O=lab", "names": [host], "authority": signs}
-        done = run(folder, host=host, check_mode=check_mode, certificates=[mine], truststores=[{"path": STORE, "authorities": list(trusted)}])
+        done = run(
+            folder,
+            host=host,
+            check_mode=check_mode,
+            certificates=[mine],
+            truststores=[{"path": STORE, "authorities": list(trusted)}],
+        )
         problems += said(done)
     return problems
 
 
 def test_a_ca_is_replaced_in_three_steps(tmp_path: Path) -> None:
-    for signs, trusted in (("infra", ["infra"]), ("infra", ["infra", "new"]), ("new", ["infra", "new"]), ("new", ["new"])):
+    for signs, trusted in (
+        ("infra", ["infra"]),
+        ("infra", ["infra", "new"]),
+        ("new", ["infra", "new"]),
+        ("new", ["new"]),
+    ):
         assert site(tmp_path, signs, *trusted) == []
         assert (tmp_path / "certificates/dc1-kafka2/ca.pem").read_text().count("BEGIN CERTIFICATE") == len(trusted)
 
@@ -36,13 +47,24 @@ def test_a_certificate_of_a_ca_that_peers_do_not_trust_yet(tmp_path: Path) -> No
     assert site(tmp_path, "infra", "infra") == []
     before = snapshot(tmp_path)
     lines = site(tmp_path, "new", "infra", "new", check_mode=True)
-    wrong = "it is to be from CN=New CA,O=lab, and dc1-kafka1, dc1-kafka2, who trust CN=Infra CA,O=lab, do not trust that yet"
+    wrong = (
+        "it is to be from CN=New CA,O=lab, and dc1-kafka1, dc1-kafka2, who trust CN=Infra CA,O=lab, "
+        "do not trust that yet"
+    )
     assert site(tmp_path, "infra", "infra", "new") == []  # the new CA is there, and trusted
     assert lines == []  # before it was made, nothing could be said of its subject
-    (tmp_path / "certificates/dc1-kafka2/ca.pem").write_bytes(before["certificates/dc1-kafka2/ca.pem"][1])  # one host was not reached
+    (tmp_path / "certificates/dc1-kafka2/ca.pem").write_bytes(
+        before["certificates/dc1-kafka2/ca.pem"][1]
+    )  # one host was not reached
     found = site(tmp_path, "new", "infra", "new", check_mode=True)
-    assert [text.split(":")[0] for text in found] == [f"CERTIFICATE_STEP {host}/pki_certificates[broker]" for host in HOSTS]
-    assert all(wrong.replace("dc1-kafka1, dc1-kafka2", "dc1-kafka2") in text and "first let every truststore hold both CAs" in text for text in found)
+    assert [text.split(":")[0] for text in found] == [
+        f"CERTIFICATE_STEP {host}/pki_certificates[broker]" for host in HOSTS
+    ]
+    assert all(
+        wrong.replace("dc1-kafka1, dc1-kafka2", "dc1-kafka2") in text
+        and "first let every truststore hold both CAs" in text
+        for text in found
+    )
 
 
 def test_ports_that_are_behind_the_folder(tmp_path: Path) -> None:
@@ -61,13 +83,16 @@ def test_ports_that_are_behind_the_folder(tmp_path: Path) -> None:
 
 def test_a_ca_that_somebody_still_needs_is_not_dropped(tmp_path: Path) -> None:
     assert site(tmp_path, "infra", "infra", "new") == []
-    done = run(tmp_path, host="dc1-spark1", certificates=[], truststores=[{"path": STORE, "authorities": ["infra", "new"]}])
+    done = run(
+        tmp_path, host="dc1-spark1", certificates=[], truststores=[{"path": STORE, "authorities": ["infra", "new"]}]
+    )
     assert said(done) == []
     before = snapshot(tmp_path)
     done = run(tmp_path, host="dc1-spark1", certificates=[], truststores=[{"path": STORE, "authorities": ["new"]}])
     assert said(done) == [
-        "CERTIFICATE_STEP dc1-spark1/pki_truststores[/etc/kafka/tls/ca.pem]: CN=Infra CA,O=lab is dropped, and dc1-kafka1, dc1-kafka2 still have "
-        "certificates from it: this host would refuse them; first give everybody a certificate of the new CA, and run (docs/security.md)"
+        "CERTIFICATE_STEP dc1-spark1/pki_truststores[/etc/kafka/tls/ca.pem]: CN=Infra CA,O=lab is dropped, "
+        "and dc1-kafka1, dc1-kafka2 still have certificates from it: this host would refuse them; "
+        "first give everybody a certificate of the new CA, and run (docs/security.md)"
     ]
     assert snapshot(tmp_path) == before
 
@@ -83,8 +108,17 @@ def test_a_ca_that_signs_through_an_intermediate_one(tmp_path: Path) -> None:
     (given / "ca.crt").write_bytes(pem(root.certificate))
     (given / "host.crt").write_bytes(pem(between.issue(key), between.certificate))
     (given / "host.key").write_bytes(key_pem(key))
-    theirs = {**BROKER, "authority": "corporate", "source": "provided", "certificate": str(given / "host.crt"), "key": str(given / "host.key")}
-    authorities = [{"name": "infra", "subject": "CN=Infra CA,O=lab"}, {"name": "corporate", "certificate": str(given / "ca.crt")}]
+    theirs = {
+        **BROKER,
+        "authority": "corporate",
+        "source": "provided",
+        "certificate": str(given / "host.crt"),
+        "key": str(given / "host.key"),
+    }
+    authorities = [
+        {"name": "infra", "subject": "CN=Infra CA,O=lab"},
+        {"name": "corporate", "certificate": str(given / "ca.crt")},
+    ]
     both = {"path": STORE, "authorities": ["infra", "corporate"]}
 
     def given_to(host: str, certificate: dict[str, Any], *trusted: str) -> list[str]:
@@ -95,9 +129,15 @@ def test_a_ca_that_signs_through_an_intermediate_one(tmp_path: Path) -> None:
     assert [text.split(":")[0] for text in said(early)] == ["CERTIFICATE_STEP dc1-kafka1/pki_certificates[broker]"]
     assert {name: text for name, text in snapshot(tmp_path).items() if not name.startswith("given")} == before
     for host in HOSTS:
-        assert given_to(host, {**BROKER, "subject": f"CN={host},OU=brokers,O=lab", "names": [host]}, "infra", "corporate") == []
+        assert (
+            given_to(host, {**BROKER, "subject": f"CN={host},OU=brokers,O=lab", "names": [host]}, "infra", "corporate")
+            == []
+        )
     assert given_to(HOSTS[0], theirs, "infra", "corporate") == []
-    assert run(tmp_path, authorities=authorities, certificates=[theirs], truststores=[both]).held["broker"]["issuer"] == "CN=Corporate CA,O=lab"
+    assert (
+        run(tmp_path, authorities=authorities, certificates=[theirs], truststores=[both]).held["broker"]["issuer"]
+        == "CN=Corporate CA,O=lab"
+    )
     dropped = given_to(HOSTS[1], {**BROKER, "subject": f"CN={HOSTS[1]},OU=brokers,O=lab", "names": [HOSTS[1]]}, "infra")
     assert [text.split(" still")[0] for text in dropped] == [
         f"CERTIFICATE_STEP {HOSTS[1]}/pki_truststores[{STORE}]: CN=Corporate CA,O=lab is dropped, and dc1-kafka1"
@@ -115,7 +155,13 @@ HOSTVARS: dict[str, Any] = {
         "kafka_broker_id": number,
         "kafka_inter_broker_listener": "REPLICATION",
         "kafka_listeners": [
-            {"name": "CLIENT", "address": f"10.0.1.{number}", "port": 9092, "protocol": "SASL_SSL", "advertised_address": f"192.0.2.{number}"},
+            {
+                "name": "CLIENT",
+                "address": f"10.0.1.{number}",
+                "port": 9092,
+                "protocol": "SASL_SSL",
+                "advertised_address": f"192.0.2.{number}",
+            },
             {"name": "REPLICATION", "address": f"10.0.2.{number}", "port": 9093, "protocol": "SSL"},
             {"name": "PLAIN", "address": f"10.0.1.{number}", "port": 9095, "protocol": "PLAINTEXT"},
         ],
@@ -127,7 +173,13 @@ HOSTVARS: dict[str, Any] = {
 def made(issuer: str = "CN=A", trusted: tuple[str, ...] = ("CN=A",)) -> dict[str, Any]:
     """Return what the action certificates answers."""
     held = {"issuer": issuer, "until": "2027-01-01", "path": "/etc/kafka/tls/keystore.pem"}
-    return {f"kafka{n}": {"held": {"broker": {**held, "serial": f"{n}{n}"}}, "trusted": {"/etc/kafka/tls/ca.pem": [*trusted]}} for n in (1, 2)}
+    return {
+        f"kafka{n}": {
+            "held": {"broker": {**held, "serial": f"{n}{n}"}},
+            "trusted": {"/etc/kafka/tls/ca.pem": [*trusted]},
+        }
+        for n in (1, 2)
+    }
 
 
 def test_endpoints_of_brokers_and_servers() -> None:
@@ -136,11 +188,19 @@ def test_endpoints_of_brokers_and_servers() -> None:
         ("CLIENT", False, "192.0.2.1", 9092, "11", []),
         ("REPLICATION", True, "10.0.2.1", 9093, "11", ["CN=A"]),
     ]
-    answer = {"zk1": {"held": {"z": {"serial": "5", "until": "2027-01-01", "path": "/etc/zookeeper/tls/keystore.pem"}}, "trusted": {}}}
+    answer = {
+        "zk1": {
+            "held": {"z": {"serial": "5", "until": "2027-01-01", "path": "/etc/zookeeper/tls/keystore.pem"}},
+            "trusted": {},
+        }
+    }
     assert zookeeper_endpoints(["zk1"], {"zk1": {"client_address": "10.0.1.9"}}, answer) == [
         {"host": "zk1", "address": "10.0.1.9", "port": 2281, "serial": "5", "until": "2027-01-01", "trusted": []}
     ]
-    assert zookeeper_endpoints(["zk1"], {"zk1": {"client_address": "10.0.1.9", "zookeeper_secure_client_port": 0}}, answer) == []
+    assert (
+        zookeeper_endpoints(["zk1"], {"zk1": {"client_address": "10.0.1.9", "zookeeper_secure_client_port": 0}}, answer)
+        == []
+    )
 
 
 def test_what_a_port_does_otherwise() -> None:
@@ -154,27 +214,44 @@ def test_what_a_port_does_otherwise() -> None:
 class Brokers:
     """Stands in for listeners: what each serves and trusts, and what a reload makes of it."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, wanted: dict[str, Any], serials: dict[int, str], trusts: list[str]) -> None:
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, wanted: dict[str, Any], serials: dict[int, str], trusts: list[str]
+    ) -> None:
         """Take the place of the handshake and of the broker's answer to an alteration."""
-        self.now = {(n, name): Served(serials[n], "", trusts if name == "REPLICATION" else []) for n in (1, 2) for name in ("CLIENT", "REPLICATION")}
+        self.now = {
+            (n, name): Served(serials[n], "", trusts if name == "REPLICATION" else [])
+            for n in (1, 2)
+            for name in ("CLIENT", "REPLICATION")
+        }
         admin = {"ssl.certificate.location": "c", "ssl.ca.location": "a", "bootstrap.servers": "127.0.0.1:1"}
         self.reload = Reload(admin, broker_endpoints(["kafka1", "kafka2"], HOSTVARS, wanted), patience=0.5)
         self.order: list[str] = []
-        monkeypatch.setattr(self.reload, "observe", lambda: [self.now[e["broker"], e["listener"]] for e in self.reload.endpoints])
+        monkeypatch.setattr(
+            self.reload, "observe", lambda: [self.now[e["broker"], e["listener"]] for e in self.reload.endpoints]
+        )
         monkeypatch.setattr(self.reload, "reload", self.reloaded)
 
     def reloaded(self, endpoint: Any, store: str, what: str) -> None:
         """Note the order, and serve what is on the disk."""
         self.order.append(f"{endpoint['broker']} {endpoint['listener']} {store}")
         was = self.now[endpoint["broker"], endpoint["listener"]]
-        served = Served(endpoint["serial"], "", was.authorities) if store == "keystore" else Served(was.serial, "", sorted(endpoint["trusted"]))
+        served = (
+            Served(endpoint["serial"], "", was.authorities)
+            if store == "keystore"
+            else Served(was.serial, "", sorted(endpoint["trusted"]))
+        )
         self.now[endpoint["broker"], endpoint["listener"]] = served
 
 
 def test_the_inter_broker_listener_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     brokers = Brokers(monkeypatch, made(), {1: "1", 2: "2"}, ["CN=A"])
     brokers.reload.converge()
-    assert brokers.order == ["1 REPLICATION keystore", "1 CLIENT keystore", "2 REPLICATION keystore", "2 CLIENT keystore"]
+    assert brokers.order == [
+        "1 REPLICATION keystore",
+        "1 CLIENT keystore",
+        "2 REPLICATION keystore",
+        "2 CLIENT keystore",
+    ]
 
 
 def test_truststores_grow_before_certificates_and_shrink_after(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,7 +266,10 @@ def test_truststores_grow_before_certificates_and_shrink_after(monkeypatch: pyte
 
 def test_a_ca_that_a_peer_does_not_trust_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     brokers = Brokers(monkeypatch, made("CN=B", ("CN=B",)), {1: "1", 2: "2"}, ["CN=A"])
-    with pytest.raises(ReloadError, match=r"listener REPLICATION: not reloaded, its certificate is from CN=B, which broker 1 .* does not trust"):
+    with pytest.raises(
+        ReloadError,
+        match=r"listener REPLICATION: not reloaded, its certificate is from CN=B, which broker 1 .* does not trust",
+    ):
         brokers.reload.converge()
     assert brokers.order == []
 

@@ -43,32 +43,6 @@ def test_zookeeper_among_servers_alone() -> None:
 
 def test_zookeeper_in_the_clear() -> None:
     assert general["zookeeper_tls"](KEYS, CAS, "", 0, False) == {}
-    assert general["kafka_zookeeper_tls"]("", CAS) == {}
-    assert general["zookeeper_client_tls"](KEYS, CAS, "", 0) == {}
-
-
-def test_client_of_zookeeper() -> None:
-    assert general["zookeeper_client_tls"](KEYS, CAS, "staple", 2281) == {
-        "zookeeper.client.secure": True,
-        "zookeeper.clientCnxnSocket": "org.apache.zookeeper.ClientCnxnSocketNetty",
-        "zookeeper.ssl.keyStore.location": KEYS,
-        "zookeeper.ssl.keyStore.password": "staple",
-        "zookeeper.ssl.trustStore.location": CAS,
-    }
-    assert general["zookeeper_client_tls"](KEYS, CAS, "", 2281)["zookeeper.ssl.keyStore.password"] is None
-
-
-def test_broker_to_zookeeper() -> None:
-    assert general["kafka_zookeeper_tls"](KEYS, CAS) == {
-        "zookeeper.ssl.client.enable": True,
-        "zookeeper.clientCnxnSocket": "org.apache.zookeeper.ClientCnxnSocketNetty",
-        "zookeeper.ssl.keystore.location": KEYS,
-        "zookeeper.ssl.keystore.type": "PEM",
-        "zookeeper.ssl.truststore.location": CAS,
-        "zookeeper.ssl.truststore.type": "PEM",
-        "zookeeper.ssl.endpoint.identification.algorithm": "HTTPS",
-        "zookeeper.set.acl": True,
-    }
 
 
 @pytest.mark.parametrize(
@@ -82,27 +56,48 @@ def test_broker_to_zookeeper() -> None:
         (
             {"protocol": "SASL_SSL"},
             {
-                "ssl.keystore.type": "PEM", "ssl.keystore.location": KEYS, "ssl.client.auth": "none",
-                "sasl.enabled.mechanisms": ["SCRAM-SHA-512"], "scram-sha-512.sasl.jaas.config": SCRAM,
+                "ssl.keystore.type": "PEM",
+                "ssl.keystore.location": KEYS,
+                "ssl.client.auth": "none",
+                "sasl.enabled.mechanisms": ["SCRAM-SHA-512"],
+                "scram-sha-512.sasl.jaas.config": SCRAM,
             },
         ),
         (
             {"protocol": "SSL", "principal_mapping_rules": ["DEFAULT"]},
             {
-                "ssl.keystore.type": "PEM", "ssl.keystore.location": KEYS, "ssl.client.auth": "required", "ssl.truststore.type": "PEM",
-                "ssl.truststore.location": CAS, "ssl.principal.mapping.rules": ["DEFAULT"],
+                "ssl.keystore.type": "PEM",
+                "ssl.keystore.location": KEYS,
+                "ssl.client.auth": "required",
+                "ssl.truststore.type": "PEM",
+                "ssl.truststore.location": CAS,
+                "ssl.principal.mapping.rules": ["DEFAULT"],
             },
         ),
         (
-            {"protocol": "SASL_SSL", "client_auth": "requested", "keystore": "/own.pem", "truststore": "/own-ca.pem", "sasl_mechanisms": []},
             {
-                "ssl.keystore.type": "PEM", "ssl.keystore.location": "/own.pem", "ssl.client.auth": "requested", "ssl.truststore.type": "PEM",
-                "ssl.truststore.location": "/own-ca.pem", "sasl.enabled.mechanisms": ["SCRAM-SHA-512"], "scram-sha-512.sasl.jaas.config": SCRAM,
+                "protocol": "SASL_SSL",
+                "client_auth": "requested",
+                "keystore": "/own.pem",
+                "truststore": "/own-ca.pem",
+                "sasl_mechanisms": [],
+            },
+            {
+                "ssl.keystore.type": "PEM",
+                "ssl.keystore.location": "/own.pem",
+                "ssl.client.auth": "requested",
+                "ssl.truststore.type": "PEM",
+                "ssl.truststore.location": "/own-ca.pem",
+                "sasl.enabled.mechanisms": ["SCRAM-SHA-512"],
+                "scram-sha-512.sasl.jaas.config": SCRAM,
             },
         ),
-        ({"protocol": "SSL", "client_auth": "none"}, {"ssl.keystore.type": "PEM", "ssl.keystore.location": KEYS, "ssl.client.auth": "none"}),
+        (
+            {"protocol": "SSL", "client_auth": "none"},
+            {"ssl.keystore.type": "PEM", "ssl.keystore.location": KEYS, "ssl.client.auth": "none"},
+        ),
     ],
-)  # fmt: skip
+)
 def test_security_of_a_listener(listener: dict[str, Any], expected: dict[str, Any]) -> None:
     """Under the listener's name in small letters; who connects to SSL needs a certificate, to SASL_SSL a login."""
     found = general["kafka_listener_security"]([{"name": "Client", **listener}], KEYS, CAS)
@@ -110,14 +105,20 @@ def test_security_of_a_listener(listener: dict[str, Any], expected: dict[str, An
 
 
 def test_every_listener_has_its_own() -> None:
-    listeners = [{"name": "A", "protocol": "PLAINTEXT"}, {"name": "B", "protocol": "SSL"}, {"name": "C", "protocol": "SASL_SSL"}]
+    listeners = [
+        {"name": "A", "protocol": "PLAINTEXT"},
+        {"name": "B", "protocol": "SSL"},
+        {"name": "C", "protocol": "SASL_SSL"},
+    ]
     prefixes = {name.split(".")[2] for name in general["kafka_listener_security"](listeners, KEYS, CAS)}
     assert prefixes == {"b", "c"}
 
 
 def test_tools_are_what_the_broker_is() -> None:
-    listeners = [{"name": "CLIENT", "address": "10.0.1.1", "port": 9092, "protocol": "PLAINTEXT"},
-                 {"name": "R", "address": "10.0.2.1", "port": 9093, "protocol": "SSL", "truststore": "/own-ca.pem"}]  # fmt: skip
+    listeners = [
+        {"name": "CLIENT", "address": "10.0.1.1", "port": 9092, "protocol": "PLAINTEXT"},
+        {"name": "R", "address": "10.0.2.1", "port": 9093, "protocol": "SSL", "truststore": "/own-ca.pem"},
+    ]
     assert general["kafka_tool_properties"](listeners, "CLIENT", KEYS, CAS) == {"bootstrap.servers": "10.0.1.1:9092"}
     assert general["kafka_tool_properties"](listeners, "R", KEYS, CAS) == {
         "bootstrap.servers": "10.0.2.1:9093",
@@ -133,7 +134,7 @@ def test_login_with_any_character() -> None:
     """As JAAS reads it: a backslash and a quote have a backslash before them."""
     assert general["scram_login"]('a"b\\c;=', "me") == {
         "sasl.mechanism": "SCRAM-SHA-512",
-        "sasl.jaas.config": r'org.apache.kafka.common.security.scram.ScramLoginModule required username="me" password="a\"b\\c;=";',
+        "sasl.jaas.config": rf'{SCRAM[:-1]} username="me" password="a\"b\\c;=";',
     }
 
 
@@ -146,63 +147,44 @@ def test_a_login_comes_from_the_list_of_users() -> None:
     ]
     assert general["kafka_login"](users, "a") == {
         "sasl.mechanism": "SCRAM-SHA-256",
-        "sasl.jaas.config": 'org.apache.kafka.common.security.scram.ScramLoginModule required username="a" password="new";',
+        "sasl.jaas.config": f'{SCRAM[:-1]} username="a" password="new";',
     }
     assert general["kafka_login"](users, "b")["sasl.mechanism"] == "SCRAM-SHA-512"
-    assert general["librdkafka_login"](users, "a") == {"sasl.mechanism": "SCRAM-SHA-256", "sasl.username": "a", "sasl.password": "new"}
-    for login in ("kafka_login", "librdkafka_login"):
-        with pytest.raises(AnsibleFilterError, match=r"^kafka_users has no c; it has a, a, b$"):
-            general[login](users, "c")
+    with pytest.raises(AnsibleFilterError, match=r"^kafka_users has no c; it has a, a, b$"):
+        general["kafka_login"](users, "c")
 
 
 def test_properties_for_kcat() -> None:
     """The same under librdkafka's names, the CAs where they are on this machine; what only Java knows is left out."""
     client = {
-        "bootstrap.servers": "h:9092", "security.protocol": "SASL_SSL", "sasl.mechanism": "SCRAM-SHA-512", "ssl.truststore.type": "PEM",
-        "ssl.truststore.location": "/etc/millrace/tls/ca.pem", "acks": "all",
-    }  # fmt: skip
+        "bootstrap.servers": "h:9092",
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "SCRAM-SHA-512",
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": "/etc/millrace/tls/ca.pem",
+        "acks": "all",
+    }
     expected = {
-        "bootstrap.servers": "h:9092", "security.protocol": "SASL_SSL", "sasl.mechanism": "SCRAM-SHA-512",
+        "bootstrap.servers": "h:9092",
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "SCRAM-SHA-512",
         "ssl.ca.location": "/etc/millrace/tls/ca.pem",
-    }  # fmt: skip
+    }
     assert general["librdkafka"](client) == expected
     assert general["librdkafka"](client, "/here/ca.pem") == {**expected, "ssl.ca.location": "/here/ca.pem"}
     assert general["librdkafka"]({"bootstrap.servers": "h:9092"}, "/here/ca.pem") == {"bootstrap.servers": "h:9092"}
 
 
-def probed(java: bool) -> dict[str, Any]:
-    """Return variables of a host that was probed."""
-    return {"preflight_probe": {"probe": {"java": java}}}
-
-
-def test_hosts_without_java() -> None:
-    """Those whose probe found none; who was not probed, as in a limited run, is nobody's business."""
-    hostvars = {"a": probed(False), "b": probed(True), "c": {}, "d": {"preflight_probe": {"unreachable": True}}, "e": probed(False)}
-    assert general["lacking_java"](["a", "b", "c", "d", "e"], hostvars) == "a,e"
-    assert general["lacking_java"](["b", "c"], hostvars) == "all:!all"
-    assert general["lacking_java"](["a"], {}) == "all:!all"
-    assert general["lacking_java"]([], {}) == "all:!all"
-
-
-def test_hosts_that_are_owed_a_restart() -> None:
-    """Of this unit, as this run's host_state answered."""
-    hostvars: dict[str, Any] = {
-        "a": {"kafka_state": {"units": {"kafka.service": {"restart_owed": True}}}},
-        "b": {"kafka_state": {"units": {"kafka.service": {"restart_owed": False}, "other.service": {"restart_owed": True}}}},
-        "c": {"kafka_state": {"skipped": True}},
-        "d": {},
-        "e": {"zookeeper_state": {"units": {"kafka.service": {"restart_owed": True}}}},
-        "f": {"kafka_state": {"units": {"kafka.service": {"restart_owed": True}}}},
-    }
-    assert general["owed_restart"](list(hostvars), hostvars, "kafka_state", "kafka.service") == "a,f"
-    assert general["owed_restart"](["b", "c", "d", "e"], hostvars, "kafka_state", "kafka.service") == "all:!all"
-    assert general["owed_restart"](["a"], {}, "kafka_state", "kafka.service") == "all:!all"
-
-
 @pytest.mark.parametrize(
     ("settings", "hidden"),
     [
-        ({"jaas": "org.apache.kafka.common.security.scram.ScramLoginModule required;", "ssl.secure.random.implementation": "x"}, False),
+        (
+            {
+                "jaas": "org.apache.kafka.common.security.scram.ScramLoginModule required;",
+                "ssl.secure.random.implementation": "x",
+            },
+            False,
+        ),
         ({"ssl.key.password": None}, False),
         ({"listener.name.client.ssl.keystore.password": "s"}, True),
         ({"sasl.jaas.config": 'x.LoginModule required username="u" password = "p";'}, True),
@@ -231,3 +213,21 @@ def test_a_pkcs12_keystore_of_a_broker() -> None:
         "listener.name.r.ssl.client.auth": "none",
     }
     assert general["kafka_tool_properties"](listeners, "R", "/k.p12", "/ca.pem", "pw")["ssl.keystore.password"] == "pw"
+
+
+def test_a_role_gets_the_files_of_its_own_function() -> None:
+    """And those of groups that are no function's; no key of another service, whose group may not be there yet."""
+    made = {
+        "changes": ["x"],
+        "files": [
+            {"path": "/a/k.pem", "group": "kafka"},
+            {"path": "/b/k.pem", "group": "zookeeper"},
+            {"path": "/c/k.pem", "group": "root"},
+        ],
+        "directories": [{"path": "/a", "group": "kafka"}, {"path": "/b", "group": "zookeeper"}],
+        "held": {"a": {"path": "/a/k.pem"}, "b": {"path": "/b/k.pem"}, "admin": {"path": ""}},
+    }
+    found = general["pki_of"](made, "kafka")
+    assert [file["path"] for file in found["files"]] == ["/a/k.pem", "/c/k.pem"]
+    assert (found["directories"], list(found["held"])) == ([{"path": "/a", "group": "kafka"}], ["a"])
+    assert found["changes"] == ["x"]

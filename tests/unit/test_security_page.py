@@ -1,4 +1,7 @@
-"""Each row of the tables in docs/security.md is shown by a test that exists, in the words of the row; each test of a refusal has its row."""
+"""Each row of the tables in docs/security.md is shown by a test that exists, in the words of the row.
+
+Each test of a refusal has its row.
+"""
 
 import re
 import subprocess
@@ -12,6 +15,7 @@ from generate_security import PAGE, page, tables
 from kazoo.exceptions import NoAuthError
 from listeners import test_listeners
 from security import test_negative
+from security.rights import RIGHTS
 from unit.security_rows import ABOUT_REFUSALS, LISTENERS, NEGATIVE, REFUSED, TABLES
 
 STRANGERS = f"{NEGATIVE}::test_zookeeper_lets_another_trusted_certificate_read_little_and_write_nothing"
@@ -19,7 +23,7 @@ TESTS = PAGE.parents[1] / "tests"
 # What the rows of a test assert that the client is told, by the test.
 ANSWERS: Mapping[str, Mapping[str, Sequence[str]]] = {
     f"{NEGATIVE}::test_a_broker_refuses": {row: said for row, (_, said) in test_negative.KAFKA.items()},
-    f"{NEGATIVE}::test_a_user_may_not": {row: [said] for row, (_, said) in test_negative.RIGHTS.items()},
+    f"{NEGATIVE}::test_a_user_may_not": {row: [said] for row, (_, said) in RIGHTS.items()},
     f"{NEGATIVE}::test_zookeeper_refuses": {row: [said] for row, (_, said) in test_negative.OPENSSL.items()},
     STRANGERS: {row: [NoAuthError.__name__] for row in test_negative.STRANGERS},
     f"{LISTENERS}::test_refused_with": {row: [said] for row, (_, said) in test_listeners.OUT.items()},
@@ -42,11 +46,13 @@ def meant(test: str) -> set[str]:
 
 
 def answers(test: str) -> Iterator[str]:
-    """Yield what each of a row's tests asserts, with the text of errors that are named; nothing for tests without such a table."""
+    """Yield what each of a row's tests asserts, with the text of errors by name; nothing where a test has no table."""
     function, _, row = test.partition("[")
     for name, said in ANSWERS.get(function, {}).items():
         if row in ("", f"{name}]"):
-            yield "\n".join([*said, *(KafkaError(getattr(KafkaError, word)).str() for word in said if hasattr(KafkaError, word))])
+            yield "\n".join(
+                [*said, *(KafkaError(getattr(KafkaError, word)).str() for word in said if hasattr(KafkaError, word))]
+            )
 
 
 def test_the_page_is_made_from_the_rows() -> None:
@@ -72,7 +78,13 @@ def test_every_refusal_has_its_row() -> None:
 @pytest.mark.parametrize("row", REFUSED)
 def test_a_row_says_what_its_tests_assert(row: str) -> None:
     """Each of the quoted words is asserted by a test of the row, and each of these tests asserts one of them."""
-    (words,) = (cells[1] for head, _, *rows in tables(PAGE.read_text(encoding="utf-8")) if head[0] == "Mistake" for cells in rows if cells[0] == row)
+    (words,) = (
+        cells[1]
+        for head, _, *rows in tables(PAGE.read_text(encoding="utf-8"))
+        if head[0] == "Mistake"
+        for cells in rows
+        if cells[0] == row
+    )
     quoted, asserted = re.findall(r"`(.+?)`", words), [text for test in REFUSED[row] for text in answers(test)]
     assert quoted
     assert [text for text in asserted if not any(word in text for word in quoted)] == []

@@ -32,13 +32,18 @@ def claim(machine: Machine, directory: Path, networks: Mapping[str, str]) -> Non
     remove_orphans(machine, directory, networks.values())
     if not machine.check_mode:
         declared = before.declared if before and before.networks == networks else networks
-        Claim(make_identity(machine, directory), directory, declared, dict(networks), before.holder if before else None).write()
+        Claim(
+            make_identity(machine, directory), directory, declared, dict(networks), before.holder if before else None
+        ).write()
 
 
-def choose(machine: Machine, directory: Path, declared: Mapping[str, str], holder: int | None = None) -> Mapping[str, str]:
-    """Claim the declared networks for a lab directory, or spare ones where another checkout's lab holds them. Hold machine_lock().
+def choose(
+    machine: Machine, directory: Path, declared: Mapping[str, str], holder: int | None = None
+) -> Mapping[str, str]:
+    """Claim the declared networks for a lab directory, or spare ones where another checkout's lab holds them.
 
-    A lab that has a claim for these declared networks keeps what it had. Raises LabError where a lab of the same checkout holds them.
+    Hold machine_lock(). A lab that has a claim for these declared networks keeps what it had. Raises LabError where a
+    lab of the same checkout holds them.
     """
     before = own(machine, directory)
     networks = before.networks if before and before.declared == declared else declared
@@ -54,7 +59,7 @@ def choose(machine: Machine, directory: Path, declared: Mapping[str, str], holde
 
 
 def check_networks(networks: Mapping[str, str]) -> None:
-    """Refuse networks that no lab can have: unreadable, outside the range that the blackhole route covers, or one inside another."""
+    """Refuse networks that no lab can have: unreadable, outside the blackhole route's range, or one inside another."""
     found: dict[str, ipaddress.IPv4Network] = {}
     for kind, text in networks.items():
         try:
@@ -72,7 +77,10 @@ def check_networks(networks: Mapping[str, str]) -> None:
 
 
 def make_identity(machine: Machine, directory: Path) -> str:
-    """Return the id of a lab directory; make both where they are missing, and a new id where this one is that of a living lab elsewhere."""
+    """Return the id of a lab directory; make both where they are missing.
+
+    A new one where this is the id of a living lab elsewhere.
+    """
     if not identity(directory) or machine.copied(directory):
         directory.mkdir(parents=True, exist_ok=True)
         with (directory / "id.new").open("w") as stream:
@@ -90,28 +98,38 @@ def own(machine: Machine, directory: Path) -> Claim | None:
 
 def conflicts(machine: Machine, directory: Path, networks: Collection[str]) -> list[Tenant]:
     """List the living labs of other directories on these networks."""
-    return [tenant for tenant in machine.tenants() if tenant.living and tenant.directory != directory and tenant.overlaps(networks)]
+    return [
+        tenant
+        for tenant in machine.tenants()
+        if tenant.living and tenant.directory != directory and tenant.overlaps(networks)
+    ]
 
 
 def remove_orphans(machine: Machine, directory: Path, networks: Collection[str]) -> None:
     """Remove labs without a directory that stand on these networks, or stood in this directory."""
     tenants = [tenant for tenant in machine.tenants() if not tenant.living]
-    for lab_id in sorted({tenant.id for tenant in tenants if tenant.overlaps(networks) or tenant.directory == directory}):
+    for lab_id in sorted(
+        {tenant.id for tenant in tenants if tenant.overlaps(networks) or tenant.directory == directory}
+    ):
         machine.remove(lab_id)
 
 
 def refusal(tenant: Tenant, directory: Path) -> str:
     """Say who holds a network, and what to do."""
     if not tenant.directory.is_absolute():
-        return f"network {tenant.directory} holds {tenant.subnet}, and has no label millrace.directory that says whose it is: remove it with podman"
+        return (
+            f"network {tenant.directory} holds {tenant.subnet}, and has no label millrace.directory "
+            "that says whose it is: remove it with podman"
+        )
     if tenant.directory.parent == directory.parent:
         return (
-            f"lab {tenant.directory.name} of this checkout holds {tenant.subnet}: give one of the two inventories other networks, "
-            f"or run: make lab-down i={tenant.directory.name}"
+            f"lab {tenant.directory.name} of this checkout holds {tenant.subnet}: "
+            f"give one of the two inventories other networks, or run: make lab-down i={tenant.directory.name}"
         )
     return (
-        f"the lab of {tenant.directory} holds {tenant.subnet}. `make lab` would take other networks; to use these, remove that lab "
-        f"(make lab-down i={tenant.directory.name}, in its checkout), or have it replaced (-e lab_replace=true)"
+        f"the lab of {tenant.directory} holds {tenant.subnet}. `make lab` would take other networks; "
+        f"to use these, remove that lab (make lab-down i={tenant.directory.name}, in its checkout), "
+        "or have it replaced (-e lab_replace=true)"
     )
 
 

@@ -1,4 +1,4 @@
-"""What labs of all checkouts share on one machine: podman's containers and networks, disks, claims, the blackhole route.
+"""What labs of all checkouts share on one machine: podman's containers and networks, disks, claims, blackhole route.
 
 Standard library only: `make lab-down-all` works after `git clean` has taken the control node's environment away.
 """
@@ -33,7 +33,10 @@ class LabError(Exception):
 
 @contextmanager
 def machine_lock() -> Iterator[None]:
-    """Hold the machine's one lock over what all labs share; a process that ends gives it back. Raises LabError where this is not root."""
+    """Hold the machine's one lock over what all labs share; a process that ends gives it back.
+
+    Raises LabError where this is not root.
+    """
     if os.geteuid():
         raise LabError("labs need root, for networks and file systems of their own")
     with LOCK.open("w") as file:
@@ -42,13 +45,18 @@ def machine_lock() -> Iterator[None]:
 
 
 def identity(directory: Path) -> str:
-    """Return the random id of a lab directory, '' where there is none, or another text. Raises LabError where that cannot be told."""
+    """Return the random id of a lab directory, '' where there is none, or another text.
+
+    Raises LabError where that cannot be told.
+    """
     try:
         text = (directory / "id").read_text().strip()
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError, UnicodeDecodeError):
         return ""
     except OSError as error:
-        raise LabError(f"{directory}/id cannot be read, so nobody knows whether its lab lives: {error.strerror}") from error
+        raise LabError(
+            f"{directory}/id cannot be read, so nobody knows whether its lab lives: {error.strerror}"
+        ) from error
     return text if ID.fullmatch(text) else ""
 
 
@@ -171,7 +179,9 @@ class Machine:
 
     def containers(self) -> list[dict[str, Any]]:
         """List every lab container of the machine, of any checkout."""
-        found: list[dict[str, Any]] = json.loads(self.run("podman", "ps", "-a", "--filter", "label=millrace.id", "--format", "json"))
+        found: list[dict[str, Any]] = json.loads(
+            self.run("podman", "ps", "-a", "--filter", "label=millrace.id", "--format", "json")
+        )
         return found
 
     def bridges(self) -> list[dict[str, Any]]:
@@ -181,7 +191,7 @@ class Machine:
         return found
 
     def claims(self) -> list[Claim]:
-        """List the claims of all checkouts. One that cannot be read, as after a power cut, holds nothing but what stands there."""
+        """List the claims of all checkouts. One that cannot be read, as after a power cut, holds what stands there."""
         found = []
         for file in sorted(CLAIMS.glob("*.json")):
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
@@ -193,20 +203,29 @@ class Machine:
         found = []
         for claim in self.claims():
             if claim.stands():
-                found += [Tenant(claim.id, claim.directory, ipaddress.IPv4Network(subnet), True) for subnet in claim.networks.values()]
+                found += [
+                    Tenant(claim.id, claim.directory, ipaddress.IPv4Network(subnet), True)
+                    for subnet in claim.networks.values()
+                ]
         for bridge in self.bridges():
             lab_id, label = bridge["labels"]["millrace.id"], bridge["labels"].get("millrace.directory")
-            living = not label or lives(Path(label), lab_id)  # whose directory nobody knows is left alone, under the network's own name
+            living = not label or lives(
+                Path(label), lab_id
+            )  # whose directory nobody knows is left alone, under the network's own name
             found += [Tenant(lab_id, Path(label or bridge["name"]), subnet, living) for subnet in subnets(bridge)]
         return found
 
     def places(self) -> set[tuple[str, Path]]:
         """List the ids of containers and networks, each with the lab directory that it was made for."""
         labelled = [entry["Labels"] for entry in self.containers()] + [entry["labels"] for entry in self.bridges()]
-        return {(labels["millrace.id"], Path(labels["millrace.directory"])) for labels in labelled if labels.get("millrace.directory")}
+        return {
+            (labels["millrace.id"], Path(labels["millrace.directory"]))
+            for labels in labelled
+            if labels.get("millrace.directory")
+        }
 
     def copied(self, directory: Path) -> bool:
-        """Whether a lab directory has its id from another one that still lives, as after `cp -a`: what has that id is not its own."""
+        """Whether a lab directory has its id from another that lives, as after `cp -a`: what has it is not its own."""
         lab_id = identity(directory)
         living = {place for place in self.places() if lives(place[1], place[0])} | {
             (claim.id, claim.directory) for claim in self.claims() if claim.stands()
@@ -214,7 +233,7 @@ class Machine:
         return any(place_id == lab_id and place != directory for place_id, place in living)
 
     def remove(self, lab_id: str, keep_claim: bool = False) -> None:
-        """Remove the containers, networks, disks and claim of this id, and nothing else; a living holder keeps its claim."""
+        """Remove the containers, networks, disks and claim of this id alone; a living holder keeps its claim."""
         if not ID.fullmatch(lab_id):
             raise LabError(f"'{lab_id}' is no lab's id (12 hexadecimal digits), so nothing was removed")
         mine = [c for c in self.containers() if c["Labels"]["millrace.id"] == lab_id]
@@ -253,7 +272,9 @@ class Machine:
     def orphans(self) -> list[str]:
         """List the ids of labs whose directory is gone: of containers, networks, disks and claims."""
         places, claims = self.places(), self.claims()
-        living = {claim.id for claim in claims if claim.stands()} | {lab_id for lab_id, directory in places if lives(directory, lab_id)}
+        living = {claim.id for claim in claims if claim.stands()} | {
+            lab_id for lab_id, directory in places if lives(directory, lab_id)
+        }
         disks = {path.name for path in STATE.glob("*")}
         found = {lab_id for lab_id, _ in places} | disks | {claim.id for claim in claims}
         return sorted(lab_id for lab_id in found - living if ID.fullmatch(lab_id))

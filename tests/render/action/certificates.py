@@ -1,22 +1,11 @@
-"""The real action certificates, which also in check mode makes what it would: in a temporary folder, so that files can be looked at."""
+"""The real action certificates, which makes what it would in check mode too: in a temporary folder, to be looked at."""
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
+from importlib import import_module
 from typing import Any
 
-PATH = Path(__file__).resolve().parents[3] / "plugins" / "action" / "certificates.py"
-
-
-def real() -> Any:
-    """Return the class of the action."""
-    spec = importlib.util.spec_from_file_location("render_certificates", PATH)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.ActionModule
+REAL = import_module("ansible_collections.millrace.kafka.plugins.action.real_certificates").ActionModule
 
 
 def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -26,5 +15,4 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
     return answer
 
 
-REAL = real()
 ActionModule = type("ActionModule", (REAL,), {"run": run})

@@ -1,4 +1,4 @@
-"""In place of the module host_probe: a host that has all that is asked for, so that preflight can be run without hosts."""
+"""In place of the module host_probe: a host that has all that is asked for, so that preflight needs no hosts."""
 
 from __future__ import annotations
 
@@ -17,8 +17,12 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
         "java_version": "17.0.19",
         "limits": {"nr_open": 1048576, "nofile": 1048576, "capabilities": 0},
         "memory": 0,
-        "mounts": {path: {"mounted": True, "device": number, "names": []} for number, path in enumerate(self._task.args["mounts"])},
+        "mounts": {
+            path: {"mounted": True, "device": number, "names": []}
+            for number, path in enumerate(self._task.args["mounts"])
+        },
         "peers": {},
+        "log_dirs": [],
         "meta_properties": {},
         "myid": "",
         "nft": "",

@@ -1,0 +1,40 @@
+"""The inputs of the role pki, as options of the action certificates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec
+
+# Inputs of the role that the action does not take.
+OF_THE_ROLE = ("pki_users",)
+
+
+def documented(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of an argument spec as a page wants them: `options` are `suboptions` there."""
+    words = {"options": "suboptions"}
+    return {
+        name: {
+            words.get(key, key): documented(value) if key == "options" else value
+            for key, value in option.items()
+            if key != "no_log"
+        }
+        for name, option in spec.items()
+    }
+
+
+def options() -> dict[str, Any]:
+    """Return the inputs without their prefix; none is required, for with `hosts` the inventory says them."""
+    spec = {
+        name.removeprefix("pki_"): option for name, option in argument_spec("pki").items() if name not in OF_THE_ROLE
+    }
+    return documented({name: {**option, "required": False} for name, option in spec.items()})
+
+
+class ModuleDocFragment:
+    """Read from meta/argument_specs.yml, so the page says what the role accepts."""
+
+    DOCUMENTATION = yaml.safe_dump({"options": options()}, sort_keys=False)

@@ -1,0 +1,34 @@
+"""The rules of base_firewall_rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils import firewall
+
+
+def nftables(rules: Sequence[Mapping[str, Any]], alone: Sequence[int] | None = None) -> list[str]:
+    """Return the rules of base_firewall_rules as lines of nft.
+
+    `alone` are the ports that a closed host does not judge.
+    """
+    try:
+        return firewall.lines(rules, alone)
+    except ValueError as error:
+        raise AnsibleFilterError(f"base_firewall_rules: {error}") from error
+
+
+class FilterModule:
+    """The filters under their names."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Return name to function."""
+        return {
+            "nftables": nftables,
+            "firewall_sources": firewall.sources,
+            "firewall_rules": firewall.rules,
+            "listener_ports": firewall.listener_ports,
+        }

@@ -1,0 +1,100 @@
+"""What roles hand to the module host_state."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.archives import ArchiveError, expected
+from ansible_collections.millrace.kafka.plugins.plugin_utils.secret import told
+from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import role_input
+
+
+def archive_digest(checksum: str) -> str:
+    """Return the SHA-512 (hexadecimal) that a checksum variable stands for; it may name a .sha512 file."""
+    try:
+        return expected(checksum)
+    except ArchiveError as error:
+        raise AnsibleFilterError(str(error)) from error
+
+
+def address_book(names: Sequence[str], client: Sequence[str], replication: Sequence[str]) -> list[dict[str, Any]]:
+    """Return `{address, names}` for every address of every host; a host without an address in a network passes ''."""
+    book = []
+    for name, first, second in zip(names, client, replication, strict=True):
+        if first:
+            book.append({"address": first, "names": [name, f"{name}.client"]})
+        if second:
+            book.append({"address": second, "names": [f"{name}.replication"]})
+    return book
+
+
+def service_directory(path: str, user: str, mount: bool = False) -> dict[str, Any]:
+    """Return a service's own directory as the module host_state wants it; `mount`: a disk is to be mounted there."""
+    directory = {"path": path, "owner": user, "group": user, "mode": "0750"}
+    return {**directory, "mount": True} if mount else directory
+
+
+def mount_unit(path: str) -> str:
+    """Return the name of systemd's unit of a mount point, as `systemd-escape --path --suffix=mount` does."""
+    words = "/".join(word for word in path.split("/") if word)
+    escaped = re.sub(
+        r"[^/A-Za-z0-9:_.]|^\.", lambda found: "".join(f"\\x{byte:02x}" for byte in found[0].encode()), words
+    )
+    return f"{escaped.replace('/', '-') or '-'}.mount"
+
+
+def above_disks(paths: Sequence[str]) -> list[str]:
+    """Return the directories that have to be writable for a sandboxed unit to write to disks mounted on `paths`.
+
+    Those that the mount points are in: systemd looks at each directory that it opens, and a disk that fails to answer
+    would keep the unit from starting. A mount point in / is itself named, for / is not opened.
+    """
+    found = [os.path.dirname(os.path.normpath(path)) for path in paths]
+    return list(dict.fromkeys(path if above == "/" else above for path, above in zip(paths, found, strict=True)))
+
+
+def host_file(file: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a file as host_state wants it.
+
+    What `source` names on the control node is secret, and in check mode may not be there yet.
+    """
+    if "source" not in file:
+        return dict(file)
+    source = Path(file["source"])
+    secret = base64.b64encode(source.read_bytes() if source.exists() else b"(made by a real run)\n").decode()
+    return {**{key: value for key, value in file.items() if key != "source"}, "secret": True, "secret_base64": secret}
+
+
+def guarded(file: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a file of these settings for host_state.
+
+    One with a password in it is not shown in diffs, and is not noted in the host's journal.
+    """
+    if not told(settings):
+        return dict(file)
+    rest = {key: value for key, value in file.items() if key != "content"}
+    return {**rest, "secret": True, "secret_base64": base64.b64encode(file["content"].encode()).decode()}
+
+
+class FilterModule:
+    """The filters under their names."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Return name to function."""
+        return {
+            "archive_digest": archive_digest,
+            "above_disks": above_disks,
+            "address_book": address_book,
+            "service_directory": service_directory,
+            "host_file": host_file,
+            "guarded": guarded,
+            "mount_unit": mount_unit,
+            "role_input": role_input,
+        }

@@ -1,0 +1,80 @@
+"""What the wiring says of brokers and listeners, as Kafka wants it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.listeners import SCRAM, client_auth, encrypted, mechanisms
+
+
+def store(prefix: str, path: str, password: str) -> dict[str, Any]:
+    """Return the properties of a Kafka keystore, by the end of its name PKCS #12 (with its password) or PEM."""
+    if not path.endswith((".p12", ".pfx")):
+        return {f"{prefix}.type": "PEM", f"{prefix}.location": path}
+    return {f"{prefix}.type": "PKCS12", f"{prefix}.location": path, f"{prefix}.password": password}
+
+
+def kafka_listener_security(
+    listeners: Sequence[Mapping[str, Any]], keystore: str, truststore: str, password: str = ""
+) -> dict[str, Any]:
+    """Return the properties listener.name.* that protect each listener.
+
+    A listener's own keystore and truststore go before the given ones.
+    """
+    found: dict[str, Any] = {}
+    for listener in listeners:
+        prefix, auth = f"listener.name.{listener['name'].lower()}", client_auth(listener)
+        if encrypted(listener):
+            found |= store(f"{prefix}.ssl.keystore", listener.get("keystore") or keystore, password)
+            found[f"{prefix}.ssl.client.auth"] = auth
+            if auth != "none":
+                found[f"{prefix}.ssl.truststore.type"] = "PEM"
+                found[f"{prefix}.ssl.truststore.location"] = listener.get("truststore") or truststore
+            if listener.get("principal_mapping_rules"):
+                found[f"{prefix}.ssl.principal.mapping.rules"] = listener["principal_mapping_rules"]
+        if names := mechanisms(listener):
+            found[f"{prefix}.sasl.enabled.mechanisms"] = names
+        for name in names:
+            if name.startswith("SCRAM-"):
+                found[f"{prefix}.{name.lower()}.sasl.jaas.config"] = f"{SCRAM} required;"
+    return found
+
+
+def kafka_tool_properties(
+    listeners: Sequence[Mapping[str, Any]], name: str, keystore: str, truststore: str, password: str = ""
+) -> dict[str, Any]:
+    """Return what a client on the broker's host needs to connect to the listener `name` as the broker itself."""
+    listener = next(entry for entry in listeners if entry["name"] == name)
+    found: dict[str, Any] = {"bootstrap.servers": f"{listener['address']}:{listener['port']}"}
+    if listener["protocol"] == "PLAINTEXT":
+        return found
+    return found | {
+        "security.protocol": listener["protocol"],
+        **store("ssl.keystore", listener.get("keystore") or keystore, password),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": listener.get("truststore") or truststore,
+    }
+
+
+def kafka_endpoints(listeners: Sequence[Mapping[str, Any]], advertised: bool = False) -> list[str]:
+    """Return NAME://address:port of each listener, as bound or as told to clients."""
+    endpoints = []
+    for listener in listeners:
+        address, port = listener["address"], listener["port"]
+        if advertised:
+            address, port = listener.get("advertised_address") or address, listener.get("advertised_port") or port
+        endpoints.append(f"{listener['name']}://{address}:{port}")
+    return endpoints
+
+
+class FilterModule:
+    """The filters under their names."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Return name to function."""
+        return {
+            "kafka_listener_security": kafka_listener_security,
+            "kafka_tool_properties": kafka_tool_properties,
+            "kafka_endpoints": kafka_endpoints,
+        }

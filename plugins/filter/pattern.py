@@ -1,0 +1,78 @@
+"""Which hosts are what: patterns of plays, and what the functions of a host have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.identity import nobody
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import line
+
+NOBODY = "all:!all"
+
+
+def function_pattern(groups: Mapping[str, Sequence[str]]) -> str:
+    """Return the pattern of all hosts that have a function.
+
+    Raises AnsibleFilterError where an inventory has hosts and none of them is one: a run that does nothing would end
+    well. Without hosts it is the control node, where preflight and check say so: where only the syntax is looked at,
+    there are none either.
+    """
+    found = ":".join(name for name in functions() if groups.get(name))
+    if groups.get("all") and not found:
+        raise AnsibleFilterError(line(nobody(groups), groups))
+    return found or "localhost"
+
+
+def function_items(by_function: Mapping[str, Sequence[Any]], group_names: Sequence[str]) -> list[Any]:
+    """Return what the functions of a host have of one kind."""
+    return [item for name, items in by_function.items() if name in group_names for item in items]
+
+
+def lacking_java(hosts: Sequence[str], hostvars: Mapping[str, Any]) -> str:
+    """Return the pattern of those hosts on which the probe of this run found no Java."""
+    probes = {host: (hostvars.get(host, {}).get("preflight_probe") or {}).get("probe") for host in hosts}
+    return ",".join(host for host, probe in probes.items() if probe and not probe["java"]) or NOBODY
+
+
+def owed_restart(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, unit: str) -> str:
+    """Return the pattern of those hosts whose unit runs with an older configuration, as host_state answered."""
+    states = {host: (hostvars.get(host, {}).get(register) or {}).get("units") or {} for host in hosts}
+    return ",".join(host for host, units in states.items() if units.get(unit, {}).get("restart_owed")) or NOBODY
+
+
+def touched(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, unit: str) -> list[str]:
+    """Return those hosts whose unit this run has started or restarted, as host_state answered."""
+    units = {host: ((hostvars.get(host, {}).get(register) or {}).get("units") or {}).get(unit, {}) for host in hosts}
+    return [host for host, state in units.items() if state.get("started") or state.get("restart_owed")]
+
+
+def sick_brokers(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> list[int]:
+    """Return the ids of those brokers that had given up a disk when this run looked (host_probe)."""
+    probes = {host: (hostvars.get(host, {}).get(register) or {}).get("probe") or {} for host in hosts}
+    return [int(hostvars[host]["kafka_broker_id"]) for host, probe in probes.items() if probe.get("given_up")]
+
+
+def lacked_before(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> dict[str, Any]:
+    """Return what lacked in the cluster before the first of the restarts, {} where nothing did, or none was made."""
+    found = [(hostvars.get(host, {}).get(register) or {}).get("lacking") for host in hosts]
+    return next((dict(lacking) for lacking in found if lacking is not None), {})
+
+
+class FilterModule:
+    """The filters under their names."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Return name to function."""
+        return {
+            "function_items": function_items,
+            "function_pattern": function_pattern,
+            "lacked_before": lacked_before,
+            "lacking_java": lacking_java,
+            "owed_restart": owed_restart,
+            "sick_brokers": sick_brokers,
+            "touched": touched,
+        }

@@ -1,0 +1,33 @@
+"""Properties files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.module_utils.host.properties import line
+
+
+def properties(settings: Mapping[str, Any]) -> list[str]:
+    """Return the lines `key=value` of a properties file, sorted; lists joined with commas, null keys left out.
+
+    Java reads every character of a value as it was said: backslashes, leading blanks, ends of lines, all letters.
+    """
+    return [line(str(key), property_value(value)) for key, value in sorted(settings.items()) if value is not None]
+
+
+def property_value(value: Any) -> str:
+    """Return one value as Kafka and ZooKeeper write it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ",".join(property_value(item) for item in value)
+    return str(value)
+
+
+class FilterModule:
+    """The filters under their names."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Return name to function."""
+        return {"properties": properties}

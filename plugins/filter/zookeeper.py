@@ -1,0 +1,81 @@
+"""What the wiring says of an ensemble, as ZooKeeper wants it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+
+def zookeeper_ensemble_lines(
+    servers: Mapping[Any, Any],
+    groups: Mapping[Any, Sequence[Any]],
+    weights: Mapping[Any, Any],
+    observers: Sequence[Any],
+) -> dict[str, str]:
+    """Return the keys server.N, group.N and weight.N of zoo.cfg.
+
+    Several addresses of a server are joined as ZooKeeper wants it.
+    """
+    lines, watching = {}, {str(number) for number in observers}
+    for number, addresses in servers.items():
+        role = ":observer" if str(number) in watching else ""
+        several = [addresses] if isinstance(addresses, str) else addresses
+        lines[f"server.{number}"] = "|".join(f"{address}:2888:3888{role}" for address in several)
+    lines |= {f"group.{number}": ":".join(str(member) for member in members) for number, members in groups.items()}
+    return lines | {f"weight.{number}": str(weight) for number, weight in weights.items()}
+
+
+def zookeeper_groups(
+    hosts: Sequence[str], hostvars: Mapping[str, Any], observers: Sequence[Any]
+) -> dict[int, list[Any]]:
+    """Return group.N of a hierarchical quorum: the ids of the servers of each datacenter that vote.
+
+    Datacenters are in the order of their names, ids in their own: no line that is moved owes a server a restart.
+    """
+    found: dict[str, list[Any]] = {}
+    for host in hosts:
+        number = hostvars[host]["zookeeper_id"]
+        if str(number) not in map(str, observers):
+            found.setdefault(str(hostvars[host]["datacenter"]), []).append(number)
+    groups = (sorted(found[name], key=lambda number: (len(str(number)), str(number))) for name in sorted(found))
+    return dict(enumerate(groups, start=1))
+
+
+def zookeeper_tls(keystore: str, truststore: str, password: str, secure_port: int, quorum: bool) -> dict[str, Any]:
+    """Return the keys of zoo.cfg for TLS towards clients (`secure_port`, 0: none) and between servers.
+
+    A client proves who it is by its certificate, so its address is not compared with its names. A server's is, both
+    ways:
+    fips-mode would switch that off without a word.
+    """
+    stores = {"keyStore.location": keystore, "trustStore.location": truststore, "keyStore.password": password or None}
+    keys: dict[str, Any] = {"fips-mode": False} if secure_port or quorum else {}
+    if secure_port:
+        keys |= {
+            "secureClientPort": secure_port,
+            "serverCnxnFactory": "org.apache.zookeeper.server.NettyServerCnxnFactory",
+        }
+        keys |= {f"ssl.{name}": value for name, value in stores.items()}
+        keys |= {"ssl.clientAuth": "need", "ssl.hostnameVerification": True, "ssl.clientHostnameVerification": False}
+        keys |= {"ssl.allowReverseDnsLookup": False, "client.certReload": True}
+    if quorum:
+        keys |= {"sslQuorum": True, "sslQuorumReloadCertFiles": True}
+        keys |= {f"ssl.quorum.{name}": value for name, value in stores.items()}
+        keys |= {
+            "ssl.quorum.clientAuth": "need",
+            "ssl.quorum.hostnameVerification": True,
+            "ssl.quorum.allowReverseDnsLookup": False,
+        }
+    return keys
+
+
+class FilterModule:
+    """The filters under their names."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Return name to function."""
+        return {
+            "zookeeper_ensemble_lines": zookeeper_ensemble_lines,
+            "zookeeper_groups": zookeeper_groups,
+            "zookeeper_tls": zookeeper_tls,
+        }

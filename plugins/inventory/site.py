@@ -1,0 +1,136 @@
+"""The inventory of a site: facts in its own files, the wiring from this project."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ansible.errors import AnsibleParserError
+from ansible.plugins.inventory.yaml import InventoryModule as YamlInventory
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils import functions
+
+DOCUMENTATION = """
+name: site
+short_description: A YAML inventory, and below it the variables that join facts to the inputs of roles
+description:
+  - The groups of this file are read as in any YAML inventory. A file without groups does the same for the hosts of
+    other sources (INI, dynamic).
+  - Then every variable of C(functions/*.yml) of this collection is set on the group C(all), unless a source set it
+    there. So whatever a site writes goes before it, in any group, for any host, in any file of group_vars and
+    host_vars.
+  - C(ansible-inventory --host) shows what a host has in the end.
+options:
+  plugin: {description: The name of this plugin., required: true, choices: [millrace.kafka.site]}
+  shared:
+    description:
+      - Folders of variables that several sites share, between this project's and the site's own, the later the
+        stronger. Each holds C(all.yml), C(<group>.yml) of the groups that it has words for.
+      - C({{ inventory_dir }}) is the folder of this file.
+    type: list
+    elements: path
+    default: []
+author: [Millrace developers]
+"""
+
+EXAMPLES = """
+plugin: millrace.kafka.site
+all:
+  vars: {organization: example, datacenter: dc1, client_network: 198.51.100.0/24, replication_network: 203.0.113.0/24}
+  children:
+    zookeeper:
+      hosts:
+        dc1-zk1: {zookeeper_id: 1, client_address: 198.51.100.11, replication_address: 203.0.113.11}
+"""
+
+HERE = "{{ inventory_dir }}"
+# What this plugin has set is noted at the group: a second file of the same site takes it for no word of the site's. The
+# inventory itself is another object for each file (a wrapper of Ansible's).
+LAID = "millrace_laid"
+NOTHING = object()
+# Functions by path and time of change: nobody changes them, and several inventories of one process have the same.
+READ: dict[tuple[str, int], Any] = {}
+
+
+class InventoryModule(YamlInventory):  # type: ignore[misc]
+    """Reads a site's file, and lays the wiring below."""
+
+    NAME = "millrace.kafka.site"
+
+    def verify_file(self, path: str) -> bool:
+        """Tell whether the file is there; that it names this plugin, Ansible has seen."""
+        return bool(super(YamlInventory, self).verify_file(path))
+
+    def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:
+        """Read the groups of the file, then set what it leaves to this project."""
+        super(YamlInventory, self).parse(inventory, loader, path)
+        data = dict(loader.load_from_file(path, cache="none", trusted_as_template=True))
+        data.pop("plugin")
+        shared = data.pop("shared", None) or []
+        if not isinstance(shared, list):
+            raise AnsibleParserError(f"{path}: shared = {shared}: a list of folders")
+        for group, content in data.items():
+            if content is not None and not isinstance(content, Mapping):
+                raise AnsibleParserError(f"{path}: {group} = {content}: a group, as all is: hosts, children and vars")
+            if "shared" in ((content or {}).get("vars") or {}):
+                raise AnsibleParserError(f"{path}: shared in vars of {group}: it stands beside plugin, in column one")
+            self._parse_group(group, content)
+        written = {
+            name: {
+                variable
+                for variable, value in group.get_vars().items()
+                if getattr(group, LAID, {}).get(variable, NOTHING) is not value
+            }
+            for name, group in inventory.groups.items()
+        }
+
+        def read(file: Path) -> Any:
+            return loader.load_from_file(str(file), cache="all", trusted_as_template=True)
+
+        def read_once(file: Path) -> Any:
+            key = (str(file), file.stat().st_mtime_ns)
+            if key not in READ:
+                READ[key] = loader.load_from_file(str(file), cache="none", trusted_as_template=True)
+            return READ[key]
+
+        try:
+            wiring = functions.variables(functions.read(read_once))
+        except ValueError as error:
+            raise AnsibleParserError(str(error)) from error
+        self._lay("all", wiring, written)
+        for folder in shared:
+            for file in self._shared(path, str(folder)):
+                values = read(file) or {}
+                if not isinstance(values, Mapping):
+                    raise AnsibleParserError(f"{file}: holds no variables; write them as name: value")
+                self._lay(file.stem, values, written)
+
+    @staticmethod
+    def _shared(path: str, folder: str) -> list[Path]:
+        """Return the files of a shared folder, that of all first."""
+        name = folder.replace(HERE, os.path.dirname(os.path.abspath(path)))
+        if "{{" in name:
+            raise AnsibleParserError(f"{path}: shared = {folder}: no other template than {HERE} is known there")
+        place = Path(os.path.normpath(Path(path).parent / name))
+        if not place.is_dir():
+            raise AnsibleParserError(f"{path}: shared = {folder}: no folder {place}")
+        unread = [file.name for file in place.iterdir() if file.suffix in (".yaml", ".json") or file.is_dir()]
+        if unread:
+            raise AnsibleParserError(f"{place}: nobody would read {', '.join(sorted(unread))}; name it <group>.yml")
+        return sorted(place.glob("*.yml"), key=lambda file: (file.stem != "all", file.stem))
+
+    def _lay(self, group: str, values: Mapping[str, Any], written: Mapping[str, set[str]]) -> None:
+        """Set variables of a group, those left out that a source set there.
+
+        A group that the site does not have is left out.
+        """
+        if group in self.inventory.groups:
+            above = {group, "all", *(parent.name for parent in self.inventory.groups[group].get_ancestors())}
+            said = {name for place in above for name in written[place]}
+            there = self.inventory.groups[group]
+            for name, value in values.items():
+                if name not in said:
+                    self.inventory.set_variable(group, name, value)
+                    setattr(there, LAID, {**getattr(there, LAID, {}), name: there.get_vars()[name]})

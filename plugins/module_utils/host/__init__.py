@@ -1,0 +1,1 @@
+"""What runs on a managed host."""

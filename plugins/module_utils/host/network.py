@@ -1,0 +1,33 @@
+"""Which ports can be reached from the host this runs on; of the standard library alone."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+
+def connect(address: str, port: int, timeout: float) -> str:
+    """Try one TCP connection: open, refused, timeout, or the error's name.
+
+    An answer of any kind shows that the way is open.
+    """
+    try:
+        socket.create_connection((address, port), timeout=timeout).close()
+    except ConnectionRefusedError:
+        return "refused"
+    except TimeoutError:
+        return "timeout"
+    except OSError as error:
+        return errno.errorcode.get(error.errno or 0, type(error).__name__)
+    return "open"
+
+
+def reach(peers: Iterable[Mapping[str, Any]], timeout: float = 2.0) -> dict[str, str]:
+    """Try every peer at once; return {address:port: what `connect` says}."""
+    asked = [(str(peer["address"]), int(peer["port"])) for peer in peers]
+    with ThreadPoolExecutor(64) as pool:
+        answers = pool.map(lambda peer: connect(peer[0], peer[1], timeout), asked)
+        return {f"{address}:{port}": answer for (address, port), answer in zip(asked, answers, strict=True)}

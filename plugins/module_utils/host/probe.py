@@ -1,0 +1,280 @@
+"""Read-only facts of the host this runs on; no Ansible import."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import glob
+import os
+import re
+import socket
+import ssl
+import subprocess
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.module_utils.host.network import reach
+from ansible_collections.millrace.kafka.plugins.module_utils.host.properties import pairs
+from ansible_collections.millrace.kafka.plugins.module_utils.host.units import behind
+
+
+def addresses() -> list[str]:
+    """Return the host's IPv4 and IPv6 addresses, loopback left out."""
+    text = subprocess.run(
+        ["ip", "-o", "addr", "show", "scope", "global"], capture_output=True, text=True, check=True
+    ).stdout
+    return re.findall(r"\binet6? ([0-9a-f.:]+)", text)
+
+
+def mounts(paths: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return per path whether it is a mount point, and what is there.
+
+    Where it exists: size and free space in bytes, device, type and what it holds.
+
+    A file system that answers with errors, or takes no writes, has them in `error`.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    mounted = mount_table()
+    for path in paths:
+        kind, options = mounted.get(path.rstrip("/"), ("", set[str]()))
+        options = options or mounted[covering(os.path.realpath(path), mounted)][1]
+        found[path] = {"mounted": bool(kind) or os.path.ismount(path)}
+        try:
+            status = os.statvfs(path)
+            found[path] |= {
+                "size": status.f_blocks * status.f_frsize,
+                "free": status.f_bavail * status.f_frsize,
+                "device": os.stat(path).st_dev,
+                "type": kind,
+                "names": sorted(os.listdir(path)),
+            }
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            found[path]["error"] = os.strerror(error.errno or errno.EIO)
+            continue
+        if (
+            status.f_flag & os.ST_RDONLY or "emergency_ro" in options
+        ):  # the second: ext4 after an error, from Linux 6.12 on
+            found[path]["error"] = os.strerror(errno.EROFS)
+    return found
+
+
+def covering(path: str, mounted: Iterable[str]) -> str:
+    """Return the mount point of the file system that a path is on."""
+    return max((point for point in mounted if point == "/" or f"{path}/".startswith(f"{point}/")), key=len, default="/")
+
+
+def mount_table() -> dict[str, tuple[str, set[str]]]:
+    """Return type and options of the file system on each mount point (/proc/self/mounts)."""
+    with open("/proc/self/mounts", encoding="utf-8") as stream:
+        rows = [line.split() for line in stream]
+    return {"/": ("", set[str]()), **{row[1].replace("\\040", " "): (row[2], set(row[3].split(","))) for row in rows}}
+
+
+def installed_log_dirs() -> list[str]:
+    """Return log.dirs of the broker that is installed; [] where none is."""
+    told = properties("/etc/kafka/server.properties").get("log.dirs", "")
+    return [path.strip() for path in told.split(",") if path.strip()]
+
+
+def given_up(log_dirs: Iterable[str], unit: str) -> list[str]:
+    """Return the log dirs from which the unit's running broker no longer serves.
+
+    It holds `.lock` open in each of the others.
+
+    A broker that has not locked any yet is starting, and has given up none.
+    """
+    process = subprocess.run(
+        ["systemctl", "show", "-p", "MainPID", "--value", unit], capture_output=True, text=True
+    ).stdout.strip()
+    held = set()
+    for descriptor in glob.glob(f"/proc/{process}/fd/*") if process not in ("", "0") else []:
+        with contextlib.suppress(FileNotFoundError):  # closed since
+            held.add(os.readlink(descriptor))
+    left = [path for path in log_dirs if f"{os.path.realpath(path)}/.lock" not in held]
+    return left if any(name.endswith("/.lock") for name in held) else []
+
+
+def properties(path: str) -> dict[str, str]:
+    """Return a Java properties file as a dict, {} where there is none, or none that can be read: see `mounts`."""
+    return dict(pairs(read(path)))
+
+
+def first_line(path: str) -> str:
+    """Return the first line of a file, '' where there is none, or none that can be read.
+
+    `mounts` says which file system failed.
+    """
+    try:
+        with open(path, encoding="utf-8") as stream:
+            return stream.readline().strip()
+    except OSError:
+        return ""
+
+
+def clock() -> dict[str, Any]:
+    """Return the time, and whether the kernel knows somebody who keeps it; read-only.
+
+    adjtimex(2) answers TIME_ERROR = 5 when nobody does.
+    """
+    buffer = ctypes.create_string_buffer(512)  # struct timex, modes = 0: read
+    return {"synchronized": 0 <= ctypes.CDLL(None).adjtimex(buffer) < 5, "time": time.time()}
+
+
+def java_version(executable: str) -> str:
+    """Return the version of a java from the `release` file beside it, without starting a JVM.
+
+    '' where there is none.
+    """
+    home = os.path.dirname(os.path.dirname(os.path.realpath(executable)))
+    found = re.search(r'JAVA_VERSION="([^"]*)"', read(f"{home}/release"))
+    return found.group(1) if found else ""
+
+
+def limits() -> dict[str, int]:
+    """Return the most open files that the kernel gives a process, those of systemd itself, and its capabilities."""
+    nofile = re.search(r"^Max open files\s+\S+\s+(\d+)", read("/proc/1/limits"), re.MULTILINE)
+    capabilities = re.search(r"^CapEff:\s*([0-9a-f]+)", read("/proc/1/status"), re.MULTILINE)
+    nr_open = int(read("/proc/sys/fs/nr_open") or 1048576)
+    return {
+        "nr_open": nr_open,
+        "nofile": int(nofile.group(1)) if nofile else nr_open,
+        "capabilities": int(capabilities.group(1), 16) if capabilities else 0,
+    }
+
+
+def memory() -> int:
+    """Return the host's memory in bytes."""
+    found = re.search(r"^MemTotal:\s+(\d+) kB", read("/proc/meminfo"), re.MULTILINE)
+    return int(found.group(1)) * 1024 if found else 0
+
+
+def read(path: str) -> str:
+    """Return a file's text, '' where it cannot be read."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as stream:
+            return stream.read()
+    except OSError:
+        return ""
+
+
+def nft() -> str:
+    """Return '' where nft can be used, else why not."""
+    try:
+        done = subprocess.run(["nft", "list", "tables"], capture_output=True, text=True)
+    except FileNotFoundError:
+        return "no such program"
+    return done.stderr.strip().partition("\n")[0] if done.returncode else ""
+
+
+def ssh_port() -> int:
+    """Return the port of this host at which the SSH connection came in that this process serves, 0 where none is known.
+
+    sudo keeps the variable from its children, but not from root's eyes.
+    """
+    process: str | None = "self"
+    while process not in (None, "0"):
+        if found := re.search(r"(?:^|\0)SSH_CONNECTION=\S+ \S+ \S+ (\d+)", read(f"/proc/{process}/environ")):
+            return int(found.group(1))
+        parent = re.search(r"^PPid:\s+(\d+)", read(f"/proc/{process}/status"), re.MULTILINE)
+        process = parent.group(1) if parent else None
+    return 0
+
+
+def installed_archives() -> dict[str, str]:
+    """Return {directory: SHA-512} of every archive that the module `install_archives` unpacked."""
+    marks = sorted(glob.glob("/opt/*/*/.sha512") + glob.glob("/opt/*/*/*/.sha512"))
+    found = {os.path.dirname(path): installed(os.path.dirname(path)) for path in marks}
+    return {path: checksum for path, checksum in found.items() if checksum}
+
+
+def installed(dest: str) -> str:
+    """Return the SHA-512 (hexadecimal) of the archive that a directory was made from.
+
+    '' where there is none, and where services cannot enter it: then it was made under a stricter umask than ours.
+    """
+    mark = f"{dest}/.sha512"
+    try:
+        entered = os.stat(dest).st_mode & 0o005 == 0o005
+    except OSError:
+        return ""
+    return first_line(mark) if entered else ""
+
+
+def units(names: Iterable[str]) -> dict[str, str]:
+    """Return systemd's ActiveState of each unit."""
+    asked = list(names)
+    if not asked:
+        return {}
+    text = subprocess.run(["systemctl", "is-active", *asked], capture_output=True, text=True).stdout.split()
+    return dict(zip(asked, text, strict=True))
+
+
+def tls_context(tls: Mapping[str, str]) -> ssl.SSLContext:
+    """Return the context of a client that shows `certificate` (a PEM file with its key) and trusts `ca`.
+
+    Names are compared. Raises OSError.
+    """
+    context = ssl.create_default_context(cafile=tls["ca"])
+    context.load_cert_chain(tls["certificate"])
+    return context
+
+
+def four_letter_word(
+    address: str, port: int, word: str, tls: Mapping[str, str] | None = None, timeout: float = 2.0
+) -> str:
+    """Return a ZooKeeper server's answer to `srvr`, `mntr` or `ruok`; '' when it does not answer.
+
+    `tls` as for `tls_context`.
+    """
+    answer = b""
+    try:
+        with contextlib.ExitStack() as stack:
+            connection = stack.enter_context(socket.create_connection((address, port), timeout=timeout))
+            if tls:
+                connection = stack.enter_context(tls_context(tls).wrap_socket(connection, server_hostname=address))
+            connection.sendall(word.encode())
+            while chunk := connection.recv(65536):
+                answer += chunk
+    except OSError:
+        return ""
+    return answer.decode(errors="replace")
+
+
+def zookeeper_mode(answer: str) -> str:
+    """Return leader, follower, observer or standalone from the text of `srvr`; 'not serving' or 'down' otherwise."""
+    found = re.search(r"^Mode: (\w+)", answer, re.MULTILINE)
+    return found.group(1) if found else ("not serving" if answer else "down")
+
+
+def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all facts of one host for the options of the module host_probe."""
+    port, log_dirs = wanted.get("zookeeper_port"), installed_log_dirs() if wanted["kafka_log_dirs"] else []
+    return {
+        "addresses": addresses(),
+        "clock": clock(),
+        "java_version": java_version(wanted["java_executable"]),
+        "limits": limits(),
+        "memory": memory(),
+        "peers": reach(wanted["peers"]),
+        "mounts": mounts(wanted["mounts"]),
+        "given_up": given_up(log_dirs, "kafka.service"),
+        "log_dirs": log_dirs,
+        "meta_properties": {path: properties(f"{path}/meta.properties") for path in wanted["kafka_log_dirs"]},
+        "myid": first_line(f"{wanted['zookeeper_data_dir']}/myid") if wanted.get("zookeeper_data_dir") else "",
+        "archives": installed_archives(),
+        "nft": nft(),
+        "firewall": read("/etc/nftables.d/millrace.nft"),
+        "ssh_port": ssh_port(),
+        "java": os.access(wanted["java_executable"], os.X_OK),
+        "units": units(wanted["units"]),
+        "behind": behind(wanted["units"]),
+        "zookeeper_mode": zookeeper_mode(
+            four_letter_word(wanted["zookeeper_address"], port, "srvr", wanted.get("zookeeper_tls"))
+        )
+        if port
+        else "",
+    }

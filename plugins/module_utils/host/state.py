@@ -1,0 +1,128 @@
+"""Converge nft tables, users, directories, files, links, kernel settings and units of a host; no Ansible import."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import subprocess
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.module_utils.host.files import Files
+from ansible_collections.millrace.kafka.plugins.module_utils.host.paths import StateError, read, umask
+from ansible_collections.millrace.kafka.plugins.module_utils.host.units import Units, run
+
+ROOT = {"owner": "root", "group": "root"}
+# Prints the table that rules (on the standard input) make, in the kernel's own words: in a network namespace that ends
+# with the command.
+MADE_APART = ("unshare", "--net", "sh", "-c", 'nft -f - && nft list table inet "$0"')
+
+
+class Host:
+    """What one call changes on the host it runs on.
+
+    `changes` holds one line per change, `diffs` Ansible's before/after pairs, `units` the state of each unit.
+    """
+
+    def __init__(self, module: Any) -> None:
+        """`module` is the AnsibleModule; in its check mode everything is compared and nothing is written."""
+        self.check_mode: bool = module.check_mode
+        self.changes: list[str] = []
+        self.diffs: list[dict[str, str]] = []
+        self.files = Files(module, self.act)
+        self.services = Units(self.check_mode, self.act)
+        self.units = self.services.states
+
+    def converge(self, wanted: Mapping[str, Any]) -> None:
+        """Bring the host to `wanted` (the options of the module host_state). Raises StateError or OSError."""
+        with umask(0o022):  # directories that others have to enter are made under every umask
+            self.everything(wanted)
+
+    def everything(self, wanted: Mapping[str, Any]) -> None:
+        """Bring the host to `wanted`, option by option."""
+        for table in wanted["nftables"]:
+            self.table(table)
+        units = [unit for unit in wanted["units"] if unit["state"] != "absent"]
+        if len(units) < len(wanted["units"]):
+            self.services.converge([unit for unit in wanted["units"] if unit["state"] == "absent"])
+        for user in wanted["users"]:
+            self.user(user["name"], user["home"])
+        for directory in wanted["directories"]:
+            self.files.directory(directory)
+        for file in wanted["files"]:
+            self.files.file(file)
+        for part in wanted["blocks"]:
+            self.files.block(part["path"], part["marker"], part["content"])
+        for link in wanted["links"]:
+            self.files.link(link["path"], link["target"])
+        for key, value in wanted["sysctl"].items():
+            self.sysctl(key, str(value))
+        if units:
+            self.services.converge(units)
+
+    def act(self, change: str, where: str, before: str, after: str) -> bool:
+        """Note a change; false in check mode, when it must not be made."""
+        self.changes.append(change)
+        self.diffs.append({"before_header": where, "after_header": where, "before": before, "after": after})
+        return not self.check_mode
+
+    def table(self, wanted: Mapping[str, Any]) -> None:
+        """Keep a table of nft and its file. Rules that nft refuses change nothing."""
+        name, path, folder = wanted["table"], wanted["path"], os.path.dirname(wanted["path"])
+        present, there, before = wanted["state"] == "present", os.path.exists(path), self.listing(name)
+        after = run(*MADE_APART, name, stdin=wanted["content"]) if present else ""
+        if present:
+            self.files.directory({**ROOT, "path": folder, "mode": "0755"})
+        self.files.file(
+            {
+                **ROOT,
+                "path": path,
+                "content": wanted["content"],
+                "mode": "0644",
+                "secret": False,
+                "state": wanted["state"],
+            }
+        )
+        if before != after and self.act(
+            f"{'load' if present else 'remove'} table {name}", f"table inet {name}", before, after
+        ):
+            run("nft", *(("-f", path) if present else ("delete", "table", "inet", name)))
+        if there and not os.path.exists(path) and not os.listdir(folder):
+            os.rmdir(folder)
+
+    @staticmethod
+    def listing(table: str) -> str:
+        """Return a table as nft lists it, '' where there is none, or no nft."""
+        try:
+            return subprocess.run(["nft", "list", "table", "inet", table], capture_output=True, text=True).stdout
+        except FileNotFoundError:
+            return ""
+
+    def user(self, name: str, home: str) -> None:
+        """Make a system user without a login; one that exists is left as it is."""
+        try:
+            pwd.getpwnam(name)
+        except KeyError:
+            if self.act(f"user {name}", f"user {name}", "absent\n", "present\n"):
+                nologin = "/usr/sbin/nologin" if os.path.exists("/usr/sbin/nologin") else "/sbin/nologin"
+                run(
+                    "useradd",
+                    "--system",
+                    "--user-group",
+                    "--no-create-home",
+                    "--home-dir",
+                    home,
+                    "--shell",
+                    nologin,
+                    name,
+                )
+
+    def sysctl(self, key: str, value: str) -> None:
+        """Set a kernel setting that differs now."""
+        path = "/proc/sys/" + key.replace(".", "/")
+        found = read(path, path)
+        if found is None:
+            raise StateError(f"sysctl {key}: this kernel does not know it; take it out of base_sysctl")
+        if found.split() != value.split() and self.act(f"sysctl {key}", f"sysctl {key}", found, f"{value}\n"):
+            with open(path, "w", encoding="ascii") as stream:
+                stream.write(value)

@@ -1,0 +1,1 @@
+"""A running Kafka cluster, asked and changed."""

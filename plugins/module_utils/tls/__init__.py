@@ -1,0 +1,1 @@
+"""TLS as it is served."""

@@ -1,0 +1,1 @@
+"""A running ensemble, asked and changed."""

@@ -1,0 +1,153 @@
+"""The state of a ZooKeeper ensemble, asked server by server; no Ansible import."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.module_utils.host.probe import four_letter_word, zookeeper_mode
+
+Tls = Mapping[str, str]
+
+
+class EnsembleError(Exception):
+    """The ensemble refused, or did not answer; the text says what to look at."""
+
+
+def state(servers: Mapping[str, str], port: int, tls: Tls | None = None) -> dict[str, str]:
+    """Return the mode of each server (`{name: address}`): leader, follower, observer, not serving or down."""
+    return {name: zookeeper_mode(four_letter_word(address, port, "srvr", tls)) for name, address in servers.items()}
+
+
+def synced_followers(address: str, port: int, tls: Tls | None = None) -> int:
+    """Return how many followers the leader at `address` counts as in sync (mntr: zk_synced_followers)."""
+    found = re.search(r"^zk_synced_followers\t(\d+)", four_letter_word(address, port, "mntr", tls), re.MULTILINE)
+    return int(found.group(1)) if found else 0
+
+
+def problems(servers: Mapping[str, str], port: int, tls: Tls | None = None) -> tuple[dict[str, str], list[str]]:
+    """Return the modes and what keeps the ensemble from being whole.
+
+    One leader, all others synced followers or observers.
+    """
+    modes = state(servers, port, tls)
+    found = [
+        f"{name} ({servers[name]}:{port}): {mode}" for name, mode in modes.items() if mode in ("down", "not serving")
+    ]
+    leaders = [name for name, mode in modes.items() if mode in ("leader", "standalone")]
+    if len(leaders) != 1:
+        found.append(f"{len(leaders)} leaders")
+    elif modes[leaders[0]] == "leader":
+        followers = sum(mode == "follower" for mode in modes.values())
+        synced = synced_followers(servers[leaders[0]], port, tls)
+        if synced < followers:
+            found.append(f"{synced} of {followers} followers in sync")
+    return modes, found
+
+
+def idle(servers: Mapping[str, str], port: int, tls: Tls | None = None, patience: float = 10.0) -> list[str]:
+    """Return the servers that take no part in the ensemble, so that stopping them takes nothing from anybody.
+
+    Only those of which that is so for `patience` seconds: in an election nobody serves for a while.
+    """
+    deadline, tick = time.monotonic() + patience, threading.Event()
+    found = _idle(servers, port, tls)
+    while found and time.monotonic() < deadline:
+        tick.wait(0.5)
+        now = _idle(servers, port, tls)
+        found = [name for name in found if name in now]
+    return found
+
+
+def _idle(servers: Mapping[str, str], port: int, tls: Tls | None) -> list[str]:
+    """Return those that say that they do not serve, and those that are silent where nobody has them.
+
+    A leader has to say that it has all others in sync and nobody else: silence alone proves nothing, for the port may
+    be closed to us alone.
+    """
+    answers = {name: four_letter_word(address, port, "srvr", tls) for name, address in servers.items()}
+    modes = {name: zookeeper_mode(answer) for name, answer in answers.items()}
+    found = [name for name, answer in answers.items() if "not currently serving" in answer]
+    leaders = [name for name, mode in modes.items() if mode == "leader"]
+    if len(leaders) == 1:
+        said = four_letter_word(servers[leaders[0]], port, "mntr", tls)
+        counted = {
+            kind: re.search(rf"^zk_synced_{kind}s\t(\d+)", said, re.MULTILINE) for kind in ("follower", "observer")
+        }
+        if all(number and int(number.group(1)) == list(modes.values()).count(kind) for kind, number in counted.items()):
+            found += [name for name, mode in modes.items() if mode == "down"]
+    return found
+
+
+def wait(
+    servers: Mapping[str, str], port: int, timeout: float, tls: Tls | None = None
+) -> tuple[dict[str, str], list[str]]:
+    """Ask until nothing is wrong, `timeout` seconds at most (0: once); return the last answer.
+
+    `tls` as for `tls_context`.
+    """
+    deadline, tick = time.monotonic() + timeout, threading.Event()
+    while True:
+        modes, found = problems(servers, port, tls)
+        if not found or time.monotonic() >= deadline:
+            return modes, found
+        tick.wait(0.2)
+
+
+def subject(certificate: str) -> str:
+    """Return the subject of a PEM file, written as ZooKeeper names the owner of a znode (RFC 2253).
+
+    Raises ImportError.
+    """
+    from cryptography import x509
+
+    return x509.load_pem_x509_certificate(Path(certificate).read_bytes()).subject.rfc4514_string()
+
+
+def owner_of(acls: Sequence[Any]) -> str:
+    """Return the one certificate's subject that may write where everybody may read; '' where the ACL is another."""
+    owners = [acl.id.id for acl in acls if (acl.perms, acl.id.scheme) == (31, "x509")]
+    return (
+        str(owners[0])
+        if len(owners) == 1 and {(acl.perms, acl.id.scheme) for acl in acls} == {(31, "x509"), (1, "world")}
+        else ""
+    )
+
+
+def keep_root_acl(addresses: Sequence[str], port: int, tls: Tls, check_mode: bool = False) -> list[str]:
+    """Let only the subject of `tls` write to the root znode, and everybody read it.
+
+    Return the changes, [] where it is so.
+
+    Below `/` every znode has its own ACL; with the default one, anybody with a trusted certificate could add trees
+    beside Kafka's.
+    Raises EnsembleError, ImportError.
+    """
+    from kazoo.client import KazooClient
+    from kazoo.exceptions import KazooException
+    from kazoo.handlers.threading import KazooTimeoutError
+    from kazoo.security import ACL, CREATOR_ALL_ACL, READ_ACL_UNSAFE
+
+    hosts = ",".join(f"[{address}]:{port}" if ":" in address else f"{address}:{port}" for address in addresses)
+    files = {"certfile": tls["certificate"], "keyfile": tls["certificate"], "ca": tls["ca"]}
+    client = KazooClient(hosts, timeout=10, use_ssl=True, verify_certs=True, check_hostname=True, **files)
+    try:
+        client.start(timeout=15)
+        found: list[ACL] = client.get_acls("/")[0]
+        if owner_of(found) == subject(tls["certificate"]):
+            return []
+        if not check_mode:
+            client.set_acls("/", CREATOR_ALL_ACL + READ_ACL_UNSAFE)
+        return ["ACL of the root znode: its owner may write, everybody may read"]
+    except (KazooException, KazooTimeoutError) as error:
+        words = str(error) or type(error).__name__
+        raise EnsembleError(
+            f"ACL of the root znode: {words}; is {tls['certificate']} what its owner was made with?"
+        ) from error
+    finally:
+        client.stop()
+        client.close()

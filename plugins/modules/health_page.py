@@ -1,0 +1,46 @@
+"""The page of the action of the same name; nothing is sent to a host."""
+
+from __future__ import annotations
+
+DOCUMENTATION = """
+module: health_page
+short_description: Print one page on the health of a datacenter; fail where something is wrong
+description:
+  - "Compares what other modules answered in this run with the inventory: ZooKeeper's modes, registered brokers with
+    racks and endpoints, partitions, disks, units, certificates."
+  - A host that did not answer, or a register that is not there, is a problem or an empty part of the page, not an
+    error.
+  - A disk that is more than 85 % full, and a broker that leads more than 1.5 times its share, are problems.
+  - Runs on the control node, and changes nothing; use C(run_once). No connection is needed. Hosts of the play that
+    are in none of the groups zookeeper, kafka and spark are left out.
+options:
+  registers:
+    description: Names of the variables in which the answers are.
+    type: dict
+    required: true
+    suboptions:
+      probe: {type: str, required: true, description: Of host_probe on each host.}
+      cluster: {type: str, required: true, description: "Of kafka_cluster, on one of the hosts."}
+      certificates: {type: str, description: "Of certificates with I(hosts) and I(fail=false)."}
+      served: {type: str, description: Of tls_served.}
+  certificate_days:
+    description: A certificate with fewer days left is a problem.
+    type: int
+    default: 14
+attributes:
+  check_mode: {description: The same as without., support: full}
+  diff_mode: {description: There is none., support: none}
+author: [Millrace developers]
+"""
+
+EXAMPLES = """
+- name: The page
+  millrace.kafka.health_page:
+    registers: {probe: check_probe, cluster: check_cluster, certificates: check_certificates, served: check_served}
+    certificate_days: 30
+  run_once: true
+"""
+
+RETURN = """
+msg: {description: "C(healthy), or what is not.", type: str, returned: always}
+"""

@@ -1,0 +1,59 @@
+"""The page of the action of the same name; nothing is sent to a host."""
+
+from __future__ import annotations
+
+DOCUMENTATION = """
+module: preflight
+short_description: Say everything that is wrong with the inventory, then with the hosts, before anything is changed
+description:
+  - "Without I(register): the inventory alone, for all hosts of the groups zookeeper, kafka and spark, also under
+    C(--limit). Certificates and the configuration of Spark jobs are checked too. Where nothing is wrong, prints what
+    the layout survives."
+  - "With I(register): what host_probe answered, for the hosts of the play."
+  - All mistakes are printed at once, each with its place and advice, and the task fails once. Warnings fail nothing.
+    docs/errors.md lists the codes.
+  - Runs on the control node, reads the variables of all hosts, and changes nothing; use C(run_once). No connection is
+    needed.
+  - A tag of C(--tags) or C(--skip-tags) that no task of this collection has is warned of.
+  - The variable C(preflight_output=json) has it print one line of JSON in place of the text.
+options:
+  register:
+    description: Variable in which each host's answer of host_probe is. Selects the check of hosts.
+    type: str
+  survival:
+    description: Whether what the layout survives is printed, where nothing is wrong.
+    type: bool
+    default: true
+attributes:
+  check_mode: {description: The same as without., support: full}
+  diff_mode: {description: There is none., support: none}
+seealso:
+  - {module: millrace.kafka.host_probe}
+author: [Millrace developers]
+"""
+
+EXAMPLES = """
+- name: Check the model
+  millrace.kafka.preflight:
+  register: preflight_model
+  run_once: true
+
+- name: Probe the host
+  millrace.kafka.host_probe:
+    peers: "{{ preflight_model.peers[inventory_hostname] }}"
+  register: preflight_probe
+
+- name: Check the hosts
+  millrace.kafka.preflight:
+    register: preflight_probe
+  run_once: true
+"""
+
+RETURN = """
+msg: {description: "How many hosts were checked, or how many mistakes there are.", type: str, returned: always}
+peers:
+  description: >-
+    By host of the play, what it has to reach (C(host), C(address), C(port)); the option I(peers) of host_probe.
+  type: dict
+  returned: success, without I(register)
+"""

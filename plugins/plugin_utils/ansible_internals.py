@@ -1,0 +1,118 @@
+"""What this project uses of Ansible without its promise.
+
+One place, and tests/unit/test_ansible_internals.py says when it moves.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from ansible._internal._datatag._tags import Origin, VaultedValue
+from ansible._internal._templating._jinja_bits import AnsibleEnvironment, _TemplateCompileContext
+from ansible.module_utils._internal._datatag import AnsibleTagHelper
+from ansible.plugins.loader import init_plugin_loader
+from ansible.template import Templar
+
+COLLECTION = "ansible_collections.millrace.kafka"
+
+
+def written_in(text: str) -> str | None:
+    """Return the file that a text of the inventory comes from.
+
+    None where it was computed, or given on the command line.
+    """
+    origin = Origin.get_tag(text)
+    return origin.path if origin is not None else None
+
+
+def as_text(value: float) -> str:
+    """Return a number as text that is known to come from the same file."""
+    text: str = AnsibleTagHelper.tag_copy(value, str(value))
+    return text
+
+
+def was_vaulted(text: str) -> bool:
+    """Tell whether a text was encrypted by itself (ansible-vault encrypt_string)."""
+    return bool(VaultedValue.is_tagged_on(text))
+
+
+def made_by_the_run(variable_manager: Any, host: str) -> set[str]:
+    """Return the names of what earlier tasks of this run registered or set."""
+    caches = (getattr(variable_manager, name) for name in ("_nonpersistent_fact_cache", "_vars_cache"))
+    return {name for cache in caches for name in cache.get(host, ())}
+
+
+def set_extra_variables(variable_manager: Any, extra: Mapping[str, Any]) -> None:
+    """Add variables that go before all others, as -e does."""
+    variable_manager._extra_vars = {**variable_manager._extra_vars, **extra}
+
+
+_COMPILED: dict[tuple[Any, ...], Any] = {}
+# What else than the text decides what it is compiled to, as a first line `#jinja2:` may say.
+_READ_BY = (
+    "block_start_string",
+    "block_end_string",
+    "variable_start_string",
+    "variable_end_string",
+    "comment_start_string",
+    "comment_end_string",
+    "line_statement_prefix",
+    "line_comment_prefix",
+    "trim_blocks",
+    "lstrip_blocks",
+    "newline_sequence",
+    "keep_trailing_newline",
+)
+
+
+class _Environment(AnsibleEnvironment):  # type: ignore[misc]
+    """Compiles a text once, for as many hosts as have it: else that is half of what reading 100 hosts costs."""
+
+    def compile(self, source: Any, *args: Any, **kwargs: Any) -> Any:
+        context = _TemplateCompileContext.current(optional=True)
+        if not isinstance(source, str) or args or kwargs or context is None:
+            return super().compile(source, *args, **kwargs)
+        key = (str(source), context.escape_backslashes, *(getattr(self, name) for name in _READ_BY))
+        if key not in _COMPILED:
+            _COMPILED[key] = super().compile(source)
+        return _COMPILED[key]
+
+
+@cache
+def environment(basedir: str) -> Any:
+    """Return where templates are compiled, for the templars of all hosts; `basedir` is that of Ansible's loader."""
+    return _Environment(ansible_basedir=basedir)
+
+
+def templar_of(loader: Any, variables: Mapping[str, Any]) -> Templar:
+    """Return what renders the texts of one host."""
+    made = Templar(loader=loader, variables=dict(variables))
+    made._engine._environment = environment(loader.get_basedir())
+    return made
+
+
+@cache
+def find_collections() -> None:
+    """Let templates find plugins by their full names, as the command line does for a run.
+
+    Python may have imported this collection already, as any package; Ansible wants to have done so itself.
+    """
+    init_plugin_loader()
+    packages = [
+        name
+        for name, module in sys.modules.items()
+        if f"{COLLECTION}.".startswith(f"{name}.") or _is_folder(name, module)
+    ]
+    for name in packages:
+        sys.modules.pop(name)
+    sys.path_importer_cache.clear()
+    for name in sorted(packages):
+        importlib.import_module(name)
+
+
+def _is_folder(name: str, module: Any) -> bool:
+    return name.startswith(f"{COLLECTION}.") and getattr(module, "__file__", None) is None

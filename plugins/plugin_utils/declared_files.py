@@ -1,0 +1,97 @@
+"""Where an inventory comes from: files that nobody reads, folders of several sites, files without the wiring."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import KINDS
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+KNOWN = ("group_vars", "host_vars")
+SUFFIXES = ("", ".yml", ".yaml", ".json")  # as Ansible reads them
+PLUGIN = re.compile(r"^plugin:\s*['\"]?millrace\.kafka\.site\b", re.MULTILINE)
+LAID = f"function_{KINDS[0]}"
+"""What the inventory plugin alone sets, on every host."""
+
+
+@dataclass(frozen=True)
+class Stray:
+    """A file of variables that belongs to no group and no host."""
+
+    problem: Problem
+    names: frozenset[str]
+    """What it would set; `vault` where it is encrypted."""
+
+
+def strays(raw: Mapping[str, Mapping[str, Any]], groups: Collection[str]) -> Iterator[Stray]:
+    """Yield the files of group_vars and host_vars that nobody reads; `raw` are the variables of all hosts."""
+    for folder in sorted({str(values["inventory_dir"]) for values in raw.values() if values.get("inventory_dir")}):
+        for kind, known, what in (("group_vars", groups, "group"), ("host_vars", [*raw, "localhost"], "host")):
+            for place in sorted(Path(folder, kind).glob("[!.]*")):
+                name = place.name if place.is_dir() else place.stem
+                if place.is_file() and place.suffix not in SUFFIXES and name in known:
+                    wrong = f"Ansible reads no file that ends in {place.suffix}"
+                    yield _stray(place, f"{kind}/{place.name}", wrong, f"name it {name}.yml, or remove it")
+                if name in known or place.name in known or (place.is_file() and place.suffix not in SUFFIXES):
+                    continue
+                near = nearest(name, set(known) - {"ungrouped"})
+                advice = f"did you mean {near}?" if near else f"name it as a {what} of the inventory, or remove it"
+                wrong = f"no {what} has this name, so nobody reads it"
+                problem = Problem((), f"{kind}/{place.name}", "FILE_UNREAD", None, wrong, advice, warning=not near)
+                yield Stray(problem, frozenset(_names(place)))
+        yield from _misplaced(Path(folder))
+
+
+def _misplaced(folder: Path) -> Iterator[Stray]:
+    """Yield what stands beside group_vars and host_vars and was meant to be in them."""
+    for place in sorted(folder.glob("[!.]*")):
+        near = nearest(re.sub(r"[^a-z]", "_", place.name.lower()), set(KNOWN)) if place.is_dir() else ""
+        if near and place.name not in KNOWN:
+            yield _stray(place, place.name, "nobody reads this folder", f"did you mean {near}?")
+        if place.is_file() and place.read_bytes()[:14] == b"$ANSIBLE_VAULT":
+            wrong, advice = "variables beside hosts.yml are read by nobody", f"move it to group_vars/all/{place.name}"
+            yield _stray(place, place.name, wrong, advice)
+
+
+def _stray(place: Path, name: str, wrong: str, advice: str) -> Stray:
+    return Stray(Problem((), name, "FILE_UNREAD", None, wrong, advice), frozenset(_names(place)))
+
+
+def _names(place: Path) -> Iterator[str]:
+    for file in [place] if place.is_file() else sorted(file for file in place.rglob("*") if file.is_file()):
+        text = file.read_text(encoding="utf-8", errors="replace")
+        yield from ["vault"] if text.startswith("$ANSIBLE_VAULT") else re.findall(r"^([A-Za-z_]\w*)\s*:", text, re.M)
+
+
+def several(raw: Mapping[str, Mapping[str, Any]], hosts: Collection[str]) -> Problem | None:
+    """Return what is wrong where the hosts are those of several sites, as of the folder above them."""
+    sites = sorted({str(raw[host].get("inventory_dir") or "") for host in hosts})
+    sites = [folder for folder in sites if len(sites) > 1 and _is_site(Path(folder))]
+    if len(sites) < 2:
+        return None
+    above = os.path.commonpath(sites)
+    names = ", ".join(os.path.relpath(folder, above) for folder in sites)
+    wrong = f"{len(sites)} inventories ({names}), and their hosts would become one cluster"
+    return Problem((), "", "INVENTORY_FAMILY", above, wrong, f"give one of them, as -i {sites[0]}")
+
+
+def _is_site(folder: Path) -> bool:
+    """Tell whether a folder is an inventory of its own: it has a hosts.yml, or a file that names the plugin."""
+    files = [*folder.glob("*.yml"), *folder.glob("*.yaml")]
+    return any(file.stem == "hosts" or PLUGIN.search(file.read_text(errors="replace")) for file in files)
+
+
+def without_wiring(raw: Mapping[str, Mapping[str, Any]], hosts: Collection[str]) -> Problem | None:
+    """Return what is wrong where the inventory's plugin was not asked."""
+    lacking = tuple(host for host in hosts if LAID not in raw[host])
+    if not lacking:
+        return None
+    wrong = "no file of the inventory names the plugin that makes inputs of roles of its facts"
+    advice = "begin hosts.yml with the line plugin: millrace.kafka.site (inventories/README.md)"
+    return Problem(lacking, "", "WIRING_MISSING", None, wrong, advice)

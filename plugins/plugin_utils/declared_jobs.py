@@ -1,0 +1,56 @@
+"""What is wrong with the jobs of an inventory, as the very wheel that would be installed judges them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+
+@cache
+def judged(wheel: str, written: int, asked: str) -> tuple[list[list[str]], str]:
+    """Return what a wheel, `written` then (ns), says of [[job, configuration], ...] as JSON.
+
+    And why it cannot judge, "" where it can.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", "import json, sys; from millrace_jobs.config import problems; "
+         "print(json.dumps([problems(job, config) for job, config in json.load(sys.stdin)]))"],
+        input=asked, capture_output=True, text=True, env={"PYTHONPATH": wheel, "PYTHONDONTWRITEBYTECODE": "1"},
+    )  # fmt: skip
+    try:
+        if done.returncode == 0:
+            return json.loads(done.stdout), ""
+    except ValueError:
+        return [], f"it printed {done.stdout[:80]!r}"
+    return [], (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
+
+
+def job_problems(model: Model) -> Iterator[Problem]:
+    """Yield what is wrong with the jobs' configurations; a job without one is reported with the role's inputs."""
+    for node in model.spark_nodes:
+        wheel, variable = node.inputs.values.get("spark_job_wheel"), "spark_job_wheel"
+        jobs = [job for job in node.jobs if job.configured]
+        if not wheel or not jobs:
+            continue
+        if not Path(wheel).is_file():
+            wrong, advice = "no such file on the control node", "run `make archives`, or name another"
+            yield node.problem(variable, "WHEEL_ABSENT", wheel, wrong, advice)
+            continue
+        asked = json.dumps([[job.kind, job.config] for job in jobs], default=str)
+        answers, error = judged(str(wheel), Path(wheel).stat().st_mtime_ns, asked)
+        if error:
+            wrong = f"cannot judge job configurations: {error}"
+            yield node.problem(variable, "WHEEL_UNFIT", wheel, wrong, "build it anew: `make archives`")
+            continue
+        for job, found in zip(jobs, answers, strict=True):
+            for text in found:
+                wrong, _, advice = text.rpartition("; ")
+                advice = advice if wrong else "see spark_jobs/README.md"
+                yield node.problem(f"{job.variable}.config", "JOB_CONFIG", None, wrong or text, advice)

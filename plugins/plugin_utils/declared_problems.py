@@ -1,0 +1,168 @@
+"""Everything that is wrong with an inventory, each mistake once: what follows from another is left out."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import written_in
+from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_certificates import certificate_problems
+from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_files import several, strays, without_wiring
+from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_jobs import job_problems
+from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_readers import unread
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import FOLDER
+from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model, check_model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.causes import Causes, Standing, base
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+# How Ansible says that a value is of another type than its role declares.
+TYPE = re.compile(r"unable to convert|must be of type|could not parse")
+UNDEFINED = re.compile(r"'(\w+)' is undefined")
+LACKING = re.compile(r"has no attribute '(\w+)'|has no element '(\w+)'")
+# vault.passwords.orders, or with brackets; not what is called, or has a default.
+PATH = re.compile(
+    r"\b([A-Za-z_]\w*)((?:\.[A-Za-z_]\w*|\[\s*'[^']+'\s*\]|\[\s*\"[^\"]+\"\s*\])+)(?![\w(]|\s*(?:\(|\|\s*d\w*\(|is\b))"
+)
+
+# Mistakes from which others follow, besides those of types: of these variables, or of the one that they speak of.
+CAUSES: Mapping[str, tuple[str, ...]] = {
+    "ORGANIZATION_INVALID": (),
+    "NETWORKS_SWAPPED": ("client_network", "replication_network"),
+    "NETWORK_ELSEWHERE": (),
+    "ADDRESS_VERSION": (),
+}
+
+
+def problems_of(reader: Reader, model: Model) -> list[Problem]:
+    """Return every mistake of an inventory that was read, those of its certificates and jobs too."""
+    hosts = model.function_hosts
+    raw = {host: reader.raw(host) for host in model.all_groups["all"]}
+    whole = several(raw, hosts) or without_wiring(raw, hosts)
+    files = list(strays(raw, model.all_groups))
+    if whole:
+        return [whole, *(file.problem for file in files)]
+    found = [
+        *reader.said_of(check_model(model)),
+        *unread(raw, model),
+        *job_problems(model),
+        *certificate_problems(reader, model),
+    ]
+    return [*(file.problem for file in files), *_folded(found, reader, model, files)] if found or files else []
+
+
+def _folded(found: Sequence[Problem], reader: Reader, model: Model, files: Sequence[Any]) -> list[Problem]:
+    standing = Standing(reader.raw)
+    causes = Causes(standing)
+    for file in files:
+        causes.add(file.problem, file.names)
+    for problem in model.mistyped:
+        causes.add(problem)
+    for problem in found:
+        if problem.code in CAUSES:
+            causes.add(problem, CAUSES[problem.code])
+    kept = [problem for problem in found if not _said_better(problem, model.mistyped)]
+    kept = [problem for problem in kept if not _in_a_file(problem, files)]
+    failed = [problem for problem in kept if problem.code == "NOT_COMPUTED" and not causes.explain(problem)]
+    missing = [problem for problem in _missing(failed, standing) if not _in_a_file(problem, files)]
+    for problem in missing:
+        causes.add(problem)
+    rest = [problem for problem in kept if not causes.explain(problem)]
+    return [*missing, *(_worded(problem, standing) for problem in rest)]
+
+
+def _said_better(problem: Problem, mistyped: Sequence[Problem]) -> bool:
+    """Tell whether a value that is of another type is the whole of a problem."""
+    variable, hosts = base(problem.variable), set(problem.hosts)
+    return problem not in mistyped and any(
+        base(better.variable) == variable
+        and not hosts.isdisjoint(better.hosts)
+        and (better.variable == variable or TYPE.search(problem.wrong))
+        for better in mistyped
+    )
+
+
+def _in_a_file(problem: Problem, files: Iterable[Any]) -> bool:
+    return any(base(problem.variable) in file.names for file in files)
+
+
+def _missing(failed: Sequence[Problem], standing: Standing) -> list[Problem]:
+    """Return what is not set, once, with all that could not be computed for it."""
+    found: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
+    for problem in failed:
+        for host in problem.hosts:
+            for name in _lacking(problem, host, standing):
+                found[name, host][problem.variable] = None
+    hosts: dict[str, dict[str, None]] = defaultdict(dict)
+    variables: dict[str, dict[str, None]] = defaultdict(dict)
+    for (name, host), standing_on_it in found.items():
+        hosts[name][host] = None
+        variables[name] |= standing_on_it
+    return [
+        Problem(tuple(hosts[name]), name, "VARIABLE_MISSING", None, f"not set, and {_all(list(variables[name]))} on it",
+                _advice(name, standing.raw(next(iter(hosts[name])))))
+        for name in hosts
+    ]  # fmt: skip
+
+
+def _all(names: Sequence[str]) -> str:
+    return f"{', '.join(names)} {'stands' if len(names) == 1 else 'stand'}"
+
+
+def _lacking(problem: Problem, host: str, standing: Standing) -> Iterator[str]:
+    """Yield the variables and the places in them that a value stands on, and that are not there."""
+    undefined = UNDEFINED.findall(problem.wrong)
+    yield from undefined
+    if undefined or not LACKING.search(problem.wrong):
+        return
+    raw = standing.raw(host)
+    for texts in standing.on(host, problem.variable).values():
+        for text in texts:
+            for root, rest in PATH.findall(text):
+                place, value = root, raw.get(root)
+                for key in re.findall(r"[^\s.\[\]'\"]+", rest):
+                    if not isinstance(value, Mapping):
+                        break
+                    place, value = f"{place}.{key}", value.get(key, KeyError)
+                    if value is KeyError:
+                        yield place
+                        break
+
+
+def _advice(name: str, raw: Mapping[str, Any]) -> str:
+    """Say where to write what is not set; `raw` are the variables of a host."""
+    root, *keys = name.split(".")
+    if not keys:
+        return "set it, for the whole inventory or for a group of it, or correct the name where it is used"
+    value: Any = raw.get(root)
+    for key in keys[:-1]:
+        value = value[key]
+    path = next((path for item in (value, raw.get(root)) if (path := _file(item))), None)
+    tool = " (ansible-vault edit)" if root == "vault" else ""
+    return f"add {keys[-1]} to {'.'.join([root, *keys[:-1]])}{f' in {path}' if path else ''}{tool}"
+
+
+def _file(value: Any) -> str | None:
+    """Return the file that a value is written in, None where that is not known."""
+    if path := written_in(value):
+        return path
+    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
+    return next((path for item in items if (path := _file(item))), None)
+
+
+def _worded(problem: Problem, standing: Standing) -> Problem:
+    """Return a template that fails with the file in which it stands, and without what is Python's."""
+    if problem.code != "NOT_COMPUTED":
+        return problem
+    raw = standing.raw(problem.hosts[0])
+    path = _file(raw.get(problem.variable))
+    own = path if path and not path.startswith(str(FOLDER)) else None
+    wrong, advice = problem.wrong.rstrip("."), f"correct it in {own}" if own else problem.advice
+    if plugin := re.search(r"The (?:filter|lookup) plugin '([\w.]+)' failed", wrong):
+        names = [name for name in standing.on(problem.hosts[0], problem.variable) if name in raw]
+        wrong = f"cannot be computed: {plugin.group(1)} does not take what it is given"
+        advice = f"correct what it stands on: {', '.join(name for name in names if name != problem.variable)}"
+    return replace(problem, wrong=wrong, advice=advice)

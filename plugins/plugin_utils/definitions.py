@@ -1,0 +1,271 @@
+"""The properties that Kafka and ZooKeeper know, and what is wrong with settings that name them; no Ansible import.
+
+The lists are plugins/definitions/*.json, which packaging/definitions.py makes from the products' own jars.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.property_values import Spec, fault, text_of
+
+FOLDER = Path(__file__).resolve().parents[1] / "definitions"
+
+TITLES = {"kafka": "Kafka", "zookeeper": "ZooKeeper"}
+CLIENTS = ("producer", "consumer", "admin")
+ANCHORS = {
+    "broker": "brokerconfigs",
+    "producer": "producerconfigs",
+    "consumer": "consumerconfigs",
+    "admin": "adminclientconfigs",
+}
+ANCHORS |= {"topic": "topicconfigs", "client": "configuration"}
+# What the broker reads once more for each listener (ChannelBuilders, DynamicListenerConfig), and for each SASL
+# mechanism of one.
+OF_LISTENER = re.compile(
+    r"(ssl|sasl)\..+|principal\.builder\.class|connections\.max\.reauth\.ms|max\.connections"
+    r"|max\.connection\.creation\.rate|num\.network\.threads"
+)
+OF_MECHANISM = re.compile(r"sasl\..+|connections\.max\.reauth\.ms")
+# The value of an unknown property is kept to itself where the name hints at a secret.
+SECRET = re.compile(r"(?i)pass|pwd|secret|jaas|credential|token|private|key|digest")
+# A value that a config provider fills in when the process starts (org.apache.kafka.common.config.ConfigTransformer).
+INDIRECT = re.compile(r"\$\{[^}]*?:[^}]*\}")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One setting that the product does not know, or whose value it would not take; `shown` is None for secrets."""
+
+    kind: Literal["unknown", "value"]
+    name: str
+    shown: Any
+    wrong: str
+    advice: str
+
+
+def plain(name: str) -> str:
+    """Return a name without what people mistype: separators and case."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that was probably meant, None where none is like it."""
+    names = {plain(other): other for other in known}
+    found = difflib.get_close_matches(plain(name), names, n=1, cutoff=0.82)
+    return names[found[0]] if found else None
+
+
+def rank(version: str) -> int:
+    """Return a number that is near where versions are near: 3.9.2 is 3009002."""
+    major, minor, patch, *_ = [int(part) for part in re.findall(r"\d+", version)] + [0, 0, 0]
+    return (major * 1000 + minor) * 1000 + patch
+
+
+@cache
+def read(file: Path) -> Definitions:
+    """Return one file of definitions."""
+    found = json.loads(file.read_text(encoding="utf-8"))
+    return Definitions(found["product"], found["version"], found["sections"])
+
+
+@dataclass(frozen=True, eq=False)
+class Definitions:
+    """The properties of one product in one version: `{section: {name: spec}}`.
+
+    A name that ends with a dot stands for all below it.
+    """
+
+    product: str
+    version: str
+    sections: Mapping[str, Mapping[str, Spec]]
+
+    @classmethod
+    def load(cls, product: str, version: str) -> Definitions:
+        """Return those of the version, else of the nearest that there are definitions of; `.version` tells which.
+
+        Raises FileNotFoundError where the product has none at all.
+        """
+        files = {file.stem.rpartition("-")[2]: file for file in sorted(FOLDER.glob(f"{product}-*.json"))}
+        if not files:
+            raise FileNotFoundError(f"{FOLDER}: no definitions of {product}; run `make definitions`")
+        return read(files[min(files, key=lambda other: abs(rank(other) - rank(version)))])
+
+    @property
+    def title(self) -> str:
+        """Return the product and the version, for people."""
+        return f"{TITLES[self.product]} {self.version}"
+
+    def default(self, section: str, name: str) -> Any | None:
+        """Return the default as bool, int, float or str.
+
+        None where there is none, none that is known, or several (section client).
+        """
+        found = [table[name].get("default") for table in self.tables(section) if name in table] or [
+            (self.spec(section, name) or {}).get("default")
+        ]
+        return found[0] if found == found[:1] * len(found) else None
+
+    def judge(self, section: str, settings: Mapping[str, Any]) -> list[Finding]:
+        """Return a finding for each unknown name and each value that would not be taken.
+
+        Keys without a value (None) are left out.
+
+        Sections: broker, producer, consumer, admin, topic, client (a file that several kinds share), zookeeper.
+        """
+        findings = []
+        for name, value in ((str(name), value) for name, value in settings.items()):
+            if value is not None:
+                finding = self.name_finding(section, name, value, settings) or self.value_finding(
+                    section, name, value, settings
+                )
+                findings += [finding] if finding else []
+        return findings
+
+    # Names
+
+    def tables(self, section: str) -> list[Mapping[str, Spec]]:
+        """Return the tables of a section."""
+        return [self.sections[part] for part in (CLIENTS if section == "client" else (section,))]
+
+    def spec(self, section: str, name: str, settings: Mapping[str, Any] | None = None) -> Spec | None:
+        """Return the spec of a name, None where it is unknown.
+
+        Those of several kinds of clients agree but for the default.
+        """
+        tables = self.tables(section)
+        for table in tables:
+            if name in table and not name.endswith("."):
+                return table[name]
+        if section == "broker":
+            listener = re.fullmatch(r"listener\.name\.[^.A-Z]+\.(.+)", name)
+            if listener:
+                return self.listener_spec(listener[1])
+            ours = [f"remote.log.{part}.manager.impl.prefix" for part in ("storage", "metadata")]
+            if any(name.startswith(str(prefix)) for prefix in map((settings or {}).get, ours) if prefix):
+                return {"type": "string"}
+        if section == "zookeeper" and re.match(r"(server|group|weight)\.", name):
+            return {"type": "string"} if re.fullmatch(r"\w+\.[0-9]+", name) else None
+        below = [
+            table[prefix]
+            for table in tables
+            for prefix in table
+            if prefix.endswith(".") and name.startswith(prefix) and name != prefix
+        ]
+        return below[0] if below else None
+
+    def listener_spec(self, name: str) -> Spec | None:
+        """Return the spec of what stands behind `listener.name.<listener>.`, with or without a SASL mechanism."""
+        broker = self.sections["broker"]
+        mechanism, _, rest = name.partition(".")
+        if name in broker and OF_LISTENER.fullmatch(name):
+            return broker[name]
+        return broker.get(rest) if mechanism == mechanism.lower() and OF_MECHANISM.fullmatch(rest) else None
+
+    def name_finding(self, section: str, name: str, value: Any, settings: Mapping[str, Any]) -> Finding | None:
+        """Return what is wrong with a name."""
+        spec = self.spec(section, name, settings)
+        if spec and spec.get("jvm"):
+            wrong = f"{self.title} reads it as an option of its JVM; in zoo.cfg it does nothing"
+            return Finding("unknown", name, value, wrong, f"add -D{name}={text_of(value)} to zookeeper_java_options")
+        if spec:
+            return None
+        kind = {"zookeeper": "server", "admin": "admin client"}.get(section, section)
+        advice, meant = self.advice(section, name)
+        hidden = SECRET.search(name) or (self.spec(section, meant or "") or {}).get("type") == "password"
+        return Finding(
+            "unknown", name, None if hidden else value, f"{self.title} has no {kind} property of that name", advice
+        )
+
+    def advice(self, section: str, name: str) -> tuple[str, str | None]:
+        """Return what to write in place of an unknown name, and the known name that it stands for, if any."""
+        if section == "broker":
+            mechanism = re.fullmatch(r"([\w-]+)\.(.+)", name)
+            if mechanism and OF_MECHANISM.fullmatch(mechanism[2]) and mechanism[2] in self.sections["broker"]:
+                return (
+                    f"a broker reads it for a listener: listener.name.<listener>.{mechanism[1].lower()}.{mechanism[2]}",
+                    mechanism[2],
+                )
+            listener = re.fullmatch(r"(?i)(listener\.name\.[^.]+\.)(.+)", name)
+            if listener:
+                return self.listener_advice(listener[1].lower(), listener[2])
+        elsewhere = self.elsewhere(section, name)
+        if elsewhere:
+            return elsewhere, None
+        if self.product == "zookeeper" and self.spec(section, name.removeprefix("zookeeper.")):
+            meant: str | None = name.removeprefix("zookeeper.")
+        else:
+            meant = nearest(
+                name, [known for table in self.tables(section) for known in table if not known.endswith(".")]
+            )
+        return (f"did you mean {meant}?" if meant else f"see {self.page(section)}"), meant
+
+    def listener_advice(self, prefix: str, rest: str) -> tuple[str, str | None]:
+        """Return the same for what stands behind `listener.name.<listener>.`."""
+        mechanism, _, below = rest.partition(".")
+        if self.listener_spec(rest):
+            return f"a listener's name is in lower case here: {prefix}{rest}", rest
+        if self.listener_spec(f"{mechanism.lower()}.{below}"):
+            return f"the name of a SASL mechanism is in lower case here: {prefix}{mechanism.lower()}.{below}", below
+        if rest in self.sections["broker"]:
+            return f"it is for the whole broker: {rest}", rest
+        meant = nearest(rest, filter(OF_LISTENER.fullmatch, self.sections["broker"]))
+        return (f"did you mean {prefix}{meant}?" if meant else f"see {self.page('broker')}"), meant
+
+    def elsewhere(self, section: str, name: str) -> str | None:
+        """Return where a name that is unknown here belongs to."""
+        if self.product != "kafka":
+            return None
+        if section == "topic" and name in self.topic_names:
+            return f"it is the broker's; a topic's own name for it is {self.topic_names[name]}"
+        if section != "topic" and name in self.sections["topic"]:
+            server = self.sections["topic"][name].get("server")
+            its_own = f"; the broker's own name for it is {server}" if server and section == "broker" else ""
+            return f"it belongs to topics{its_own}"
+        clients = [client for client in CLIENTS if name in self.sections[client]]
+        if clients and section in ("broker", "topic"):
+            return f"it belongs to clients ({', '.join(clients)})"
+        if clients:
+            return f"it belongs to other clients ({', '.join(clients)})"
+        return "it belongs to brokers" if name in self.sections["broker"] else None
+
+    @cached_property
+    def topic_names(self) -> dict[str, str]:
+        """Return the topic's name of each broker property that is the default of one."""
+        return {spec["server"]: name for name, spec in self.sections["topic"].items() if "server" in spec}
+
+    def page(self, section: str) -> str:
+        """Return the address of the product's own list."""
+        if self.product == "zookeeper":
+            return f"https://zookeeper.apache.org/doc/r{self.version}/zookeeperAdmin.html#sc_configuration"
+        return f"https://kafka.apache.org/{''.join(self.version.split('.')[:2])}/documentation.html#{ANCHORS[section]}"
+
+    # Values
+
+    def value_finding(self, section: str, name: str, value: Any, settings: Mapping[str, Any]) -> Finding | None:
+        """Return what is wrong with the value of a known name."""
+        spec = self.spec(section, name, settings) or {}
+        shown = None if spec["type"] == "password" else value
+        migrates = text_of(settings.get("zookeeper.metadata.migration.enable")).lower() == "true"
+        if section == "broker" and spec.get("kraft") and not migrates and text_of(value):
+            return Finding("value", name, shown, "only for KRaft, this broker runs with ZooKeeper", "leave it out")
+        if self.product == "kafka" and settings.get("config.providers") and INDIRECT.search(text_of(value)):
+            return None
+        wrong = fault(spec, value)
+        if wrong is None:
+            return None
+        if isinstance(value, bool) and "yes" in spec.get("choices", ()):
+            advice = f"YAML takes an unquoted yes or no for a boolean: write '{'yes' if value else 'no'}' in quotes"
+        else:
+            default = self.default(section, name)
+            advice = "mend it, or leave it out" + (
+                "" if default in (None, "") else f": the default is {text_of(default)}"
+            )
+        return Finding("value", name, shown, wrong, advice)

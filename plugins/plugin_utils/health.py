@@ -1,0 +1,202 @@
+"""The one page of check.yml, from answers that other modules collected; no Ansible import."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+# A log dir fuller than this is a problem: Kafka stops a log dir at the first write that fails.
+FULL = 0.85
+# Leaders are skewed when one broker leads this many times its share (and the difference is not a rounding matter).
+SKEW = 1.5
+
+
+def table(headline: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    """Return lines of left-aligned columns."""
+    texts = [list(headline), *([str(cell) for cell in row] for row in rows)]
+    widths = [max(len(row[column]) for row in texts) for column in range(len(headline))]
+    return [
+        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in texts
+    ]
+
+
+@dataclass(frozen=True)
+class Certificates:
+    """What is known of certificates.
+
+    The answers of the action certificates and the module tls_served, and the fewest days to be left.
+    """
+
+    answer: Mapping[str, Any] = field(default_factory=dict)
+    served: Sequence[Mapping[str, Any]] = ()
+    days: int = 14
+
+
+def page(
+    declared: Mapping[str, Any],
+    probes: Mapping[str, Any],
+    cluster: Mapping[str, Any],
+    certificates: Certificates | None = None,
+    others: Mapping[str, int] | None = None,
+) -> tuple[str, list[str]]:
+    """Return the page's text and what is wrong, in one line each.
+
+    `declared` is {host: {functions, broker_id, rack, listeners, disks}}, `probes` {host: answer of host_probe} (a
+    host that did not answer is missing), `cluster` the answer of kafka_cluster, `others` how many hosts of each
+    function are not looked at (--limit).
+    """
+    others = others or {}
+    problems = [f"{host} does not answer" for host in declared if host not in probes]
+    lines: list[str] = []
+    for section in (
+        zookeeper(having(declared, "zookeeper"), probes, others.get("zookeeper", 0)),
+        kafka(having(declared, "kafka"), cluster),
+        disks(declared, probes),
+        jobs(declared, probes),
+        certificates_section(certificates or Certificates(), datetime.now(UTC)),
+    ):
+        lines += [*section[0], ""] if section[0] else []
+        problems += section[1]
+    unseen = [f"{number} of {function}" for function, number in others.items() if number]
+    where = f", as far as these hosts show; not looked at: {', '.join(unseen)}" if unseen else ""
+    lines.append(
+        f"HEALTHY{where}"
+        if not problems
+        else f"NOT HEALTHY{where}\n" + "\n".join(f"  - {problem}" for problem in problems)
+    )
+    return "\n".join(lines), problems
+
+
+def having(declared: Mapping[str, Any], function: str) -> dict[str, Any]:
+    """Return the hosts that have a function, one of several perhaps."""
+    return {host: facts for host, facts in declared.items() if function in facts["functions"]}
+
+
+Section = tuple[list[str], list[str]]
+
+
+def zookeeper(hosts: Mapping[str, Any], probes: Mapping[str, Any], others: int = 0) -> Section:
+    """Mode of each server; exactly one leads, one of `others` perhaps, who were not asked."""
+    if not hosts:
+        return [], []
+    modes = {host: probes.get(host, {}).get("zookeeper_mode", "unreachable") for host in hosts}
+    problems = [
+        f"ZooKeeper on {host}: {mode}"
+        for host, mode in modes.items()
+        if mode not in ("leader", "follower", "observer", "standalone")
+    ]
+    leaders = sum(mode in ("leader", "standalone") for mode in modes.values())
+    if leaders > 1 or (leaders == 0 and not others):
+        problems.append(f"ZooKeeper ensemble has {leaders} leaders")
+    return ["ZooKeeper", *table(("server", "mode"), modes.items())], problems
+
+
+def kafka(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
+    """Brokers registered with the declared rack and, on the listeners that the admin asked, the declared endpoint."""
+    if not hosts:
+        return [], []
+    found, leaders, problems, rows = (
+        cluster.get("brokers", {}),
+        cluster.get("leaders", {}),
+        list(cluster.get("problems", ["Kafka: no answer"])),
+        [],
+    )
+    asked = {name for broker in found.values() for name in broker}
+    for host, facts in hosts.items():
+        broker = found.get(str(facts["broker_id"]))
+        if broker is None:
+            rows.append((facts["broker_id"], host, "-", "not registered", "-"))
+            continue
+        if broker["rack"] != facts["rack"]:
+            problems.append(
+                f"broker {facts['broker_id']} ({host}) is registered with rack {broker['rack']}, declared "
+                f"is {facts['rack']}"
+            )
+        for name, endpoint in facts["listeners"].items():
+            if name in asked and broker.get(name) != endpoint:
+                problems.append(
+                    f"broker {facts['broker_id']} ({host}) advertises {name} as {broker.get(name)}, "
+                    f"declared is {endpoint}"
+                )
+        endpoints = " ".join(f"{name}://{broker[name]}" for name in facts["listeners"] if name in broker)
+        rows.append((facts["broker_id"], host, broker["rack"], endpoints, leaders.get(str(facts["broker_id"]), 0)))
+    total, share = cluster.get("partitions", 0), cluster.get("partitions", 0) / max(len(hosts), len(found), 1)
+    most = max(leaders.values(), default=0)
+    skew = f"{most / share:.2f}" if share else "-"
+    if share and most > SKEW * share and most - share > max(len(hosts), len(found)):
+        problems.append(
+            f"leaders are skewed: one broker leads {most} of {total} partitions; Kafka mends it in a "
+            "while, kafka-leader-election.sh now"
+        )
+    return [
+        "Kafka",
+        *table(("id", "broker", "rack", "listeners", "leads"), rows),
+        f"  controller {cluster.get('controller', -1)}, {total} partitions: {cluster.get('offline', '?')} offline, "
+        f"{cluster.get('under_replicated', '?')} under-replicated; leader skew {skew} (1.00 is even)",
+    ], problems
+
+
+def disks(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
+    """Use of each data file system, and whether it works; log dirs that a running broker has given up."""
+    rows, problems = [], []
+    for host, facts in hosts.items():
+        given_up = probes.get(host, {}).get("given_up", [])
+        problems += [
+            f"the broker on {host} has given up {path}: repair the disk, then restart kafka.service"
+            for path in given_up
+        ]
+        for path, mount in probes.get(host, {}).get("mounts", {}).items():
+            if "error" in mount:
+                rows.append((host, path, "-", mount["error"]))
+                problems.append(f"{host}:{path} fails: {mount['error']}")
+                continue
+            if "size" not in mount:
+                problems.append(f"{host}:{path} does not exist")
+                continue
+            if path in facts.get("disks", ()) and not mount["mounted"]:
+                rows.append((host, path, "-", "not mounted"))
+                problems.append(f"{host}:{path}: no file system is mounted there")
+                continue
+            used = 1 - mount["free"] / mount["size"]
+            rows.append((host, path, f"{used:4.0%}", f"{mount['size'] / 2**30:.1f} GiB"))
+            if used > FULL:
+                problems.append(f"{host}:{path} is {used:.0%} full")
+    return (["Disks", *table(("host", "path", "used", "size"), rows)], problems) if rows else ([], [])
+
+
+def jobs(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
+    """State of each service and job."""
+    rows = [(host, unit, state) for host in hosts for unit, state in probes.get(host, {}).get("units", {}).items()]
+    problems = [f"{unit} on {host} is {state}" for host, unit, state in rows if state != "active"]
+    problems += [
+        f"{unit} on {host} runs with an older configuration than is on its disk: site.yml restarts it"
+        for host in hosts
+        for unit in probes.get(host, {}).get("behind", [])
+    ]
+    return (["Units", *table(("host", "unit", "state"), rows)], problems) if rows else ([], [])
+
+
+def certificates_section(found: Certificates, now: datetime) -> Section:
+    """Days left of each certificate, and ports that serve another than the one on their disk."""
+    rows, problems = [], [*found.answer.get("problems", [])]
+    for host, answer in found.answer.get("hosts", {}).items():
+        for name, held in answer["held"].items():
+            left = (datetime.fromisoformat(held["until"]).replace(tzinfo=UTC) - now).days
+            rows.append((host, name, held["subject"], held["until"], left))
+            if left < found.days:
+                problems.append(
+                    f"the certificate {name} of {host} ends on {held['until']}: {left} days are left, "
+                    f"fewer than {found.days}"
+                )
+    problems += [
+        f"{port['host']} {port['address']}:{port['port']}: {port['differs']}"
+        for port in found.served
+        if port["differs"]
+    ]
+    return (
+        (["Certificates", *table(("host", "name", "subject", "until", "days"), rows)], problems)
+        if rows
+        else ([], problems)
+    )

@@ -1,0 +1,51 @@
+"""Checks of what the hosts answered (module host_probe) against what the inventory declares; no Ansible import.
+
+One module per subject; a check reads a machine and its answer and yields what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import archives, connections, disks, machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+Probe = Mapping[str, Any]
+Check = Callable[[Model, Machine, Probe], Iterator[Problem]]
+
+OF_A_MACHINE: tuple[Check, ...] = (
+    machine.addresses,
+    machine.clock,
+    machine.java,
+    machine.limits,
+    machine.memory,
+    connections.firewall,
+)
+
+
+def check_hosts(model: Model, probes: Mapping[str, Probe]) -> list[Problem]:
+    """Return everything on the probed hosts that contradicts the model.
+
+    `probes` holds the answers of the hosts of this run (with --limit: of some); the others are not judged.
+    """
+    problems: list[Problem] = []
+    older = {host: connections.older_ports(model.machines[host], probe) for host, probe in probes.items()}
+    for host, probe in probes.items():
+        for check in OF_A_MACHINE:
+            problems += check(model, model.machines[host], probe)
+        problems += connections.reachable(model, host, probe, older)
+    for broker in model.brokers:
+        if broker.name in probes:
+            problems += disks.of_a_broker(broker, probes[broker.name])
+    for server in model.servers:
+        if server.name in probes:
+            problems += disks.of_a_server(model, server, probes[server.name])
+    return [
+        *problems,
+        *disks.clusters(model, probes),
+        *disks.capacity(model, probes),
+        *archives.verified(model, probes),
+    ]

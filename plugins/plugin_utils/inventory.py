@@ -1,0 +1,280 @@
+"""Read the model out of an Ansible inventory.
+
+Site words and role inputs per host, with the role's own argument spec applied.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ansible.errors import AnsibleError
+from ansible.inventory.manager import InventoryManager
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.module_utils.common.yaml import yaml_load
+from ansible.parsing.dataloader import DataLoader
+from ansible.vars.hostvars import HostVars
+from ansible.vars.manager import VariableManager
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import (
+    find_collections,
+    made_by_the_run,
+    set_extra_variables,
+    templar_of,
+    was_vaulted,
+    written_in,
+)
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model, model_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.secret import is_secret, texts
+from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec
+from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import templates, undeclared
+
+PLUGINS = Path(__file__).resolve().parents[1]
+# Identity has checks of its own in model/, with the other hosts in view.
+IDENTITY = {"kafka_broker_id", "kafka_rack", "zookeeper_id"}
+# The roles' own variables that the playbooks hand over or register; no inventory sets them.
+INTERNAL = re.compile(
+    r"java_found|(kafka|zookeeper)_restart_|(kafka|zookeeper|spark_job)_pki$|pki_(made|state)$|(kafka|zookeeper)_state$"
+    r"|preflight_(model|probe)$|archive_(list|installed)"
+)
+
+
+@cache
+def site_words() -> dict[str, Any]:
+    """Return the options of the site's own words (plugins/definitions/site.yml)."""
+    with (PLUGINS / "definitions" / "site.yml").open(encoding="utf-8") as stream:
+        words: dict[str, Any] = yaml_load(stream)
+    return words
+
+
+def in_the_clear(text: str) -> bool:
+    """Tell whether a text stands unencrypted in a file of the inventory, the file itself not being a vault either."""
+    path = written_in(text)
+    return path is not None and not was_vaulted(text) and not is_vault(path)
+
+
+_JUDGED: dict[Hashable, list[str]] = {}
+"""What is wrong with an input, by role, name and value: most hosts have the same."""
+
+
+@cache
+def _validator(role: str, name: str) -> ArgumentSpecValidator:
+    options = site_words() if role == "site" else argument_spec(role)
+    return ArgumentSpecValidator({name: options[name]})
+
+
+@cache
+def is_vault(path: str) -> bool:
+    """Tell whether a file is encrypted by ansible-vault."""
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(14) == b"$ANSIBLE_VAULT"
+    except OSError:
+        return False
+
+
+class _Variables:
+    """Stands in for Ansible's variable manager.
+
+    Reads each host's variables once, and lets them see the other hosts'.
+    """
+
+    def __init__(self, hostvars: Any, groups: Mapping[str, Sequence[str]]) -> None:
+        self._source, self._groups = hostvars, groups
+        self._known: dict[str, dict[str, Any]] = {}
+        self._hostvars: Any = None
+
+    def made_by_the_run(self, host: str) -> set[str]:
+        """Return what earlier tasks of this run registered or set."""
+        return made_by_the_run(self._source._variable_manager, host)
+
+    def get_vars(self, host: Any, include_hostvars: bool = False) -> dict[str, Any]:
+        if host.name not in self._known:
+            self._known[host.name] = {
+                **self._source.raw_get(host.name),
+                "hostvars": self._hostvars,
+                "groups": self._groups,
+            }
+        return self._known[host.name]
+
+
+class Reader:
+    """Reads host variables; remembers what is missing, so that one missing word is one problem and not twenty."""
+
+    def __init__(self, hostvars: Any, groups: Mapping[str, Sequence[str]], loader: Any) -> None:
+        """`hostvars`, `groups` and `loader` are Ansible's own."""
+        self._loader = loader
+        self.all_groups = {
+            **{name: [] for name in functions()},
+            **{name: list(members) for name, members in groups.items()},
+        }
+        self._variables = _Variables(hostvars, self.all_groups)
+        self._hostvars = HostVars(hostvars._inventory, self._variables, loader)
+        self._computed: dict[Hashable, Any] = {}
+        self._failed: list[tuple[str, str, str]] = []
+        self.problems: list[Problem] = []
+
+    def read(self) -> Model:
+        """Return the whole model; what is wrong with single variables is in `problems`."""
+        hosts: dict[str, dict[str, Any]] = {}
+        words: dict[str, dict[str, Any]] = {}
+        names = {}
+        groups = {function: list(self.all_groups.get(function, [])) for function in functions()}
+        for host in self.all_groups["all"]:
+            raw = self.raw(host)
+            written = frozenset(str(name) for name in raw if not INTERNAL.match(str(name)))
+            names[host] = written - self._variables.made_by_the_run(host)
+            words[host] = self._values(host, raw, site_words())
+            hosts[host] = dict(words[host])
+            self._validate(host, "site", hosts[host])
+        for group, members in groups.items():
+            for host in members:
+                for role in functions()[group].roles:
+                    found = self._values(host, {**self.raw(host), **words[host]}, argument_spec(role))
+                    self._validate(host, role, found)
+                    hosts[host] |= found
+        self._secrets(hosts)
+        self._explain(hosts)
+        roles = {role for function in functions().values() for role in function.roles}
+        options = {**site_words(), **{name: option for role in roles for name, option in argument_spec(role).items()}}
+        return model_of(hosts, groups, self.all_groups, names, options, frozenset({*roles, "archive", "preflight"}))
+
+    def raw(self, host: str) -> dict[str, Any]:
+        """Return a host's variables as written."""
+        variables: dict[str, Any] = self._hostvars.raw_get(host)
+        return variables
+
+    def _values(self, host: str, raw: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
+        """Return those of the variables that are set and can be computed."""
+        templar, found = None, {}
+        for name in names:
+            if name not in raw:
+                continue
+            value = raw[name]
+            if not any(templates(value)):
+                found[name] = value
+                continue
+            key = self._key(value, raw, ())
+            if key is not None and key in self._computed:
+                found[name] = self._computed[key]
+                continue
+            templar = templar or templar_of(self._loader, raw)
+            try:
+                found[name] = templar.template(value)
+            except AnsibleError as error:
+                self._failed.append((host, name, str(error)))
+                continue
+            if key is not None:
+                self._computed[key] = found[name]
+        return found
+
+    def _key(self, value: Any, raw: Mapping[str, Any], above: tuple[str, ...]) -> Hashable:
+        """Return what a value stands on, so that the same on the next host is computed once.
+
+        None where that cannot be known.
+        """
+        parts: list[Hashable] = [repr(value)]
+        for text in templates(value):
+            names = undeclared(str(text))
+            if names is None:
+                return None
+            for name in sorted(names - {"hostvars", "groups"}):
+                if name in above or name not in raw:
+                    parts.append(name)
+                    continue
+                part = self._key(raw[name], raw, (*above, name))
+                if part is None:
+                    return None
+                parts.append((name, part))
+        return tuple(parts)
+
+    def _validate(self, host: str, role: str, values: Mapping[str, Any]) -> None:
+        """Apply one argument spec to one host, option by option: unknown keys, types, choices, missing inputs."""
+        options = site_words() if role == "site" else argument_spec(role)
+        uncomputed = {name for failed_host, name, _ in self._failed if failed_host == host}
+        advice = (
+            f"{'inventories/README.md' if role == 'site' else f'roles/{role}/README.md'} "
+            "lists the valid names and types"
+        )
+        for name in options:
+            if name in uncomputed or name in IDENTITY:
+                continue
+            given = {name: values[name]} if name in values else {}
+            key = (role, name, repr(given))
+            if key not in _JUDGED:
+                _JUDGED[key] = [text.rstrip(".") for text in _validator(role, name).validate(given).error_messages]
+            self.problems += [
+                Problem((host,), name, "INPUT_REFUSED", None, message, advice) for message in _JUDGED[key]
+            ]
+
+    def _secrets(self, hosts: Mapping[str, Mapping[str, Any]]) -> None:
+        """Report secrets that stand in the inventory as they are; a template is judged where it ends."""
+        for host, values in hosts.items():
+            raw = self.raw(host)
+            for name in values:
+                for path, text in texts(name, raw[name]):
+                    if is_secret(path, text) and text and not any(templates(text)) and in_the_clear(text):
+                        production = values.get("site_environment") != "lab"
+                        wrong, advice = (
+                            "a secret in the clear",
+                            "encrypt it (ansible-vault encrypt_string), or name one of a vaulted file",
+                        )
+                        self.problems.append(
+                            Problem((host,), path, "SECRET_CLEAR", None, wrong, advice, warning=not production)
+                        )
+
+    def _explain(self, hosts: Mapping[str, Mapping[str, Any]]) -> None:
+        """Report variables that cannot be computed, unless a missing address, rack or id, reported as such, is why."""
+        reported_elsewhere = [
+            name
+            for name in ("client_address", "replication_address")
+            if any(name not in values for values in hosts.values())
+        ]
+        reported_elsewhere += ["rack", "zookeeper_id", "kafka_broker_id", "datacenter"]
+        needed = [host for host, _, error in self._failed if re.search(r"'vault' is undefined", error)]
+        if needed:
+            wrong = "not set, and passwords and certificates stand on it"
+            advice = "make it with ansible-vault (inventories/README.md), and give --ask-vault-pass"
+            self.problems.append(Problem(tuple(dict.fromkeys(needed)), "vault", "VAULT_MISSING", None, wrong, advice))
+            reported_elsewhere.append("vault")
+        for host, name, error in dict.fromkeys(self._failed):
+            if not any(re.search(rf"['\"]{word}['\"]", error) for word in reported_elsewhere):
+                self.problems.append(
+                    Problem(
+                        (host,),
+                        name,
+                        "NOT_COMPUTED",
+                        None,
+                        f"cannot be computed: {error.splitlines()[0]}",
+                        "set what it stands on",
+                    )
+                )
+
+    def said_right(self, host: str, names: Iterable[str]) -> bool:
+        """Tell whether these variables of a host could be computed and are what the argument spec wants."""
+        wrong = {name for failed_host, name, _ in self._failed if failed_host == host}
+        wrong |= {p.variable for p in self.problems if host in p.hosts and p.code.startswith("INPUT_")}
+        return wrong.isdisjoint(names)
+
+    def said_of(self, found: Iterable[Problem]) -> list[Problem]:
+        """Return what is wrong with single variables, and what of the model does not merely follow from it."""
+        said = {(host, p.variable) for p in self.problems if p.code == "NOT_COMPUTED" for host in p.hosts}
+        return [*self.problems, *(p for p in found if not any((host, p.variable) in said for host in p.hosts))]
+
+
+def load(directory: Path, extra: Mapping[str, Any] | None = None) -> Reader:
+    """Return a reader of an inventory directory, outside of any playbook run.
+
+    `extra` are variables that go before all others.
+    """
+    find_collections()
+    loader = DataLoader()
+    inventory = InventoryManager(loader=loader, sources=[str(directory)])
+    variables = VariableManager(loader=loader, inventory=inventory)
+    set_extra_variables(variables, extra or {})
+    return Reader(HostVars(inventory, variables, loader), inventory.get_groups_dict(), loader)

@@ -1,0 +1,157 @@
+"""Rules on users and ACLs, as the playbook resources.yml brings them to the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+# What Kafka's authorizer knows of each kind of resource (org.apache.kafka.security.authorizer.AclEntry of 3.9).
+OPERATIONS = {
+    "topic": {"READ", "WRITE", "CREATE", "DESCRIBE", "DELETE", "ALTER", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"},
+    "group": {"READ", "DESCRIBE", "DELETE", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"},
+    "transactional_id": {"DESCRIBE", "WRITE"},
+    "cluster": {
+        "CREATE",
+        "CLUSTER_ACTION",
+        "DESCRIBE_CONFIGS",
+        "ALTER_CONFIGS",
+        "IDEMPOTENT_WRITE",
+        "ALTER",
+        "DESCRIBE",
+    },
+}
+LEAST_ITERATIONS = 4096
+DEFAULTS = {"pattern": "literal", "host": "*"}
+
+
+def _known(model: Model) -> set[str]:
+    """Return the names of the users; none where they are not declared, or could not be computed."""
+    return {str(user.get("name")) for user in model.present("kafka_users")}
+
+
+def users(model: Model) -> Iterator[Problem]:
+    """Every user has a password, hashed often enough, and a listener where it is taken."""
+    hosts, seen = names(model.brokers), set()
+    enabled = {name for broker in model.brokers[:1] for listener in broker.listeners for name in listener.mechanisms}
+    for user in model.told("kafka_users"):
+        name, mechanism = str(user.get("name")), str(user.get("mechanism") or "SCRAM-SHA-512")
+        variable, iterations = f"kafka_users[{name}]", whole(user.get("iterations", 8192))
+        if (name, mechanism) in seen:
+            yield Problem(hosts, variable, "USER_DUPLICATE", mechanism, "declared twice", "keep one of the two")
+        seen.add((name, mechanism))
+        if user.get("state") == "absent":
+            continue
+        if not user.get("password"):
+            yield Problem(
+                hosts,
+                f"{variable}.password",
+                "USER_PASSWORD",
+                None,
+                "no password",
+                f"name vault.passwords.{name}, from the vaulted file",
+            )
+        if iterations is not None and iterations < LEAST_ITERATIONS:
+            wrong = f"fewer than {LEAST_ITERATIONS}, and Kafka refuses that"
+            yield Problem(hosts, f"{variable}.iterations", "USER_ITERATIONS", iterations, wrong, "leave it out: 8192")
+        if enabled and mechanism not in enabled:
+            wrong = f"no listener takes logins of this kind (they take {', '.join(sorted(enabled))})"
+            yield Problem(
+                hosts,
+                f"{variable}.mechanism",
+                "USER_MECHANISM",
+                mechanism,
+                wrong,
+                "add it to sasl_mechanisms of a listener, or use another",
+            )
+
+
+def _who(acl: Mapping[str, Any]) -> str:
+    return f"kafka_acls[{acl.get('principal')}]"
+
+
+def acls(model: Model) -> Iterator[Problem]:
+    """Every ACL is one that Kafka takes, for somebody who is there."""
+    hosts = names(model.brokers)
+    known = _known(model)
+    somebody = {f"User:{name}" for name in known} | {name for first in model.brokers[:1] for name in first.super_users}
+    for acl in model.told("kafka_acls"):
+        who, kind, absent = str(acl.get("principal")), str(acl.get("resource")), acl.get("state") == "absent"
+        if not who.startswith("User:") or who == "User:":
+            advice = f"write it as User:{who}"
+            yield Problem(
+                hosts, _who(acl), "ACL_PRINCIPAL", who, "Kafka knows users alone, and compares the whole text", advice
+            )
+        elif who == "User:*" and acl.get("permission") != "deny" and not absent:
+            wrong = "everybody who can connect may do it"
+            yield Problem(
+                hosts,
+                _who(acl),
+                "ACL_EVERYBODY",
+                None,
+                wrong,
+                "name the users, or leave it if that is meant",
+                warning=True,
+            )
+        elif known and who != "User:*" and who not in somebody and not absent:
+            wrong = "neither one of kafka_users nor a super user"
+            advice = "declare the user, correct the name, or leave it if a certificate stands for it"
+            yield Problem(hosts, _who(acl), "ACL_UNKNOWN_USER", None, wrong, advice, warning=True)
+        given = acl.get("operations")
+        for operation in given if isinstance(given, (list, tuple)) else []:
+            fit = OPERATIONS.get(kind)
+            if fit is not None and str(operation).upper() not in {*fit, "ALL"}:
+                wrong = f"no operation on a {kind}, and Kafka refuses it"
+                yield Problem(
+                    hosts,
+                    f"{_who(acl)}.operations",
+                    "ACL_OPERATION",
+                    operation,
+                    wrong,
+                    f"one of ALL, {', '.join(sorted(fit))}",
+                )
+        if kind != "cluster" and not acl.get("name"):
+            wrong = f"no name of a {kind}"
+            yield Problem(hosts, f"{_who(acl)}.name", "ACL_NAME", None, wrong, "name one; '*' is all of them")
+
+
+def contradictions(model: Model) -> Iterator[Problem]:
+    """Nothing is declared twice, nor both so and otherwise."""
+    seen: dict[tuple[str, ...], set[tuple[str, str]]] = {}
+    for acl in model.told("kafka_acls"):
+        given = acl.get("operations")
+        place = [
+            str(acl.get(key) or DEFAULTS.get(key, "")) for key in ("principal", "resource", "name", "pattern", "host")
+        ]
+        meant = (str(acl.get("permission") or "allow"), str(acl.get("state") or "present"))
+        for operation in dict.fromkeys(str(item).upper() for item in given) if isinstance(given, (list, tuple)) else []:
+            before = seen.setdefault((*place, operation), set())
+            what = f"{operation} {' '.join(place[1:3])}".strip()
+            if meant in before:
+                yield Problem(
+                    names(model.brokers), _who(acl), "ACL_DUPLICATE", what, "declared twice", "keep one of the two"
+                )
+            for permission, state in sorted(before - {meant}):
+                if permission != meant[0] and not state == meant[1] == "present":
+                    continue  # to allow no longer, and to deny, is one thing
+                wrong = f"declared {permission}, {state} and {', '.join(meant)}"
+                yield Problem(
+                    names(model.brokers), _who(acl), "ACL_CONTRADICTION", what, wrong, "keep the one that is meant"
+                )
+            before.add(meant)
+
+
+def logins(model: Model) -> Iterator[Problem]:
+    """Jobs log in as users who are declared."""
+    known = _known(model)
+    for node in model.spark_nodes:
+        for job in node.jobs:
+            if job.user and known and job.user not in known:
+                variable = f"{job.variable}.config.kafka[sasl.jaas.config]"
+                wrong = f"logs in as {job.user}, who is none of kafka_users"
+                yield node.problem(
+                    variable, "JOB_LOGIN", None, wrong, "declare the user, or correct the name", warning=True
+                )

@@ -1,0 +1,92 @@
+"""What follows from another mistake is not said; no Ansible import.
+
+A variable that stands on one that is missing or of another type cannot be right: it is judged when that is mended.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+# What a rule compares with another variable than the one it speaks of.
+COMPARED = {
+    "BOOTSTRAP_UNKNOWN": ("kafka_listeners",),
+    "FIREWALL_PEER": ("kafka_listeners", "client_network", "replication_network"),
+    "ACL_UNKNOWN_USER": ("kafka_users",),
+    "JOB_LOGIN": ("kafka_users",),
+}
+TEMPLATE = re.compile(r"\{[{%](.*?)[%}]\}", re.DOTALL)
+NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def base(variable: str) -> str:
+    """Return the variable of a place, as `kafka_listeners` of `kafka_listeners[CLIENT].port`."""
+    return re.split(r"[.[]", variable, maxsplit=1)[0]
+
+
+def texts(value: Any) -> Iterator[str]:
+    """Yield what stands inside the templates of a value."""
+    if isinstance(value, str):
+        if "{{" in value or "{%" in value:
+            yield from TEMPLATE.findall(value)
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from texts(item)
+    elif isinstance(value, Sequence):
+        for item in value:
+            yield from texts(item)
+
+
+class Standing:
+    """Which variables of a host stand on which."""
+
+    def __init__(self, raw: Callable[[str], Mapping[str, Any]]) -> None:
+        """`raw` returns the variables of a host as they are written."""
+        self.raw = raw
+        self._known: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
+
+    def on(self, host: str, variable: str) -> dict[str, tuple[str, ...]]:
+        """Return the variables that one stands on, itself among them, each with its templates; one that is not set too.
+
+        Any word of a template counts, so there are some that are none.
+        """
+        key = (host, variable)
+        if key not in self._known:
+            raw, found, left = self.raw(host), {}, [variable]
+            while left:
+                name = left.pop()
+                if name not in found:
+                    found[name] = tuple(texts(raw[name])) if name in raw and name not in ("groups", "hostvars") else ()
+                    left += [word for text in found[name] for word in NAME.findall(text)]
+            self._known[key] = found
+        return self._known[key]
+
+
+class Causes:
+    """Variables that are known to be wrong as a whole: of some hosts, or (None) wherever they are written."""
+
+    def __init__(self, standing: Standing) -> None:
+        """Begin with none."""
+        self._standing = standing
+        self._wrong: dict[str, set[str | None]] = {}
+
+    def add(self, problem: Problem, names: Iterable[str] = ()) -> None:
+        """Add the variables that are named, else the one that a mistake speaks of."""
+        for name in names or [base(problem.variable)]:
+            self._wrong.setdefault(name, set()).update(problem.hosts or (None,))
+
+    def explain(self, problem: Problem) -> bool:
+        """Tell whether a problem speaks of what stands on one of them."""
+        if not self._wrong:
+            return False
+        if any(name in self._wrong for name in COMPARED.get(problem.code, ())):
+            return True
+        variable = base(problem.variable)
+        for host in problem.hosts or ():
+            stands = self._standing.on(host, variable)
+            if any(self._wrong.get(name, set()) & {host, None} for name in stands if name != variable):
+                return True
+        return False

@@ -1,0 +1,108 @@
+"""Rules on how brokers find the ensemble, and clients the brokers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import Definitions
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker, Machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.properties import judged
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+CONNECT = "kafka_zookeeper_connect"
+
+
+def zookeeper_connect(model: Model) -> Iterator[Problem]:
+    """Brokers are told of servers that exist, of all of them or of a whole datacenter's, and of a proper chroot."""
+    places = {
+        f"{address}:{port}": server.name
+        for server in model.servers
+        for address in server.addresses
+        for port in server.ports.values()
+    }
+    for broker in model.brokers:
+        for entry in broker.zookeeper_connect:
+            if places and entry not in places:
+                wrong, advice = "no declared ZooKeeper server listens there", "name address:port of the group zookeeper"
+                yield broker.problem(CONNECT, "ZOOKEEPER_CONNECT_UNKNOWN", entry, wrong, advice)
+        if model.servers and broker.inputs.values.get(CONNECT) in ([], ()):
+            wrong, advice = "no server, and Kafka would not start", "leave it out: every server of the group zookeeper"
+            yield broker.problem(CONNECT, "ZOOKEEPER_CONNECT_EMPTY", None, wrong, advice)
+        yield from _missing(model, broker, {places[entry] for entry in broker.zookeeper_connect if entry in places})
+        chroot = broker.inputs.get("kafka_zookeeper_chroot")
+        path = chroot if isinstance(chroot, str) else ""
+        if path and not re.fullmatch(r"(/(?!\.{1,2}(/|$))[^/\s,\x00-\x1f]+)+", path):
+            wrong, advice = "no path of a znode", "write it as /kafka"
+            yield broker.problem("kafka_zookeeper_chroot", "CHROOT_INVALID", path, wrong, advice)
+
+
+def _missing(model: Model, broker: Broker, known: set[str]) -> Iterator[Problem]:
+    missing = [server.name for server in model.servers if server.name not in known]
+    own = {server.name for server in model.servers if server.datacenter == broker.datacenter}
+    if known and missing and (model.layout == "single" or not own or known != own):
+        wrong = f"the broker is not told of {', '.join(missing)}, and loses its session when the others are down"
+        yield broker.problem(CONNECT, "ZOOKEEPER_CONNECT_PARTIAL", None, wrong, "name every server", warning=True)
+
+
+def bootstrap(model: Model) -> Iterator[Problem]:
+    """Clients are told of listeners that exist."""
+    advertised = {listener.advertised for broker in model.brokers for listener in broker.listeners}
+    if not advertised or any("kafka_listeners" not in broker.inputs.values for broker in model.brokers):
+        return  # what is missing is reported as such
+    hosts = {told.rpartition(":")[0] for told in advertised}
+    for machine in model.functional:
+        places: list[tuple[str, Any]] = [("kafka_client", machine.inputs.get("kafka_client"))]
+        if model.is_in("kafka", machine):
+            listeners = machine.inputs.mapping("kafka_admin_listeners")
+            places += [(f"kafka_admin_listeners[{name}]", settings) for name, settings in listeners.items()]
+        for variable, settings in places:
+            servers = settings.get("bootstrap.servers") if isinstance(settings, Mapping) else None
+            for entry in map(str.strip, str(servers).split(",") if servers else []):
+                if entry not in advertised:
+                    known = entry.rpartition(":")[0] in hosts
+                    place, advice = f"{variable}[bootstrap.servers]", "name address:port of a listener"
+                    wrong = "no declared broker advertises it"
+                    yield machine.problem(place, "BOOTSTRAP_UNKNOWN", entry, wrong, advice, warning=not known)
+
+
+def client_properties(model: Model) -> Iterator[Problem]:
+    """The site's client settings are Kafka's own, and wait for every acknowledgement."""
+    if not model.brokers:
+        return
+    definitions = Definitions.load("kafka", str(model.brokers[0].inputs.get("kafka_version")))
+    for machine in model.functional:
+        yield from _client(machine, definitions, "kafka_client", machine.inputs.mapping("kafka_client"))
+    for node in model.spark_nodes:
+        site = node.inputs.mapping("kafka_client")
+        for job in node.jobs:
+            own = {name: value for name, value in job.kafka.items() if site.get(name) != value}
+            yield from _client(node, definitions, f"{job.variable}.config.kafka", own)
+
+
+def _client(
+    machine: Machine, definitions: Definitions, variable: str, settings: Mapping[str, Any]
+) -> Iterator[Problem]:
+    yield from judged(machine, definitions, "client", variable, settings, "CLIENT")
+    acks = settings.get("acks")
+    if acks is not None and str(acks) not in ("all", "-1"):
+        wrong, advice = "records are reported as stored before they are safe", "leave it out, or use all"
+        yield machine.problem(f"{variable}[acks]", "ACKS_NOT_ALL", acks, wrong, advice)
+
+
+def jobs(model: Model) -> Iterator[Problem]:
+    """The name of a job is the name of its unit on the node, and its checkpoint is its own."""
+    for node in model.spark_nodes:
+        names = [str(entry["name"]) for entry in node.inputs.entries("spark_job_jobs") if entry.get("name")]
+        for name in sorted({name for name in names if names.count(name) > 1}):
+            wrong, advice = "two jobs of that name on one node", "give each a name of its own"
+            yield node.problem("spark_job_jobs", "JOB_DUPLICATE", name, wrong, advice)
+        seen: dict[str, str] = {}
+        for job in node.jobs:
+            checkpoint = str(job.config.get("checkpoint") or "")
+            if checkpoint and seen.setdefault(checkpoint, job.name) != job.name:
+                wrong = f"job {seen[checkpoint]} has the same, and each would take the other's progress for its own"
+                variable, advice = f"{job.variable}.config.checkpoint", "give each job a checkpoint of its own"
+                yield node.problem(variable, "JOB_CHECKPOINT", checkpoint, wrong, advice)

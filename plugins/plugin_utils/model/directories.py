@@ -1,0 +1,79 @@
+"""Rules on directories as they are written: whole paths, written once and plainly, on disks that keep them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.exposure import EMPTIED
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below, plain_path
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+# Inputs that are one path on the host, by function.
+PATHS = {
+    "zookeeper": (
+        "zookeeper_data_dir",
+        "zookeeper_data_log_dir",
+        "zookeeper_java_executable",
+        "zookeeper_keystore",
+        "zookeeper_truststore",
+    ),
+    "kafka": ("kafka_java_executable", "kafka_keystore", "kafka_truststore", "kafka_zookeeper_keystore"),
+    "spark": ("spark_job_python",),
+}
+DATA = ("zookeeper_data_dir", "zookeeper_data_log_dir")
+# Not for data: the system's own, and homes, which units do not see (ProtectHome).
+SYSTEM = ("/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/sbin", "/sys", "/usr", "/home", "/root")
+
+
+def written(model: Model) -> Iterator[Problem]:
+    """Paths are absolute, and written in the one way that units, properties and mounts agree on."""
+    for function, inputs in PATHS.items():
+        for host in model.groups.get(function, ()):
+            machine = model.machines[host]
+            for name in inputs:
+                path = machine.inputs.get(name)
+                if isinstance(path, str) and path:
+                    yield from _written(machine, name, path)
+    for broker in model.brokers:
+        for path in broker.log_dirs:
+            if path.startswith("/") and path.strip("/"):  # else said as LOG_DIRS_PATH
+                yield from _written(broker, "kafka_log_dirs", path)
+
+
+def _written(machine: Machine, name: str, path: str) -> Iterator[Problem]:
+    plain = plain_path(path)
+    if not path.startswith("/"):
+        wrong = "not a path from / on, and the service runs elsewhere than you write"
+        yield machine.problem(name, "PATH_RELATIVE", path, wrong, "write it from / on")
+    elif re.search(r"[^\w/.+@=-]", path):
+        wrong = "a sign that units and lists of directories take for something else"
+        advice = "use letters, figures and - _ . + @ = alone, and one entry for each directory"
+        yield machine.problem(name, "PATH_SIGNS", path, wrong, advice)
+    elif path.rstrip("/") != plain or {".", ".."} & {*path.split("/")}:
+        wrong = "another way to write a path: what is the same directory would not look so"
+        advice = "leave .. out" if ".." in path.split("/") else f"write {plain}"
+        yield machine.problem(name, "PATH_FORM", path, wrong, advice)
+
+
+def kept(model: Model) -> Iterator[Problem]:
+    """Data is where it stays, and where no system is."""
+    for server in model.servers:
+        for name in DATA:
+            yield from _kept(server, name, str(server.inputs.get(name) or ""))
+    for broker in model.brokers:
+        for path in broker.log_dirs:
+            yield from _kept(broker, "kafka_log_dirs", path)
+
+
+def _kept(machine: Machine, name: str, path: str) -> Iterator[Problem]:
+    if not path.startswith("/"):
+        return
+    if folder := below(path, *EMPTIED):
+        wrong = f"{folder} is emptied at every boot, /tmp and /var/tmp at every start of the service: data is lost"
+        yield machine.problem(name, "PATH_EMPTIED", path, wrong, "mount a disk, as below /data")
+    elif folder := below(path, *SYSTEM):
+        wrong = f"below {folder}, which is the system's or closed to services"
+        yield machine.problem(name, "PATH_SYSTEM", path, wrong, "mount a disk, as below /data")

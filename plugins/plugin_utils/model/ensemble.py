@@ -1,0 +1,123 @@
+"""Rules on the ZooKeeper ensemble: size, addresses, sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, datacenters, names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import is_address, whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+GROUP = "group zookeeper"
+WHITELIST, ASKED = "4lw.commands.whitelist", "mntr"
+# What all servers have to be told alike.
+TOLD = ("zookeeper_servers", "zookeeper_groups", "zookeeper_weights", "zookeeper_observers")
+
+
+def size(model: Model) -> Iterator[Problem]:
+    """An ensemble is odd and small.
+
+    An even one survives no more than the odd one below it, and each vote costs every write.
+    """
+    if not model.servers:
+        return
+    voters, groups = len(model.voters), model.servers[0].groups
+    if voters == 1 and not model.servers[0].inputs.on("allow_single_zookeeper"):
+        advice = "use 3, 5 or 7 servers, or set allow_single_zookeeper: true for a test"
+        yield Problem((), GROUP, "ZOOKEEPER_SINGLE", "1 server", "an ensemble of one survives nothing", advice)
+    elif voters % 2 == 0 and not groups and model.layout != "stretch2":
+        wrong = f"an even ensemble survives no more failures than one of {voters - 1}"
+        yield Problem((), GROUP, "ZOOKEEPER_EVEN", f"{voters} servers", wrong, "use 3, 5 or 7 servers")
+    if voters > 7:
+        wrong = "every write waits for a majority of them, so it gets slower with each"
+        advice = "use 7 voters at most, and zookeeper_observers for more readers"
+        yield Problem((), GROUP, "ZOOKEEPER_MANY", f"{voters} servers that vote", wrong, advice, warning=True)
+    if model.layout == "stretch2" and not groups:
+        wrong = (
+            "two datacenters without groups: rebuilding the quorum in the surviving one can lose acknowledged metadata"
+        )
+        advice = "set one group for each datacenter, as {1: [1, 2, 3], 2: [4, 5, 6]}"
+        yield Problem((), "zookeeper_groups", "ZOOKEEPER_GROUPS_MISSING", None, wrong, advice)
+    if model.layout == "stretch3" and not groups:
+        for name, members in datacenters(model.voters).items():
+            if 2 * len(members) >= voters:
+                shown = f"{len(members)} of {voters} in {name}"
+                wrong = f"with {name} the quorum is lost, and the layout promises to go on"
+                advice = "spread the servers so that no datacenter holds half of them"
+                yield Problem((), GROUP, "ZOOKEEPER_DATACENTER_MAJORITY", shown, wrong, advice)
+
+
+def words(model: Model) -> Iterator[Problem]:
+    """A leader says how many followers are in sync, which every restart waits for; srvr ZooKeeper answers always."""
+    for server in model.servers:
+        declared = server.inputs.mapping("zookeeper_config").get(WHITELIST)
+        told = {word.strip() for word in str(declared).split(",")} if isinstance(declared, str) else set(declared or ())
+        if declared is not None and not told & {ASKED, "*"}:
+            wrong = f"without {ASKED}, by which a restart is waited for: it would never end"
+            advice = f"add {ASKED}, or leave it out for srvr, {ASKED} and ruok"
+            yield server.problem(f"zookeeper_config[{WHITELIST}]", "WORDS_UNANSWERED", declared, wrong, advice)
+
+
+def servers(model: Model) -> Iterator[Problem]:
+    """All servers are told the same ensemble, and it is the declared one."""
+    told: dict[str, list[str]] = {}
+    for server in model.servers:
+        told.setdefault(repr([_plain(server.inputs.get(name)) for name in TOLD]), []).append(server.name)
+    if len(told) > 1:
+        few = min(told.values(), key=len)
+        wrong = "told another ensemble than the other servers are"
+        advice = f"set {', '.join(TOLD[:-1])} and {TOLD[-1]} for the group, not for a host"
+        yield Problem(tuple(few), TOLD[0], "ZOOKEEPER_SERVERS_DIFFER", None, wrong, advice)
+    numbers = {server.number: server for server in model.servers if server.number is not None}
+    ensemble = model.servers[0].servers if model.servers else {}
+    if not ensemble or len(numbers) < len(model.servers):
+        return
+    for number, server in numbers.items():
+        if number not in ensemble:
+            wrong = "the ensemble does not know this server"
+            yield server.problem(TOLD[0], "ZOOKEEPER_SERVER_MISSING", number, wrong, "add its id and address")
+    for told_number, addresses in ensemble.items():
+        if told_number not in numbers:
+            wrong = "no host of the group zookeeper has this id, and it would count as a vote that is never given"
+            advice = "take it out, or declare the host"
+            yield Problem(names(model.servers), TOLD[0], "ZOOKEEPER_SERVER_UNKNOWN", told_number, wrong, advice)
+            continue
+        server = numbers[told_number]
+        for address in addresses:
+            if str(address) not in map(str, server.addresses) and is_address(address):
+                variable, advice = f"zookeeper_servers[{told_number}]", "use its declared addresses"
+                wrong = "not an address of this host"
+                yield server.problem(variable, "ZOOKEEPER_SERVER_ADDRESS", address, wrong, advice)
+
+
+def session(model: Model) -> Iterator[Problem]:
+    """Brokers ask for a session that the ensemble grants, and that outlives a move to the other network."""
+    if not model.servers:
+        return
+    config = model.servers[0].config
+    tick = whole(config.get("tickTime", 2000)) or 2000
+    low = whole(config.get("minSessionTimeout", 2 * tick)) or 2 * tick
+    high = whole(config.get("maxSessionTimeout", 20 * tick)) or 20 * tick
+    if low > high:
+        wrong = f"minSessionTimeout {low} is longer than maxSessionTimeout {high}"
+        where = names(model.servers)
+        yield Problem(where, "zookeeper_config", "ZOOKEEPER_SESSION_RANGE", None, wrong, "correct one of them")
+        return
+    name = "zookeeper.session.timeout.ms"
+    for broker in model.brokers:
+        wanted = whole(broker.config.get(name, 30000))  # of roles/kafka/vars/main.yml
+        if wanted is not None and not low <= wanted <= high:
+            wrong = (
+                f"the ensemble grants {low} to {high} ms (2 to 20 ticks of {tick} ms), and "
+                "would give another in silence"
+            )
+            advice = "choose one in that range, or another tickTime"
+            yield broker.problem(f"kafka_config[{name}]", "SESSION_TIMEOUT", wanted, wrong, advice)
+
+
+def _plain(value: Any) -> Any:
+    """Return dicts and lists without regard to how Ansible wraps them."""
+    if isinstance(value, Mapping):
+        return sorted((str(key), _plain(item)) for key, item in value.items())
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else str(value)

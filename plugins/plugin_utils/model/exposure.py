@@ -1,0 +1,94 @@
+"""Rules on what strangers reach: ports open to everybody, archives that anybody can change, keys of CAs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.firewall import rules_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below, subnet
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+# The widest subnets that somebody owns.
+WIDEST = {4: 8, 6: 16}
+ARCHIVES = {
+    "kafka": ("kafka_archive",),
+    "zookeeper": ("zookeeper_archive",),
+    "spark": ("spark_job_wheel", "spark_job_wheelhouse_archive", "spark_job_jars_archive"),
+}
+EMPTIED = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/var/run")
+
+
+def archives(model: Model) -> Iterator[Problem]:
+    """What is installed is what was published: the digits of its checksum come from elsewhere, or over TLS."""
+    for function, inputs in ARCHIVES.items():
+        for host in model.groups.get(function, ()):
+            machine = model.machines[host]
+            for name in inputs:
+                checksum = machine.inputs.values.get(f"{name}_checksum")
+                if checksum is not None and not re.match(r"sha512:(?!http://|ftp://).", str(checksum), re.IGNORECASE):
+                    clear = "whoever is on the way can change it, and then the archive as well"
+                    wrong = clear if "://" in str(checksum) else "no SHA-512: nobody would notice another archive"
+                    advice = "use https, or write the digits: sha512:<128 hexadecimal digits>"
+                    yield machine.problem(f"{name}_checksum", "ARCHIVE_CLEAR", checksum, wrong, advice)
+
+
+def sources(model: Model) -> Iterator[Problem]:
+    """No port is open to the whole world."""
+    for machine in model.functional:
+        for rule in rules_of(machine):
+            given = rule.get("from")
+            for source in given if isinstance(given, (list, tuple)) else ():
+                if _world(str(source)):
+                    wrong, advice = "the whole world may connect", "name the subnets of those who have to"
+                    variable = f"base_firewall_rules[{rule.get('port')}]"
+                    yield machine.problem(variable, "FIREWALL_OPEN", source, wrong, advice)
+
+
+@cache
+def _world(source: str) -> bool:
+    found = subnet(source)
+    return found is not None and found.prefixlen < WIDEST[found.version]
+
+
+def authorities(model: Model) -> Iterator[Problem]:
+    """The keys of the CAs are kept, and kept to oneself."""
+    for machine in model.functional:
+        path, own = str(machine.inputs.get("pki_directory") or ""), machine.production
+        if own and path and any(not entry.get("certificate") for entry in machine.inputs.entries("pki_authorities")):
+            yield from _kept(machine, path)
+
+
+def _kept(machine: Machine, path: str) -> Iterator[Problem]:
+    advice = "name a folder of the control node that is kept and backed up, as /srv/millrace-pki/<site>"
+    if folder := below(path, *EMPTIED):
+        wrong = f"{folder} is emptied, and without these keys no certificate is ever renewed"
+        yield machine.problem("pki_directory", "AUTHORITY_KEYS", path, wrong, advice)
+    elif repository := _repository(path):
+        wrong = f"inside the repository {repository}: keys of CAs would go wherever that is copied to"
+        yield machine.problem("pki_directory", "AUTHORITY_KEYS", path, wrong, advice)
+
+
+def _repository(path: str) -> Path | None:
+    """Return the checkout that a path is in, on the control node."""
+    try:
+        return next((parent for parent in (Path(path), *Path(path).parents) if (parent / ".git").exists()), None)
+    except OSError:
+        return None
+
+
+def lives(model: Model) -> Iterator[Problem]:
+    """A CA of ours outlives the certificates that it signs."""
+    for machine in model.functional:
+        wanted = machine.inputs.whole("pki_days")
+        signing = {str(entry.get("authority")) for entry in machine.certificates}
+        for entry in machine.inputs.entries("pki_authorities"):
+            days, name = entry.get("days"), str(entry.get("name"))
+            if isinstance(days, int) and wanted and days < wanted and name in signing and not entry.get("certificate"):
+                wrong = f"its certificates would live {wanted} days, and end with it: all at once"
+                advice = "leave days out: 3650, or lower pki_days"
+                yield machine.problem(f"pki_authorities[{name}].days", "AUTHORITY_SHORT", days, wrong, advice)

@@ -1,0 +1,111 @@
+"""Rules on the firewall: SSH is none of its business, sources are addresses, nobody needed is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from ipaddress import ip_network
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.firewall import SSH, lets_in
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import NETWORKS, Machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.peers import peers
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.ports import of_services
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+NAME = "base_firewall_rules"
+# Words whose values have rules of their own.
+DECLARED = ("client_address", "replication_address", "client_network")
+
+
+def rules_of(machine: Machine) -> list[Mapping[str, Any]]:
+    """Return the firewall rules of a host; none where it is switched off."""
+    return machine.inputs.entries(NAME) if machine.inputs.on("base_firewall") else []
+
+
+def left_alone(machine: Machine) -> list[int] | None:
+    """Return the ports that a closed host does not judge, those of SSH.
+
+    None where only the ports of rules are judged.
+    """
+    closed = machine.inputs.on("base_firewall") and machine.inputs.on("base_firewall_closed")
+    return [SSH, machine.inputs.whole("ansible_port") or SSH] if closed else None
+
+
+def ports(model: Model) -> Iterator[Problem]:
+    """No rule names the port of SSH, or none at all."""
+    for machine in model.functional:
+        for port in dict.fromkeys(whole(rule.get("port")) for rule in rules_of(machine)):
+            if port in (SSH, machine.inputs.whole("ansible_port")):
+                wrong = "the port of SSH: whoever the rule forgets is locked out, the control node first"
+                advice = "take the rule out: SSH is left as the host has it"
+                yield machine.problem(f"{NAME}[{port}]", "FIREWALL_SSH", port, wrong, advice)
+            elif port is not None and not 1 <= port <= 65535 and port not in _numbers(model, machine):
+                wrong = "no port from 1 to 65535"
+                yield machine.problem(f"{NAME}[{port}]", "FIREWALL_PORT", port, wrong, "correct it")
+
+
+def _numbers(model: Model, machine: Machine) -> list[int]:
+    """Return the ports at which the services of a host are asked."""
+    return list(dict.fromkeys(port.number for port in of_services(machine, model) if whole(port.number)))
+
+
+def named(model: Model) -> Iterator[Problem]:
+    """Where a host has rules, none of its services' ports is forgotten: that one would be open to everybody."""
+    for machine in model.functional:
+        rules = rules_of(machine)
+        if not rules or left_alone(machine) is not None:
+            continue
+        judged = {whole(rule.get("port")) for rule in rules}
+        for port in _numbers(model, machine):
+            if port in judged:
+                continue
+            wrong = "no rule names this port, which is the host's, so everybody may connect"
+            advice = "add a rule for it; rules besides those of functions stand in site_firewall_rules"
+            yield machine.problem(f"{NAME}[{port}]", "FIREWALL_FORGOTTEN", port, wrong, advice)
+
+
+def sources(model: Model) -> Iterator[Problem]:
+    """Every source is an address or a subnet."""
+    fine = {str(machine.inputs.get(name)) for machine in model.machines.values() for name in DECLARED}
+    for machine in model.functional:
+        for rule in rules_of(machine):
+            for source in rule.get("from") or []:
+                if source in fine:
+                    continue
+                try:
+                    ip_network(source)
+                    fine.add(source)
+                except ValueError:
+                    advice = "write it as 198.51.100.7 or 198.51.100.0/24 (added sources: firewall_extra_sources)"
+                    variable, wrong = f"{NAME}[{rule.get('port')}]", "no address, no subnet, or one with host bits"
+                    yield machine.problem(variable, "FIREWALL_SOURCE", source, wrong, advice)
+
+
+def everybody_needed(model: Model) -> Iterator[Problem]:
+    """Whoever connects to a host on behalf of the cluster is let in there."""
+    found: dict[tuple[str, int], list[str]] = {}
+    wanted = {machine.name: rules_of(machine) for machine in model.functional}
+    closed = {machine.name: left_alone(machine) is not None for machine in model.functional}
+    for machine in model.functional:
+        for peer in peers(model, machine.name):
+            target, port = peer["host"], peer["port"]
+            for network in NETWORKS:
+                source = machine.address(network)
+                asked = source and str(model.machines[target].address(network)) == peer["address"]
+                if asked and not lets_in(wanted[target], port, str(source), closed[target]):
+                    found.setdefault((target, port), []).append(str(source))
+    for (target, port), left_out in found.items():
+        wrong = "hosts of this inventory connect from there, and no rule lets them in"
+        advice = "leave base_firewall_rules unset, or add them"
+        yield Problem((target,), f"{NAME}[{port}]", "FIREWALL_PEER", ", ".join(left_out), wrong, advice)
+
+
+def clients(model: Model) -> Iterator[Problem]:
+    """Clients can come from somewhere."""
+    for machine in model.functional:
+        if rules_of(machine) and machine.inputs.mapping("firewall_sources").get("client") == []:
+            wrong = "no subnet of clients is known, so the rules would shut them out"
+            advice = "set client_network or firewall_extra_sources.client, or base_firewall: false"
+            yield machine.problem("firewall_sources", "FIREWALL_CLIENTS", None, wrong, advice)

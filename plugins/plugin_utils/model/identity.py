@@ -1,0 +1,126 @@
+"""Rules on who a host is: ids and function; where it stands is another module's (places)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions as known
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import holders, whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+OTHER_GROUPS = ("admin",)
+# What a host has by its function alone.
+MEANT = {"kafka_broker_id": "kafka", "zookeeper_id": "zookeeper"}
+# What a subject (RFC 4514) has to escape, and what means something in a rule that maps subjects.
+STRANGE = re.compile(r"""[^\w\s.&:@!%~-]|[^\S ]""")
+
+
+def ids(model: Model) -> Iterator[Problem]:
+    """Ids are declared on each host, whole numbers in range, and unique."""
+    reserved = next(
+        (whole(broker.inputs.mapping("kafka_config").get("reserved.broker.max.id")) for broker in model.brokers), None
+    )
+    own = "every ensemble member needs an id of its own"
+    yield from _ids(model.servers, "zookeeper_id", (1, 255), "ZOOKEEPER", own)
+    own = "every broker needs an id of its own, and keeps it for life"
+    yield from _ids(model.brokers, "kafka_broker_id", (0, reserved or 1000), "KAFKA", own)
+
+
+def _ids(machines: Sequence[Machine], name: str, limits: tuple[int, int], code: str, advice: str) -> Iterator[Problem]:
+    found = []
+    low, high = limits
+    for machine in machines:
+        value, number = machine.inputs.values.get(name), machine.inputs.whole(name)
+        if value is None:
+            if not machine.failed(name):
+                advised = f"write it on the host's line: {advice}"
+                yield machine.problem(name, f"{code}_ID_MISSING", None, "not declared", advised)
+        elif number is not None and not low <= number <= high:
+            yield machine.problem(name, f"{code}_ID_RANGE", value, f"not a whole number from {low} to {high}", advice)
+        elif number is not None:
+            found.append((number, machine.name))
+    for value, hosts in holders(iter(found)).items():
+        yield Problem(tuple(hosts), name, f"{code}_ID_DUPLICATE", value, f"declared {len(hosts)} times", advice)
+
+
+def _near(name: str) -> str | None:
+    """Return the function that the name of a group is almost."""
+    return nearest(name, known()) or next((other for other in known() if sorted(other) == sorted(name)), None)
+
+
+def nobody(groups: Mapping[str, Sequence[str]]) -> Problem:
+    """Return what is wrong with an inventory of which no host has a function."""
+    own = [name for name in groups if name not in ("all", "ungrouped", *known()) and groups[name]]
+    wrong = f"no host is in a group of {', '.join(known())}, so nothing would be done"
+    meant = [f"{name} for {near}" for name in own if (near := _near(name))]
+    advice = f"you wrote {', '.join(meant)}" if meant else "name the groups of hosts so (inventories/README.md)"
+    shown = f"{len(groups.get('all', ()))} hosts in {', '.join(own) or 'no group'}"
+    return Problem((), "", "FUNCTIONS_NONE", shown, wrong, advice)
+
+
+def functions(model: Model) -> Iterator[Problem]:
+    """Hosts are in a function group, brokers have an ensemble, and the two do not share hosts."""
+    if not model.function_hosts:
+        yield nobody(model.all_groups)
+        return
+    for host in model.all_groups["all"]:
+        if host not in model.function_hosts and not any(
+            host in model.all_groups.get(name, []) for name in OTHER_GROUPS
+        ):
+            yield _without_function(model, model.machines[host])
+    if model.brokers and not model.servers:
+        wrong, advice = "brokers are declared and no ZooKeeper host is", "declare the ensemble's hosts"
+        yield Problem((), "group zookeeper", "GROUP_EMPTY", None, wrong, advice)
+    for server in model.servers:
+        if model.is_in("kafka", server) and not server.inputs.on("allow_colocated"):
+            wrong = "a ZooKeeper server and a broker on one host fail together and share their disks' latency"
+            yield server.problem(
+                "", "COLOCATED", None, wrong, "give each a host of its own, or set allow_colocated: true"
+            )
+
+
+def _without_function(model: Model, machine: Machine) -> Problem:
+    """Return what is wrong with a host that is nothing: what only a broker or a server has says that it was meant."""
+    groups = [name for name, hosts in model.all_groups.items() if machine.name in hosts]
+    meant = {name: near for name in groups if (near := _near(name))}
+    written = [name for name in MEANT if name in machine.written]
+    wrong = f"in none of the groups {', '.join(model.groups)}, so nothing is done on it"
+    advice = "put it into its function group, or take it out"
+    if meant:
+        advice = " ".join(f"write {near} for the group {name}" for name, near in meant.items())
+    elif written:
+        wrong, advice = f"{wrong}, and it has {written[0]}", f"put it into the group {MEANT[written[0]]}"
+    return machine.problem("", "HOST_WITHOUT_FUNCTION", None, wrong, advice, warning=not (meant or written))
+
+
+def organization(model: Model) -> Iterator[Problem]:
+    """The O= of all subjects is a text that subjects, and the rules that match them, can hold."""
+    for machine in model.functional:
+        value = machine.inputs.text("organization")
+        if value is None:
+            continue
+        strange = sorted(set(STRANGE.findall(value)))
+        if strange or not value.strip() or value != value.strip():
+            wrong = f"{' '.join(strange)} would break the subjects of certificates" if strange else "empty at an end"
+            wrong = wrong if value.strip() else "empty, and every certificate has it in its subject"
+            advice = "write a name of letters, digits, spaces, dots and hyphens, as Example Inc."
+            yield machine.problem("organization", "ORGANIZATION_INVALID", repr(value), wrong, advice)
+
+
+def pki_directory(model: Model) -> Iterator[Problem]:
+    """The hosts of a cluster have their certificates from one folder, with one CA."""
+    told: dict[str, list[str]] = {}
+    for machine in model.functional:
+        if folder := machine.inputs.text("pki_directory"):
+            told.setdefault(str(PurePosixPath(folder)), []).append(machine.name)
+    if len(told) > 1:
+        most = max(told, key=lambda folder: len(told[folder]))
+        wrong, advice = f"the other hosts have {most}, and would not trust its certificates", "set it once, for all"
+        for folder, hosts in told.items():
+            if folder != most:
+                yield Problem(tuple(hosts), "pki_directory", "PKI_DIRECTORY_DIFFERS", folder, wrong, advice)

@@ -1,0 +1,221 @@
+"""Rules on jobs as the cluster and their node see them: login, listener, directories, memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
+from ansible_collections.millrace.kafka.plugins.plugin_utils.listeners import Listener
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import UNITS, size
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Job, SparkNode
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below, plain_path
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+# What the unit lets its job write to (roles/spark_job); everything else is read-only or another /tmp.
+WRITABLE = "/var/lib/spark-job"
+# Where jobs read and write when they are not told (spark_jobs/README.md).
+TOPICS = {
+    "count_words": ("streams-plaintext-input", "streams-wordcount-output"),
+    "publish_lines": (None, "streams-plaintext-input"),
+}
+SPARK = (
+    "spark.driver.memory",
+    "spark.driver.memoryOverhead",
+    "spark.driver.maxResultSize",
+    "spark.driver.extraJavaOptions",
+    "spark.driver.defaultJavaOptions",
+    "spark.executor.memory",
+    "spark.local.dir",
+    "spark.master",
+    "spark.ui.enabled",
+    "spark.ui.port",
+    "spark.memory.fraction",
+    "spark.memory.offHeap.size",
+)
+MEMORY = ("spark.driver.memory", "spark.driver.memoryOverhead", "spark.executor.memory", "spark.memory.offHeap.size")
+DRIVER = 2**30  # spark.driver.memory where it is not said
+
+
+def active(node: SparkNode) -> list[Job]:
+    """Return the jobs that run; a standby does not."""
+    stopped = {
+        str(entry.get("name")) for entry in node.inputs.entries("spark_job_jobs") if entry.get("state") == "stopped"
+    }
+    return [job for job in node.jobs if job.name not in stopped]
+
+
+def end(job: Job, side: str) -> tuple[str, str] | None:
+    """Return what a job reads (input) or writes (output): kind (directory, topic) and name; None for nothing known."""
+    for kind in ("directory", "topic"):
+        value = job.config.get(f"{side}_{kind}")
+        if isinstance(value, str) and value:
+            return kind, plain_path(value) if kind == "directory" else value
+    default = TOPICS.get(job.kind, (None, None))[side == "output"]
+    return ("topic", default) if default else None
+
+
+def loops(model: Model) -> Iterator[Problem]:
+    """No job reads what it writes, nor keeps its progress among its data."""
+    for node in model.spark_nodes:
+        for job in node.jobs:
+            ends = {side: end(job, side) for side in ("input", "output")}
+            said = [job.config.get(f"{side}_{kind}") for side in ends for kind in ("topic", "directory")]
+            given = [value for value in said if value is not None]
+            if ends["input"] and ends["input"] == ends["output"] and len(given) != len({*given}) + 1:
+                kind, name = ends["input"]
+                wrong = f"the {kind} that it reads, so the job would feed itself"
+                place = f"{job.variable}.config.output_{kind}"
+                yield node.problem(place, "JOB_LOOP", name, wrong, "give another")
+            yield from _among_data(node, job, ends)
+
+
+def _among_data(node: SparkNode, job: Job, ends: Mapping[str, tuple[str, str] | None]) -> Iterator[Problem]:
+    checkpoint = job.config.get("checkpoint")
+    if not isinstance(checkpoint, str) or not checkpoint:
+        return
+    for side, found in ends.items():
+        kind, path = found or ("", "")
+        if kind == "directory" and (below(checkpoint, path) or below(path, checkpoint)):
+            wrong = f"in one another with {side}_directory {path}: progress would be taken for data"
+            place, advice = f"{job.variable}.config.checkpoint", "put the two beside each other"
+            yield node.problem(place, "JOB_CHECKPOINT_DATA", checkpoint, wrong, advice)
+
+
+def directories(model: Model) -> Iterator[Problem]:
+    """A job writes where its unit may, and its checkpoint is its own, however it is written."""
+    for node in model.spark_nodes:
+        writable = [WRITABLE, *_more_writable(node)]
+        found: list[tuple[Job, str]] = []
+        for job in node.jobs:
+            for key in ("checkpoint", "output_directory"):
+                path = job.config.get(key)
+                if not isinstance(path, str) or not path.startswith("/"):
+                    continue  # said by the job itself
+                if not below(path, *writable) or ".." in path.split("/"):
+                    wrong = f"the job's unit may not write there: below {' and '.join(writable)} alone"
+                    advice = f"put it below {WRITABLE}, or name it in ReadWritePaths of spark_job_unit_overrides"
+                    yield node.problem(f"{job.variable}.config.{key}", "JOB_DIRECTORY", path, wrong, advice)
+                elif key == "checkpoint":
+                    found.append((job, path))
+        for (one, first), (other, second) in combinations(found, 2):
+            alike = below(first, second) or below(second, first)
+            if alike and first != second and one.name != other.name:
+                wrong = f"the directory of job {one.name}, {first}, or inside it or around it"
+                place, advice = f"{other.variable}.config.checkpoint", "give each job a checkpoint of its own"
+                yield node.problem(place, "JOB_CHECKPOINT_NESTED", second, wrong, advice)
+
+
+def _more_writable(node: SparkNode) -> list[str]:
+    service = node.inputs.mapping("spark_job_unit_overrides").get("Service")
+    given = service.get("ReadWritePaths") if isinstance(service, Mapping) else None
+    texts = given if isinstance(given, (list, tuple)) else [given] if given else []
+    return [path.lstrip("+-") for text in texts for path in str(text).split() if path.lstrip("+-").startswith("/")]
+
+
+def groups(model: Model) -> Iterator[Problem]:
+    """Two jobs of one consumer group would each get a part of the records."""
+    holders: dict[str, tuple[SparkNode, Job]] = {}
+    for node in model.spark_nodes:
+        for job in active(node):
+            group = job.kafka.get("group.id")
+            if not group or (end(job, "input") or ("", ""))[0] != "topic":
+                continue
+            first, other = holders.setdefault(str(group), (node, job))
+            if (first.name, other.name) != (node.name, job.name):
+                wrong = f"job {other.name} on {first.name} has the same: each would disturb the other's reading"
+                place = f"{job.variable}.config.kafka[group.id]"
+                yield node.problem(place, "JOB_GROUP", group, wrong, "leave it out, or stop one of the two")
+
+
+def connections(model: Model) -> Iterator[Problem]:
+    """A job speaks to a listener for clients, in its protocol and with one of its mechanisms."""
+    if not model.brokers or not model.brokers[0].listeners:
+        return
+    inner = str(model.brokers[0].inter_broker)
+    places = {item.advertised: item for broker in model.brokers for item in broker.listeners}
+    outer = [item for item in model.brokers[0].listeners if item.name != inner] or model.brokers[0].listeners
+    for node in model.spark_nodes:
+        client = node.inputs.mapping("kafka_client")
+        ours = [entry.strip() for entry in str(client.get("bootstrap.servers") or "").split(",")]
+        for job in node.jobs:
+            if not any(found and found[0] == "topic" for found in (end(job, "input"), end(job, "output"))):
+                continue
+            told = [entry.strip() for entry in str(job.kafka.get("bootstrap.servers") or "").split(",")]
+            asked = [places[entry] for entry in told if entry in places]
+            alone = len(model.brokers[0].listeners) == 1
+            if any(item.name == inner for item in asked) and not alone:
+                wrong = "the listener of the brokers among themselves, where clients are not served"
+                place, advice = f"{job.variable}.config.kafka[bootstrap.servers]", "name a listener for clients"
+                yield node.problem(place, "JOB_LISTENER", inner, wrong, advice)
+            elif asked or told == ours:  # else it is another cluster that the job speaks to
+                yield from _connection(node, job, list({item.name: item for item in asked or outer}.values()))
+
+
+def _connection(node: SparkNode, job: Job, asked: Sequence[Listener]) -> Iterator[Problem]:
+    place, names = f"{job.variable}.config.kafka", " and ".join(item.name for item in asked)
+    protocol = str(job.kafka.get("security.protocol") or "PLAINTEXT").upper()
+    fitting = [item for item in asked if item.protocol == protocol]
+    if not fitting:
+        wanted = " or ".join(sorted({item.protocol for item in asked}))
+        wrong = f"listener {names} speaks {wanted}"
+        yield node.problem(f"{place}[security.protocol]", "JOB_PROTOCOL", protocol, wrong, f"use {wanted}")
+    elif protocol.startswith("SASL"):
+        mechanism = str(job.kafka.get("sasl.mechanism") or "GSSAPI")
+        taken = sorted({name for item in fitting for name in item.mechanisms})
+        if taken and mechanism not in taken:
+            wrong = f"listener {names} takes {', '.join(taken)}"
+            advice = "use one of them, or add it to sasl_mechanisms"
+            yield node.problem(f"{place}[sasl.mechanism]", "JOB_MECHANISM", mechanism, wrong, advice)
+
+
+def memory(model: Model) -> Iterator[Problem]:
+    """What jobs ask for is written as Spark reads it, and fits into their unit and their node."""
+    for node in model.spark_nodes:
+        limit, total = node.inputs.get("spark_job_memory_max"), size(node.inputs.get("memory"))
+        if not re.fullmatch(r"infinity|\d+(\.\d+)?[KMGT]?|\d+(\.\d+)?%", str(limit)):
+            wrong, advice = "no size as systemd reads it", "write it as 4G, 50% or infinity"
+            yield node.problem("spark_job_memory_max", "JOB_MEMORY_LIMIT", limit, wrong, advice)
+        asked: dict[str, int] = {}
+        for job in node.jobs:
+            spark = job.config.get("spark")
+            settings = spark if isinstance(spark, Mapping) else {}
+            yield from _spark(node, job, settings)
+            driver = heap(settings.get("spark.driver.memory")) or DRIVER
+            most = size(limit)
+            if most is not None and driver >= most:
+                place = f"{job.variable}.config.spark[spark.driver.memory]"
+                wrong = f"the unit ends at {limit} (spark_job_memory_max), of which Python and Java's own need a part"
+                shown = settings.get("spark.driver.memory")
+                yield node.problem(place, "JOB_MEMORY_MAX", shown, wrong, "lower it, or raise spark_job_memory_max")
+            if job in active(node):
+                asked[job.name] = driver
+        if total is not None and sum(asked.values()) > total:
+            wrong = f"its jobs ask for {_shown(sum(asked.values()))} together ({', '.join(asked)})"
+            advice = "lower their spark.driver.memory, or move one to another node"
+            yield node.problem("memory", "JOB_MEMORY_SUM", node.inputs.get("memory"), wrong, advice)
+
+
+def _spark(node: SparkNode, job: Job, settings: Mapping[Any, Any]) -> Iterator[Problem]:
+    for name, value in settings.items():
+        place = f"{job.variable}.config.spark[{name}]"
+        if name in MEMORY and heap(value) is None:
+            wrong, advice = "no size as Spark reads it, and the job would not start", "write it as 512m or 4g"
+            yield node.problem(place, "JOB_MEMORY", value, wrong, advice)
+        near = nearest(str(name), SPARK)
+        if near and str(name) not in SPARK and str(name).startswith(near.rpartition(".")[0].rpartition(".")[0]):
+            wrong = "Spark takes any name, and reads none like this"
+            yield node.problem(place, "JOB_SPARK_SUSPECT", None, wrong, f"did you mean {near}?", warning=True)
+
+
+def heap(value: Any) -> int | None:
+    """Return bytes of a size as Spark reads it: a number alone is MiB; None for what is none."""
+    found = re.fullmatch(r"(\d+)([kmgt]?)b?", str(value).strip().lower())
+    return int(found.group(1)) * UNITS[found.group(2) or "m"] if found else None
+
+
+def _shown(number: int) -> str:
+    return f"{number / UNITS['g']:.1f}g"

@@ -1,0 +1,127 @@
+"""Rules on what the JVMs are told: heaps as they read them, one collector, nothing that lets strangers in."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import size
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+PRODUCTS = ("kafka", "zookeeper")
+LEAST = 2**26  # below this no broker and no server starts
+COLLECTOR = re.compile(r"-XX:\+Use\w+GC")
+# Variables of the environment that every JVM reads.
+ENVIRONMENT = re.compile(r"(?:JAVA_TOOL_OPTIONS|JDK_JAVA_OPTIONS|_JAVA_OPTIONS)=(.*)", re.DOTALL)
+LOOPBACK = re.compile(r"localhost|127\..*|\[?::1]?")
+JMX = "-Dcom.sun.management.jmxremote"
+# Names a file that holds the secret.
+FILE = re.compile(r"(file|path|location)$", re.IGNORECASE)
+
+
+def options(machine: Machine) -> dict[str, list[str]]:
+    """Return what the JVMs of a host are told, by variable, one text for each option."""
+    found: dict[str, list[str]] = {}
+    for product in PRODUCTS:
+        for name in (f"{product}_gc_options", f"{product}_java_options"):
+            found[name] = _words(machine.inputs.sequence(name))
+    for product in (*PRODUCTS, "spark_job"):
+        name = f"{product}_unit_overrides"
+        service = machine.inputs.mapping(name).get("Service")
+        given = service.get("Environment") if isinstance(service, Mapping) else None
+        texts = given if isinstance(given, (list, tuple)) else [given] if given else []
+        matches = (ENVIRONMENT.fullmatch(str(text).strip().strip("\"'")) for text in texts)
+        found[f"{name}[Service][Environment]"] = _words([match.group(1) for match in matches if match])
+    for entry in machine.inputs.entries("spark_job_jobs"):
+        config = entry.get("config")
+        spark = config.get("spark") if isinstance(config, Mapping) else None
+        for name, value in spark.items() if isinstance(spark, Mapping) else ():
+            if str(name).endswith("JavaOptions"):
+                found[f"spark_job_jobs[{entry.get('name')}].config.spark[{name}]"] = _words([value])
+    return {name: told for name, told in found.items() if told}
+
+
+def _words(texts: Any) -> list[str]:
+    """Return the options of texts, each of which may hold several."""
+    found: list[str] = []
+    for text in texts:
+        try:
+            found += shlex.split(str(text))
+        except ValueError:
+            found += str(text).split()
+    return found
+
+
+def heaps(model: Model) -> Iterator[Problem]:
+    """Heaps are written as the JVM reads them, and large enough to start with."""
+    for machine in model.functional:
+        for name in model.input_names(machine, "heaps"):
+            declared = str(machine.inputs.get(name))
+            heap = size(declared)
+            if heap is None:
+                continue  # said as HEAP_INVALID
+            if not re.fullmatch(r"\d+[kKmMgGtT]?", declared):
+                wrong = "the JVM takes a number and one letter, and would not start"
+                yield machine.problem(name, "HEAP_NOTATION", declared, wrong, "write it as 512m or 6g")
+            elif heap < LEAST:
+                unit = ", for a number alone is bytes" if declared.isdecimal() else ""
+                wrong = f"too little to start with{unit}"
+                yield machine.problem(name, "HEAP_SMALL", declared, wrong, "write it as 512m or 6g")
+
+
+def flags(model: Model) -> Iterator[Problem]:
+    """Nothing is said twice: the heap is an input, and a JVM has one collector."""
+    for machine in model.functional:
+        told = options(machine)
+        for product in PRODUCTS:
+            collectors: dict[str, str] = {}
+            for variable in (f"{product}_gc_options", f"{product}_java_options"):
+                for option in told.get(variable, []):
+                    if re.match(r"-Xm[sx]\d|-XX:(Max|Initial)HeapSize=", option):
+                        wrong, advice = f"{product}_heap says it as well", f"take it out, and set {product}_heap"
+                        yield machine.problem(variable, "OPTION_HEAP", option, wrong, advice)
+                    elif COLLECTOR.fullmatch(option):
+                        collectors.setdefault(option, variable)
+            if len(collectors) > 1:
+                (first, _), *others = collectors.items()
+                for option, variable in others:
+                    wrong = f"{first} is there as well, and the JVM does not start with two collectors"
+                    advice = f"keep one, in {product}_gc_options"
+                    yield machine.problem(variable, "OPTION_COLLECTOR", option, wrong, advice)
+
+
+def strangers(model: Model) -> Iterator[Problem]:
+    """No JVM takes orders from whoever connects, and none has a secret in its command line."""
+    for machine in model.functional:
+        for variable, found in options(machine).items():
+            yield from _jmx(machine, variable, found)
+            for option in found:
+                if re.match(r"-agentlib:jdwp|-Xrunjdwp", option):
+                    wrong = "a debugger runs any code in the process, without a login"
+                    yield machine.problem(variable, "DEBUGGER_OPEN", option, wrong, "take it out")
+                name, _, value = option.partition("=")
+                if (
+                    re.search(r"passw|secret|passphrase|token$", name, re.IGNORECASE)
+                    and value
+                    and not FILE.search(name)
+                ):
+                    wrong = "everybody on the host can read it: units and command lines are no secret"
+                    advice = "name a file that holds it, or use the roles' inputs"
+                    yield machine.problem(variable, "OPTION_SECRET", name, wrong, advice)
+
+
+def _jmx(machine: Machine, variable: str, found: list[str]) -> Iterator[Problem]:
+    told = {name: value for name, _, value in (option.partition("=") for option in found) if name.startswith(JMX)}
+    outside = f"{JMX}.port" in told and not LOOPBACK.fullmatch(told.get(f"{JMX}.host", ""))
+    for name, wrong in (
+        ("authenticate", "whoever connects may do everything with the process, and JMX asks for no login"),
+        ("ssl", "the login to JMX passes in the clear"),
+    ):
+        if outside and told.get(f"{JMX}.{name}", "true").lower() != "true":
+            advice = f"take {name}=false out, or bind it to the loopback: {JMX}.host=127.0.0.1"
+            yield machine.problem(variable, "JMX_OPEN", f"{JMX}.{name}=false", wrong, advice)
+            return

@@ -1,0 +1,111 @@
+"""Rules on what brokers and servers listen with: names, mechanisms and addresses that the products take."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from ipaddress import ip_address
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.listeners import Listener
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import NETWORKS, Broker
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import WILDCARDS, is_address, whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+MECHANISMS = ("SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN", "OAUTHBEARER", "GSSAPI")
+
+
+def listeners(model: Model) -> Iterator[Problem]:
+    """There are listeners, each with a name and a port of its own, as Kafka compares them."""
+    for broker in model.brokers:
+        if not broker.listeners and isinstance(broker.inputs.values.get("kafka_listeners"), list):
+            wrong = "no listener, and Kafka would not start"
+            advice = "leave it out for the usual two, or name one at least"
+            yield broker.problem("kafka_listeners", "LISTENERS_NONE", None, wrong, advice)
+        for number, item in enumerate(broker.listeners):
+            for other in broker.listeners[:number]:
+                yield from _pair(broker, other, item)
+
+
+def _pair(broker: Broker, one: Listener, other: Listener) -> Iterator[Problem]:
+    if one.name != other.name and one.name.lower() == other.name.lower():
+        wrong, advice = f"Kafka takes it for {one.name}, and would not start", "give each a name of its own"
+        yield broker.problem("kafka_listeners", "LISTENER_CASE", other.name, wrong, advice)
+    places = {str(one.address), str(other.address)}
+    versions = {ip_address(place).version for place in places if is_address(place)}
+    clash = len(places) == 1 or places & set(WILDCARDS)  # said as PORT_CLASH
+    if whole(one.port) == whole(other.port) is not None and not clash and versions != {4, 6}:
+        wrong = f"{one.name} has it as well, and Kafka wants a port for each listener, whatever the address"
+        yield broker.problem(other.variable, "LISTENER_PORT", other.port, wrong, "give it a port of its own")
+
+
+def mechanisms(model: Model) -> Iterator[Problem]:
+    """Mechanisms are a list of such as Kafka has, and what they need is there."""
+    for broker in model.brokers:
+        for entry in broker.inputs.entries("kafka_listeners"):
+            declared, variable = entry.get("sasl_mechanisms"), f"kafka_listeners[{entry.get('name')}].sasl_mechanisms"
+            if declared and entry.get("protocol") == "SSL":
+                wrong = "nobody logs in to a listener of protocol SSL: its certificate says who somebody is"
+                advice = "take it out, or set protocol to SASL_SSL"
+                yield broker.problem(variable, "MECHANISM_IDLE", None, wrong, advice, warning=True)
+        for item in broker.listeners:
+            for name in item.mechanisms:
+                yield from _mechanism(broker, item, name)
+
+
+def _mechanism(broker: Broker, item: Listener, name: str) -> Iterator[Problem]:
+    variable, prefix = f"{item.variable}.sasl_mechanisms", f"listener.name.{item.name.lower()}"
+    if name not in MECHANISMS:
+        near = next((known for known in MECHANISMS if known.replace("-", "") == name.upper().replace("-", "")), "")
+        advice = f"did you mean {near}?" if near else f"one of {', '.join(MECHANISMS)}"
+        yield broker.problem(variable, "MECHANISM_UNKNOWN", name, "no mechanism that Kafka has", advice)
+        return
+    wanted: list[tuple[str, ...]] = (
+        [(f"{prefix}.{name.lower()}.sasl.jaas.config",)] if name in ("PLAIN", "GSSAPI", "OAUTHBEARER") else []
+    )
+    if name == "GSSAPI":
+        service = "sasl.kerberos.service.name"
+        wanted.append((f"{prefix}.{name.lower()}.{service}", f"{prefix}.{service}", service))
+    lacking = [names[0] for names in wanted if not any(broker.config.get(key) for key in names)]
+    if lacking:
+        wrong = f"it needs {' and '.join(lacking)}, and Kafka would not start"
+        elsewhere = _jaas_file(broker)
+        yield broker.problem(
+            variable, "MECHANISM_SETTINGS", name, wrong, "set what is missing in kafka_config", warning=elsewhere
+        )
+
+
+def _jaas_file(broker: Broker) -> bool:
+    """Tell whether a file says what kafka_config does not: Kafka reads it then."""
+    return "java.security.auth.login.config" in str(broker.inputs.get("kafka_java_options"))
+
+
+def among_brokers(model: Model) -> Iterator[Problem]:
+    """Brokers log in to one another only where their login is said: the role says none."""
+    name = "sasl.mechanism.inter.broker.protocol"
+    for broker in model.brokers:
+        for item in broker.listeners:
+            if item.name != str(broker.inter_broker) or not item.protocol.startswith("SASL"):
+                continue
+            mechanism = str(broker.config.get(name) or "")
+            key = f"listener.name.{item.name.lower()}.{mechanism.lower()}.sasl.jaas.config"
+            if not mechanism or not re.search(r"username\s*=|keyTab\s*=|oauth", str(broker.config.get(key)), re.I):
+                wrong = "brokers have no login of their own, and would not start"
+                advice = f"use SSL for it, where certificates are the login, or set {name} and the JAAS text with it"
+                elsewhere = _jaas_file(broker)
+                yield broker.problem(
+                    item.variable, "LISTENER_BROKER_LOGIN", item.protocol, wrong, advice, warning=elsewhere
+                )
+
+
+def addresses(model: Model) -> Iterator[Problem]:
+    """Addresses lead to this host from everywhere."""
+    for machine in model.functional:
+        for network in NETWORKS:
+            value = str(machine.address(network) or "")
+            if is_address(value):
+                address = ip_address(value)
+                if address.is_loopback or address.is_multicast or address.is_unspecified or address.is_link_local:
+                    wrong = "no other host reaches this one there"
+                    advice = "name the address of its interface"
+                    yield machine.problem(f"{network}_address", "ADDRESS_LOCAL", value, wrong, advice)

@@ -1,0 +1,71 @@
+"""Rules on passwords, and on super users: whom no ACL binds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+SHORTEST = 8
+
+
+def super_users(broker: Broker) -> list[tuple[str, str]]:
+    """Return those that hold, each with its variable: kafka_config goes before the role's input."""
+    for variable, layer in reversed(broker.layers):
+        if layer.get("super.users") is not None:
+            found = str(layer["super.users"]).split(";")
+            return [(name.strip(), f"{variable}[super.users]") for name in found if name.strip()]
+    return [(name, "kafka_super_users") for name in broker.super_users]
+
+
+def almighty(model: Model) -> Iterator[Problem]:
+    """Super users are brokers and admins, each named; no application is one."""
+    users = {f"User:{user.get('name')}" for user in model.present("kafka_users")}
+    bound = {str(acl.get("principal")) for acl in model.present("kafka_acls") if acl.get("permission") != "deny"}
+    for broker in model.brokers:
+        for name, variable in super_users(broker):
+            if ":" not in name:
+                wrong = "no principal, and Kafka would not start"
+                yield broker.problem(variable, "SUPER_USER_INVALID", name, wrong, f"write it as User:{name}")
+            elif name in ("User:*", "User:", "User:ANONYMOUS") or "*" in name:
+                wrong = "read by people as everybody; Kafka compares the whole text"
+                if name == "User:ANONYMOUS":
+                    wrong = "everybody who does not prove who he is may do everything"
+                advice = "name the principals of the brokers and the admin"
+                yield broker.problem(variable, "SUPER_USER_EVERYBODY", name, wrong, advice)
+            elif name in users:
+                wrong = "a user who logs in with a password, and whoever knows it may do everything"
+                advice = "take it out and write ACLs, or give the user another name"
+                yield broker.problem(variable, "SUPER_USER_APPLICATION", name, wrong, advice)
+            elif name in bound:
+                wrong = "ACLs say what it may do, and a super user may do everything"
+                advice = "take it out, or take its ACLs out"
+                yield broker.problem(variable, "SUPER_USER_APPLICATION", name, wrong, advice, warning=True)
+
+
+def passwords(model: Model) -> Iterator[Problem]:
+    """No password can be guessed from the name, and each is one user's; none is ever shown."""
+    owners: dict[str, str] = {}
+    for user in model.present("kafka_users"):
+        name, password = str(user.get("name")), str(user.get("password") or "")
+        variable, where = f"kafka_users[{name}].password", names(model.brokers)
+        advice = "make a random one, as openssl rand -base64 24 does"
+        if password and _guessed(name, password):
+            wrong = "the first that somebody who knows the name tries"
+            yield Problem(where, variable, "PASSWORD_GUESSABLE", None, wrong, advice)
+        elif 0 < len(password) < SHORTEST:
+            wrong = f"fewer than {SHORTEST} characters, which a program tries in a day"
+            yield Problem(where, variable, "PASSWORD_GUESSABLE", None, wrong, advice)
+        elif password and owners.setdefault(password, name) != name:
+            wrong = f"that of {owners[password]} as well: each of the two can log in as the other"
+            yield Problem(where, variable, "PASSWORD_SHARED", None, wrong, "give each user one of its own")
+
+
+def _guessed(name: str, password: str) -> bool:
+    """Tell whether a password is the user's name, with some figures or signs around it, or backwards."""
+    plain = re.sub(r"^[\W\d_]+|[\W\d_]+$", "", password).lower()
+    own = re.sub(r"^[\W\d_]+|[\W\d_]+$", "", name).lower()
+    return bool(own) and plain in (own, own[::-1])

@@ -1,0 +1,154 @@
+"""Rules on what stands on a host: directories, heaps, versions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker, Machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+# Above this the JVM has no compressed pointers, and a larger heap holds less.
+COMPRESSED = 32 * 2**30
+FIRST_KAFKA = (3, 9, 2)
+KAFKA_REASON = "a client of it can put a record into another topic and report success (CVE-2026-35554)"
+ZOOKEEPER_REASON = (
+    "it can lose acknowledged transactions (ZOOKEEPER-4785 before 3.8.5, ZOOKEEPER-4925 in 3.9.3) "
+    "or has open CVEs (before 3.8.6)"
+)
+# Directories of the system with two parts.
+SYSTEM = ("/var/log", "/var/lib", "/var/cache", "/var/tmp", "/usr/bin", "/usr/lib", "/usr/local", "/run/systemd")
+HALF = "use half of it at most"
+
+
+def size(value: Any) -> int | None:
+    """Return bytes of a size as Java and people write it (512m, 6g, 64G); None for what is none."""
+    found = re.fullmatch(r"(\d+)\s*([kmgt]?)(?:i?b)?", str(value).strip().lower())
+    return int(found.group(1)) * UNITS[found.group(2)] if found else None
+
+
+def log_dirs(model: Model) -> Iterator[Problem]:
+    """Log directories are file systems of their own: absolute, named once, not inside one another, not ZooKeeper's."""
+    for broker in model.brokers:
+        paths, name = broker.log_dirs, "kafka_log_dirs"
+        if not paths and isinstance(broker.inputs.values.get(name), list):
+            yield broker.problem(name, "LOG_DIRS_EMPTY", None, "no log directory", "name at least one mount point")
+        for path in sorted({path for path in paths if paths.count(path) > 1}):
+            yield broker.problem(name, "LOG_DIRS_DUPLICATE", path, "named twice", "name each file system once")
+        for path in sorted(set(paths)):
+            yield from _log_dir(broker, path)
+    for server in model.servers:
+        for path in broker_dirs(model, server.name):
+            if path in server.data_dirs:
+                wrong, advice = "ZooKeeper's directory as well", "give each its own file system"
+                yield server.problem("kafka_log_dirs", "LOG_DIRS_ZOOKEEPER", path, wrong, advice)
+        data, log = server.data_dirs
+        if data == log:
+            wrong = "snapshots and the write-ahead log in one directory wait for each other"
+            advice, warning = "mount a device of its own for the write-ahead log", not server.production
+            yield server.problem("zookeeper_data_log_dir", "ZOOKEEPER_DIRS_SAME", log, wrong, advice, warning=warning)
+
+
+def broker_dirs(model: Model, host: str) -> list[str]:
+    """Return the log directories of the broker on a host, [] without one."""
+    return sorted({path for broker in model.brokers if broker.name == host for path in broker.log_dirs})
+
+
+def _log_dir(broker: Broker, path: str) -> Iterator[Problem]:
+    if not path.startswith("/") or path.rstrip("/") == "":
+        wrong, advice = "not a directory of its own below /", "name the mount point, as /data/kafka1"
+        yield broker.problem("kafka_log_dirs", "LOG_DIRS_PATH", path, wrong, advice)
+    for other in sorted(set(broker.log_dirs)):
+        if PurePosixPath(other) in PurePosixPath(path).parents and other.rstrip("/"):
+            wrong = f"inside {other}: Kafka would take the one's folder for a partition of the other"
+            yield broker.problem("kafka_log_dirs", "LOG_DIRS_NESTED", path, wrong, "mount the two beside each other")
+
+
+def gc_logs(model: Model) -> Iterator[Problem]:
+    """The garbage collector's log has a directory of its own, which is given to the service: no system's, no data's."""
+    for product, machines in (("kafka", model.brokers), ("zookeeper", model.servers)):
+        for machine in machines:
+            name = f"{product}_gc_log_dir"
+            declared = str(machine.inputs.get(name) or "")
+            path, advice = PurePosixPath(declared), f"name a directory of its own, as /var/log/{product}"
+            data = [*broker_dirs(model, machine.name), *(str(item) for item in _server_dirs(model, machine.name))]
+            if declared and (not path.is_absolute() or len(path.parts) < 3 or declared.rstrip("/") in SYSTEM):
+                wrong = "the directory becomes the service's own, and this is no place for that"
+                yield machine.problem(name, "GC_LOG_DIR", declared, wrong, advice)
+            elif any(PurePosixPath(item) in (path, *path.parents) for item in data):
+                wrong = "inside a data directory, where the service takes it for data of somebody else"
+                yield machine.problem(name, "GC_LOG_DIR", declared, wrong, advice)
+
+
+def _server_dirs(model: Model, host: str) -> list[Any]:
+    return [path for server in model.servers if server.name == host for path in server.data_dirs if path]
+
+
+def heaps(model: Model) -> Iterator[Problem]:
+    """Heaps are sizes, small enough for compressed pointers and for the host."""
+    for machine in model.functional:
+        memory = machine.inputs.get("memory")
+        total = size(memory)
+        if memory is not None and total is None:
+            yield machine.problem("memory", "MEMORY_INVALID", memory, "no size", "write it as 64g")
+        for name in model.input_names(machine, "heaps"):
+            yield from _heap(machine, name, total)
+
+
+def _heap(machine: Machine, name: str, total: int | None) -> Iterator[Problem]:
+    """Judge one heap; `total` is the host's memory in bytes, None where it is not declared."""
+    declared, memory = machine.inputs.get(name), machine.inputs.get("memory")
+    heap = size(declared)
+    if heap is None:
+        wrong = "no size as the JVM takes it"
+        yield machine.problem(name, "HEAP_INVALID", declared, wrong, "write it as 512m or 6g")
+        return
+    if heap >= COMPRESSED:
+        wrong, advice = "from 32 GiB on the JVM has no compressed pointers, and holds less", "use 31g at most"
+        advice += ", the page cache serves reads"
+        yield machine.problem(name, "HEAP_LARGE", declared, wrong, advice, warning=True)
+    if total is not None and heap > total:
+        yield machine.problem(name, "HEAP_MEMORY", declared, f"more than the host's memory of {memory}", HALF)
+    elif total is not None and 2 * heap > total:
+        wrong = f"more than half of the host's memory of {memory}: the page cache is what makes Kafka fast"
+        yield machine.problem(name, "HEAP_HALF", declared, wrong, HALF, warning=True)
+
+
+def version(value: Any) -> tuple[int, ...] | None:
+    """Return the numbers of a version; None for what is none."""
+    found = re.fullmatch(r"(\d+)\.(\d+)\.(\d+)(?:[-.].*)?", str(value))
+    return tuple(int(part) for part in found.groups()) if found else None
+
+
+def versions(model: Model) -> Iterator[Problem]:
+    """No version that is known to lose data."""
+    for broker in model.brokers:
+        declared, advice = broker.inputs.get("kafka_version"), "use 3.9.2 or a later 3.9"
+        number = version(declared)
+        if number is None or number[0] > 3:
+            wrong = "no version of Kafka that runs with ZooKeeper"
+            yield broker.problem("kafka_version", "KAFKA_VERSION", declared, wrong, advice)
+        elif number < FIRST_KAFKA:
+            yield broker.problem("kafka_version", "KAFKA_VERSION", declared, KAFKA_REASON, advice)
+    for server in model.servers:
+        declared = server.inputs.get("zookeeper_version")
+        number = version(declared)
+        if number is None or number < (3, 8, 6) or (3, 9, 0) <= number < (3, 9, 5):
+            wrong, advice = ZOOKEEPER_REASON if number else "no version number", "use 3.8.6, 3.9.5 or later"
+            yield server.problem("zookeeper_version", "ZOOKEEPER_VERSION", declared, wrong, advice)
+
+
+def archives(model: Model) -> Iterator[Problem]:
+    """An archive is of the version that is declared."""
+    for product, machines in (("kafka", model.brokers), ("zookeeper", model.servers)):
+        for machine in machines:
+            archive = str(machine.inputs.values.get(f"{product}_archive") or "").rpartition("/")[2]
+            declared = str(machine.inputs.get(f"{product}_version"))
+            found = re.findall(r"\d+\.\d+\.\d+", archive)
+            if found and declared not in found:
+                wrong = f"the archive is of {found[-1]}, and {product}_version is {declared}"
+                yield machine.problem(f"{product}_archive", "VERSION_DIFFERS", archive, wrong, "correct one of the two")

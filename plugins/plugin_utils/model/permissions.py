@@ -1,0 +1,104 @@
+"""Rules on what ACLs come to: names that match something, and jobs that may do their work."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import active, end
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Job, SparkNode
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import is_address
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+Acl = Mapping[str, Any]
+# What begins the groups that Spark makes up for its queries.
+SPARK_GROUP = "spark-kafka-source"
+Need = tuple[str, str, str, str]
+"""Operation, kind of resource, its name, and `literal` or `prefixed`: names that begin so."""
+
+
+def matching(model: Model) -> Iterator[Problem]:
+    """Names of ACLs are such as something can have."""
+    for acl in model.present("kafka_acls"):
+        who, name, kind = f"kafka_acls[{acl.get('principal')}]", str(acl.get("name") or ""), str(acl.get("resource"))
+        prefixed = acl.get("pattern") == "prefixed"
+        where = names(model.brokers)
+        if "*" in name and (prefixed or name != "*"):
+            wrong = "a star is a star here: only a name of that one sign means all of them"
+            begin = name.partition("*")[0]
+            advice = f"write name: {begin}, pattern: prefixed" if begin else "write name: '*' without pattern"
+            yield Problem(where, f"{who}.name", "ACL_STAR", name, wrong, advice)
+        elif kind == "topic" and name not in ("", "*") and not re.fullmatch(r"[\w.-]{1,249}", name, re.ASCII):
+            wrong, advice = "no topic has such a name", "use letters, figures, . _ and - alone"
+            yield Problem(where, f"{who}.name", "ACL_TOPIC", name, wrong, advice)
+        if acl.get("operations") in ([], ()):
+            wrong = "no operation: it allows and denies nothing"
+            yield Problem(where, f"{who}.operations", "ACL_OPERATIONS_NONE", None, wrong, "name some, as [READ]")
+        host = acl.get("host")
+        if host not in (None, "*") and not is_address(host):
+            wrong = "Kafka compares the address that a client comes from, as a text"
+            advice = "write one address, or '*': subnets are the firewall's"
+            yield Problem(where, f"{who}.host", "ACL_HOST", host, wrong, advice)
+
+
+def jobs(model: Model) -> Iterator[Problem]:
+    """A job may do what it has to, where the cluster asks ACLs and the inventory says them."""
+    acls = model.present("kafka_acls")
+    if not acls or not model.brokers:
+        return
+    almighty = {name for name, _ in super_users(model.brokers[0])}
+    users = {str(user.get("name")) for user in model.present("kafka_users")}
+    for node in model.spark_nodes if almighty else ():
+        for job in active(node):
+            user = job.user
+            if user and f"User:{user}" not in almighty and (user in users or not users):  # else said as JOB_LOGIN
+                yield from _job(node, job, f"User:{user}", acls)
+
+
+def _job(node: SparkNode, job: Job, principal: str, acls: list[Acl]) -> Iterator[Problem]:
+    addresses = [str(address) for address in node.addresses]
+    own = [acl for acl in acls if acl.get("principal") in (principal, "User:*")]
+    for operation, kind, name, pattern in needs(job):
+        what = f"{operation} on {kind} {name}{'*' if pattern == 'prefixed' else ''}"
+        fitting = [
+            acl
+            for acl in own
+            if covers(acl, operation, kind, name, pattern) and acl.get("host") in (None, "*", *addresses)
+        ]
+        denied = next((acl for acl in fitting if acl.get("permission") == "deny"), None)
+        if denied is not None:
+            wrong = f"job {job.name} on {node.name} needs {what}, and a denial goes before any permission"
+            variable, advice = f"kafka_acls[{denied.get('principal')}]", "narrow the denial, or stop the job"
+            yield node.problem(variable, "ACL_JOB_DENIED", None, wrong, advice)
+        elif not any(acl.get("permission") != "deny" for acl in fitting):
+            advice = f"add it to kafka_acls for {principal}, or stop the job"
+            wrong = f"{principal} needs {what}, and no ACL allows it"
+            yield node.problem(job.variable, "JOB_ACL", None, wrong, advice, warning=True)
+
+
+def needs(job: Job) -> Iterator[Need]:
+    """Yield what a job has to be allowed."""
+    source, sink = end(job, "input"), end(job, "output")
+    if source and source[0] == "topic":
+        yield "READ", "topic", source[1], "literal"
+        group = job.kafka.get("group.id")
+        yield "READ", "group", str(group or SPARK_GROUP), "literal" if group else "prefixed"
+    if sink and sink[0] == "topic":
+        yield "WRITE", "topic", sink[1], "literal"
+
+
+def covers(acl: Acl, operation: str, kind: str, name: str, pattern: str) -> bool:
+    """Tell whether an ACL is about an operation on names of a kind; a denial also where it is about some of them."""
+    given = acl.get("operations")
+    said = {str(item).upper() for item in given} if isinstance(given, (list, tuple)) else set()
+    if acl.get("resource") != kind or not said & {operation, "ALL"}:
+        return False
+    own = str(acl.get("name") or "")
+    if acl.get("pattern") == "prefixed":
+        return name.startswith(own) or (
+            pattern == "prefixed" and acl.get("permission") == "deny" and own.startswith(name)
+        )
+    return own == "*" or (own == name and pattern == "literal")

@@ -1,0 +1,151 @@
+"""Rules on replication: what the cluster promises when a server, a rack or a datacenter is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import STRETCHED, Model, datacenters, names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import most_replicas
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+TOPICS, OFFSETS, TRANSACTIONS = FACTORS = (
+    "default.replication.factor",
+    "offsets.topic.replication.factor",
+    "transaction.state.log.replication.factor",
+)
+MIN_ISRS = ("min.insync.replicas", "transaction.state.log.min.isr")
+KAFKA_DEFAULTS = dict(zip((*FACTORS, *MIN_ISRS), (1, 3, 3, 1, 2), strict=True))
+INPUTS = {**dict.fromkeys(FACTORS, "kafka_replication_factor"), **dict.fromkeys(MIN_ISRS, "kafka_min_insync_replicas")}
+# What belongs to the cluster.
+SAME = (
+    "kafka_replication_factor",
+    "kafka_min_insync_replicas",
+    "kafka_zookeeper_chroot",
+    "kafka_inter_broker_listener",
+    "kafka_version",
+)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A property of replication in a broker's file, and the variable that says it."""
+
+    value: int | None
+    variable: str
+
+
+def settings(broker: Broker) -> dict[str, Setting]:
+    """Return what a broker's file says of replication."""
+    found = {name: Setting(broker.inputs.whole(variable), variable) for name, variable in INPUTS.items()}
+    for variable, layer in broker.layers:
+        for name in INPUTS.keys() & layer.keys():
+            # A key that is removed leaves Kafka's own default.
+            value = KAFKA_DEFAULTS[name] if layer[name] is None else layer[name]
+            found[name] = Setting(whole(value), f"{variable}[{name}]")
+    return found
+
+
+def factors(model: Model) -> Iterator[Problem]:
+    """Replication factors fit the brokers, and a lost disk loses nothing."""
+    brokers = len(model.brokers)
+    for broker in model.brokers:
+        found = settings(broker)
+        for setting in dict.fromkeys(found[name] for name in FACTORS):
+            factor, variable = setting.value, setting.variable
+            if factor is not None and factor > brokers:
+                wrong = f"more replicas than the {brokers} brokers, so no topic could be created"
+                advice = f"use {brokers} at most, or add brokers"
+                yield broker.problem(variable, "REPLICATION_TOO_HIGH", factor, wrong, advice)
+            elif factor == 1 and brokers > 1:
+                wrong = "one copy: a lost disk loses acknowledged records, whatever min.insync.replicas says"
+                yield broker.problem(variable, "REPLICATION_ONE", factor, wrong, "use 3", warning=broker.available)
+
+
+def least_in_sync(model: Model) -> Iterator[Problem]:
+    """Writes survive one broker, and so do acknowledged records."""
+    for broker in model.brokers:
+        found = settings(broker)
+        told = set()
+        for name, of in ((MIN_ISRS[0], TOPICS), (MIN_ISRS[1], TRANSACTIONS)):
+            setting, factor = found[name], found[of].value
+            if setting.value is not None and factor is not None and setting not in told:
+                told.add(setting)
+                yield from _least(broker, setting.variable, setting.value, factor)
+
+
+def _least(broker: Broker, variable: str, least: int, factor: int) -> Iterator[Problem]:
+    if least > factor:
+        wrong = f"more than the {factor} replicas there are: Kafka would cap it in silence"
+        yield broker.problem(variable, "MIN_ISR_TOO_HIGH", least, wrong, f"use {max(factor - 1, 1)}")
+    elif least == factor > 1:
+        wrong = "one broker down stops all writes with acks=all"
+        # With two replicas there is no number that is right: 1 loses what one broker alone has.
+        advice = (
+            f"use {factor - 1}" if factor > 2 else "replicate 3 times (kafka_replication_factor), on 3 brokers at least"
+        )
+        yield broker.problem(variable, "MIN_ISR_EQUAL", least, wrong, advice)
+    elif least == 1 and factor > 1:
+        wrong = "a record is acknowledged when one broker has it, and is lost with that broker"
+        yield broker.problem(variable, "MIN_ISR_ONE", least, wrong, "use 2 at least", warning=broker.available)
+
+
+def internal_topics(model: Model) -> Iterator[Problem]:
+    """Offsets and transactions are as safe as the records they belong to."""
+    for broker in model.brokers:
+        found = settings(broker)
+        for name, profile in ((OFFSETS, TOPICS), (TRANSACTIONS, TOPICS), (MIN_ISRS[1], MIN_ISRS[0])):
+            value, wanted = found[name].value, found[profile].value
+            if value is not None and wanted is not None and value != wanted:
+                wrong = f"an internal topic with {value} where {profile} is {wanted}"
+                advice = f"leave {name} out, the role sets it"
+                yield broker.problem(found[name].variable, "INTERNAL_TOPICS_DIFFER", value, wrong, advice)
+
+
+def unclean(model: Model) -> Iterator[Problem]:
+    """No replica that lacks acknowledged records becomes leader."""
+    name = "unclean.leader.election.enable"
+    for broker in model.brokers:
+        for variable, layer in broker.layers:
+            if str(layer.get(name)).lower() == "true":
+                wrong = "a replica that lags may become leader, and acknowledged records are lost"
+                advice = "leave it out; elect uncleanly by hand, for one partition"
+                yield broker.problem(f"{variable}[{name}]", "UNCLEAN_ELECTION", True, wrong, advice)
+
+
+def datacenter_loss(model: Model) -> Iterator[Problem]:
+    """In a stretched cluster an acknowledged record is in more than one datacenter."""
+    if model.layout not in STRETCHED or len(datacenters(model.brokers)) < 2:
+        return
+    found = settings(model.brokers[0])
+    factor, least, variable = found[TOPICS].value, found[MIN_ISRS[0]].value, found[MIN_ISRS[0]].variable
+    most = most_replicas(model, factor) if factor else None
+    if factor is None or least is None or most is None:
+        return
+    where, wanted = names(model.brokers), most + 1
+    if least <= most:
+        enough = max(factor if wanted < factor else 2 * most, wanted + 1)
+        wrong = f"up to {most} of {factor} replicas are in one datacenter, so losing it can lose acknowledged records"
+        advice = f"use {wanted} with a replication factor of {enough}, or declare promise: available"
+        warning = model.brokers[0].available
+        yield Problem(where, variable, "MIN_ISR_TOO_LOW", least, wrong, advice, warning=warning)
+    if model.layout == "stretch3" and least > factor - most:
+        left = factor - most
+        wrong = f"with a datacenter {left} of {factor} replicas remain, and writes stop; the layout promises to go on"
+        yield Problem(where, variable, "MIN_ISR_STOPS", least, wrong, f"use {left}")
+
+
+def same_everywhere(model: Model) -> Iterator[Problem]:
+    """What belongs to the cluster is the same on every broker."""
+    for name in SAME:
+        told: dict[str, list[str]] = {}
+        for broker in model.brokers:
+            told.setdefault(str(broker.inputs.get(name)), []).append(broker.name)
+        if len(told) > 1:
+            value, few = min(told.items(), key=lambda item: len(item[1]))
+            others = ", ".join(sorted(other for other in told if other != value))
+            wrong, version = f"the other brokers have {others}, and it belongs to the cluster", name == "kafka_version"
+            advice = "roll versions one by one" if version else "set it once, for all brokers"
+            yield Problem(tuple(few), name, "BROKERS_DIFFER", value, wrong, advice, warning=version)

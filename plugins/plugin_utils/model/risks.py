@@ -1,0 +1,76 @@
+"""Weakened security: refused in production, unless the site names it as wanted; then every preflight says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+NAME = "accept_risks"
+# What a site may accept by its code. Outside of production it is a warning.
+RISKS = frozenset(
+    (
+        # who may do what
+        "AUTHORIZER_NONE",
+        "CLIENT_AUTH_NONE",
+        "EVERYONE_ALLOWED",
+        "PRINCIPAL_ANYBODY",
+        "SUPER_USER_APPLICATION",
+        "SUPER_USER_EVERYBODY",
+        "SUPER_USERS_MISSING",
+        "TOKEN_CLEAR",
+        "TOKEN_UNSIGNED",
+        # what can be read or changed on the way
+        "ARCHIVE_CLEAR",
+        "CIPHER_WEAK",
+        "HOSTNAME_UNCHECKED",
+        "LISTENER_PLAINTEXT",
+        "SECURITY_PLAINTEXT",
+        "TLS_OLD",
+        # ZooKeeper
+        "ZNODES_OPEN",
+        "ZOOKEEPER_ADMIN_SERVER",
+        "ZOOKEEPER_CLEAR",
+        "ZOOKEEPER_CLIENT_AUTH",
+        "ZOOKEEPER_COMMANDS",
+        "ZOOKEEPER_SUPER_DIGEST",
+        # what listens besides
+        "DEBUGGER_OPEN",
+        "FIREWALL_OPEN",
+        "JMX_OPEN",
+        # secrets
+        "AUTHORITY_KEYS",
+        "OPTION_SECRET",
+        "PASSWORD_GUESSABLE",
+        "PASSWORD_SHARED",
+    )
+)
+
+
+def known(model: Model) -> Iterator[Problem]:
+    """Accepted risks are codes of risks."""
+    for machine in model.functional:
+        for code in dict.fromkeys(str(item) for item in machine.inputs.sequence(NAME)):
+            if code not in RISKS:
+                near = nearest(code, RISKS)
+                advice = f"did you mean {near}?" if near else f"one of {', '.join(sorted(RISKS))}"
+                wrong = "no risk that can be accepted"
+                yield machine.problem(NAME, "RISK_UNKNOWN", code, wrong, advice)
+
+
+def weighed(model: Model, problems: Iterable[Problem]) -> Iterator[Problem]:
+    """Yield the problems, risks as warnings where they are accepted and where it is not production."""
+    for problem in problems:
+        if problem.code not in RISKS:
+            yield problem
+            continue
+        for host in problem.hosts:
+            machine = model.machines[host]
+            one = replace(problem, hosts=(host,))
+            if problem.code in map(str, machine.inputs.sequence(NAME)):
+                yield replace(one, advice=f"accepted by {NAME}", warning=True)
+            else:
+                yield one if machine.production else replace(one, warning=True)

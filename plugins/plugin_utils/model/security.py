@@ -1,0 +1,163 @@
+"""Rules on TLS: which files a host needs, what its certificates have to name, who may do everything."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.listeners import Listener
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker, Machine, ZooKeeperServer
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import WILDCARDS, is_address
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+# org.apache.kafka.common.security.oauthbearer.internals.secured.ConfigurationUtils
+TOKEN_URL = re.compile(r"sasl\.oauthbearer\.(jwks|token)\.endpoint\.url$")
+PROVIDED = "let the role pki put it there (pki_certificates, pki_truststores), or put it there yourself"
+
+
+def profile(model: Model) -> Iterator[Problem]:
+    """What is for debugging is not for production."""
+    for machine in model.functional:
+        if machine.production and machine.inputs.get("security_profile") == "plaintext":
+            wrong, advice = "no TLS and no logins, and this is production", "set it to secure, or take it out"
+            yield machine.problem("security_profile", "SECURITY_PLAINTEXT", "plaintext", wrong, advice)
+
+
+def stores(model: Model) -> Iterator[Problem]:
+    """The files that services read are made by the role pki, unless somebody else puts them there."""
+    for broker in model.brokers:
+        keys = {
+            f"{item.variable}.keystore" if item.keystore else "kafka_keystore": broker.keystore(item)
+            for item in broker.encrypted
+        }
+        trusted = {
+            f"{item.variable}.truststore" if item.truststore else "kafka_truststore": broker.truststore(item)
+            for item in broker.encrypted
+            if item.asks_for_certificates
+        }
+        if broker.zookeeper_keystore:
+            keys["kafka_zookeeper_keystore"] = broker.zookeeper_keystore
+            trusted["kafka_truststore"] = broker.truststore()
+        yield from _made(broker, keys, trusted)
+    for server in model.servers:
+        if server.speaks_tls:
+            names = ("zookeeper_keystore", "zookeeper_truststore")
+            keys, trusted = ({name: str(server.inputs.get(name) or "")} for name in names)
+            yield from _made(server, keys, trusted)
+
+
+def _made(machine: Machine, keys: Mapping[str, str], trusted: Mapping[str, str]) -> Iterator[Problem]:
+    for found, made, entries, code in (
+        (keys, "pki_certificates", machine.certificates, "KEYSTORE_UNKNOWN"),
+        (trusted, "pki_truststores", machine.truststores, "TRUSTSTORE_UNKNOWN"),
+    ):
+        paths = [item.get("path") for item in entries]
+        for variable, path in found.items():
+            if path not in paths and not machine.failed(made):
+                wrong = f"no entry of {made} has this path"
+                yield machine.problem(variable, code, path, wrong, PROVIDED, warning=True)
+
+
+def token_urls(model: Model) -> Iterator[Problem]:
+    """A broker asks no URL for tokens or keys that its JVM is not told of, and does not start."""
+    for broker in model.brokers:
+        allowed = [str(url) for url in broker.inputs.sequence("kafka_oauthbearer_allowed_urls")]
+        for name, value in broker.config.items():
+            if TOKEN_URL.search(str(name)) and value and str(value) not in allowed:
+                wrong = "not in kafka_oauthbearer_allowed_urls, so Kafka would not start"
+                advice = "name it there, as it is written here"
+                yield broker.problem(f"kafka_config[{name}]", "OAUTHBEARER_URL", value, wrong, advice)
+
+
+def certificate_names(model: Model) -> Iterator[Problem]:
+    """A certificate names every address that its host is reached at or connects from.
+
+    Peers compare it, and ZooKeeper both ways.
+    """
+    wanted: dict[str, dict[str, list[Any]]] = {machine.name: {} for machine in model.cluster}
+    for broker in model.brokers:
+        for item in broker.encrypted:
+            path = broker.keystore(item)
+            own = broker.addresses if path == broker.keystore() else []
+            wanted[broker.name].setdefault(path, []).extend([item.address, item.advertised_address, *own])
+    for server in model.servers:
+        if server.speaks_tls:
+            # An address that is not the host's is another mistake.
+            named = [name for name in server.servers.get(server.number, ()) if not is_address(name)]
+            path = str(server.inputs.get("zookeeper_keystore"))
+            wanted[server.name].setdefault(path, []).extend([*named, *server.addresses])
+    for machine in model.cluster:
+        for made in machine.certificates:
+            reached = wanted[machine.name].get(str(made.get("path")), [])
+            lacking = _lacking([str(name) for name in reached if name], made.get("names"))
+            if lacking:
+                where = "where the host is reached or connects from, and peers would refuse it there"
+                variable, wrong = f"pki_certificates[{made.get('name')}]", f"names lack {', '.join(lacking)}, {where}"
+                yield machine.problem(variable, "CERTIFICATE_NAMES", None, wrong, "add every address of the host")
+
+
+def _lacking(wanted: Sequence[str], names: Any) -> list[str]:
+    known = {str(name).lower() for name in names} if isinstance(names, (list, tuple)) else set()
+    return [
+        name
+        for name in dict.fromkeys(wanted)
+        if name not in WILDCARDS and name.lower() not in known and f"*.{name.lower().partition('.')[2]}" not in known
+    ]
+
+
+def super_users(model: Model) -> Iterator[Problem]:
+    """Whoever proved who he is may not do everything."""
+    for broker in model.brokers:
+        proven = [item for item in broker.listeners if item.protocol != "PLAINTEXT"]
+        if proven and not broker.super_users and not broker.config.get("authorizer.class.name"):
+            asked = "listeners ask who somebody is"
+            wrong = f"{asked}, and without super users there is no authorizer: everybody may do everything"
+            advice = "name the principals of the brokers and the admin, as [User:kafka-broker, User:admin]"
+            warning = not broker.production
+            yield broker.problem("kafka_super_users", "SUPER_USERS_MISSING", None, wrong, advice, warning=warning)
+
+
+def client_authorities(model: Model) -> Iterator[Problem]:
+    """Clients with certificates have a CA of their own."""
+    for broker in model.brokers:
+        inner = next((item for item in broker.encrypted if item.name == str(broker.inter_broker)), None)
+        for item in broker.encrypted if inner else ():
+            if item is not inner and item.asks_for_certificates and _share_a_ca(broker, item, inner):
+                held = "its clients have certificates of the brokers' own CA"
+                wrong = f"{held}, with which they may read most of ZooKeeper"
+                advice = "give clients a CA of their own, and this listener a truststore with that alone"
+                variable, path = f"{item.variable}.truststore", broker.truststore(item)
+                yield broker.problem(variable, "LISTENER_CLIENT_CA", path, wrong, advice, warning=True)
+
+
+def _share_a_ca(broker: Broker, item: Listener, inner: Listener | None) -> bool:
+    """Tell whether a listener trusts a CA that the brokers' own listener trusts, or has the same file."""
+    infra, path = broker.truststore(inner), broker.truststore(item)
+    bundles = {str(entry.get("path")): entry.get("authorities") for entry in broker.truststores}
+
+    def trusted(file: str) -> set[str]:
+        found = bundles.get(file)
+        return set(map(str, found)) if isinstance(found, (list, tuple)) else set()
+
+    return path in (infra, broker.truststore()) or bool(trusted(path) & trusted(infra))
+
+
+def zookeeper(model: Model) -> Iterator[Problem]:
+    """Servers listen for clients, and all of them speak TLS among themselves, or none does."""
+    told: dict[bool, list[ZooKeeperServer]] = {}
+    for server in model.servers:
+        told.setdefault(server.quorum_tls, []).append(server)
+        if not server.ports:
+            wrong = "this port is 0, and so is zookeeper_client_port: nobody could connect"
+            yield server.problem("zookeeper_secure_client_port", "ZOOKEEPER_PORTS_NONE", None, wrong, "set it to 2281")
+    if len(told) > 1:
+        few = min(told.values(), key=len)
+        wrong = "the other servers have it otherwise, and the two kinds do not hear each other"
+        where, variable, advice = (
+            tuple(server.name for server in few),
+            "zookeeper_quorum_tls",
+            "set it for the group, not for a host",
+        )
+        yield Problem(where, variable, "ZOOKEEPER_QUORUM_DIFFERS", few[0].quorum_tls, wrong, advice)

@@ -1,0 +1,1 @@
+"""Certificates on the control node: CAs, requests, bundles, checks."""

@@ -1,0 +1,67 @@
+"""What is wrong with the value of a property, by its spec in plugins/definitions/*.json; no Ansible import."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Spec = Mapping[str, Any]
+
+# Java's own ranges.
+WIDTHS = {"short": 16, "int": 32, "long": 64}
+
+
+def text_of(value: Any) -> str:
+    """Return a value as the file has it: lists joined with commas, booleans in lower case."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ",".join(text_of(item) for item in value)
+    return str(value).lower() if isinstance(value, bool) else str(value).strip()
+
+
+def span(spec: Spec) -> str:
+    """Return the range of a number in words, with a space in front; '' without one."""
+    low, high = spec.get("min"), spec.get("max")
+    if low is None and high is None:
+        return ""
+    words = f" from {low}" if high is None else f" up to {high}" if low is None else f" from {low} to {high}"
+    return words + (f", or {spec['also']}" if "also" in spec else "")
+
+
+def number_fault(spec: Spec, text: str) -> str | None:
+    """Return what is wrong with a text that has to be a number of a type, in a range."""
+    whole = spec["type"] in WIDTHS
+    wanted = f"not a {'whole ' if whole else ''}number{span(spec)}"
+    if not re.fullmatch(r"[+-]?[0-9]+" if whole else r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", text):
+        return wanted
+    value = int(text) if whole else float(text)
+    if value == spec.get("also", ""):
+        return None
+    if value < spec.get("min", value) or value > spec.get("max", value):
+        return wanted
+    limit = 1 << WIDTHS.get(spec["type"], 4096) - 1
+    return f"does not fit into {WIDTHS[spec['type']]} bits" if whole and not -limit <= value < limit else None
+
+
+def fault(spec: Spec, value: Any) -> str | None:
+    """Return what is wrong with a value, None where the product takes it."""
+    if isinstance(value, Mapping):
+        return "a mapping, and a property has one value"
+    text, kind = text_of(value), spec["type"]
+    if kind == "boolean":
+        return None if text.lower() in ("true", "false") else "neither true nor false"
+    if kind in WIDTHS or kind == "double":
+        return number_fault(spec, text)
+    if spec.get("nonempty") and not text:
+        return "empty"
+    if "versions" in spec:
+        short = ".".join(text.split(".")[: 3 if text.startswith("0.") else 2])  # MetadataVersion.fromVersionString
+        return None if short in spec["versions"] else "a version that it does not know"
+    if "choices" not in spec:
+        return None
+    choices = [choice.lower() for choice in spec["choices"]] if spec.get("ignorecase") else spec["choices"]
+    items = [item.strip() for item in text.split(",") if text] if kind == "list" else [text]
+    strange = [item for item in items if (item.lower() if spec.get("ignorecase") else item) not in choices]
+    which = f"{', '.join(strange)}: " if len(items) > 1 else ""
+    valid = f"one of {', '.join(spec['choices'])}" if len(choices) > 1 else spec["choices"][0]
+    return f"{which}not {valid}" if strange else None

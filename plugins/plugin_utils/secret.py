@@ -1,0 +1,54 @@
+"""What holds a secret, by its name and its text.
+
+What the model check refuses in the clear, files keep out of diffs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.module_utils.host.files import HINT
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import as_text
+
+NAME = re.compile(
+    r"(password|passwd|passphrase|secret|token|credential)s?$|(secret|master|keystore)\.key$|^ansible_\w+_pass$",
+    re.IGNORECASE,
+)
+# A JAAS text without options: a listener's, whose users are elsewhere.
+BARE = re.compile(r"\s*[\w.$]+\s+(required|requisite|sufficient|optional)\s*;\s*", re.IGNORECASE)
+
+
+def is_secret(path: str, text: str) -> bool:
+    """Tell whether a text is one by its place, as `kafka_config[ssl.key.password]`.
+
+    In `vault` every text is, a JAAS text unless it is bare.
+    """
+    if path.partition("[")[0] == "vault":
+        return True
+    name = path.rpartition("[")[2].rstrip("]")
+    return bool(text) and (not BARE.fullmatch(text) if name.endswith("jaas.config") else bool(NAME.search(name)))
+
+
+def texts(path: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Yield the texts and numbers inside a value with their places.
+
+    Those that stand in a list only where everything is a secret.
+    """
+    if isinstance(value, str):
+        yield path, value  # itself: Ansible's marks say where it is from
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield path, as_text(value)
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from texts(f"{path}[{key}]", item)
+    elif isinstance(value, (list, tuple)):
+        for number, item in enumerate(value):
+            if not isinstance(item, str) or path.startswith("vault"):  # what is a secret, a key says
+                yield from texts(f"{path}[{number}]", item)
+
+
+def told(settings: Mapping[str, Any]) -> bool:
+    """Tell whether a secret may be among the settings of a file, by its place or by a hint in name or text."""
+    return any(is_secret(path, text) or HINT.search(f"{path}={text}") for path, text in texts("", settings))

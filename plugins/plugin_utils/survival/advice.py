@@ -1,0 +1,53 @@
+"""Who has to act after a failure, and what he does."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.layout import Layout, Server
+from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.quorum import quorum
+
+NOBODY = "nobody"
+MEND = "operator: mend the network"
+
+
+def advice(layout: Layout, kind: str, lost: frozenset[str], serves: bool, left: int) -> str:
+    """Return what the operator does; `left` replicas are alive in the partition that has the fewest."""
+    lower = serves and left >= 1
+    if kind == "cut":
+        return MEND + (f", or lower min.insync.replicas to {left}" if lower else "")
+    if lost >= set(layout.names):
+        return "operator: restore from a mirror"
+    survivor = _surviving_group(layout, lost)
+    if not serves and survivor and left >= 1:
+        isr = f", min.insync.replicas to {left}" if left < layout.min_isr else ""
+        return f"operator: failover to {survivor} (ZooKeeper to its group{isr})"
+    back = f"bring {_needed(layout, lost, serves, left)} back"
+    return f"operator: lower min.insync.replicas to {left}, or {back}" if lower else f"operator: {back}"
+
+
+def _surviving_group(layout: Layout, lost: frozenset[str]) -> str:
+    """Return the datacenter of a group that lost no member while another lost all; '' where there is none."""
+    groups: dict[int, list[Server]] = {}
+    for voter in layout.voters:
+        if voter.group is not None and voter.weight > 0:
+            groups.setdefault(voter.group, []).append(voter)
+    if any(all(voter.name in lost for voter in members) for members in groups.values()):
+        for members in groups.values():
+            if not any(voter.name in lost for voter in members):
+                return " and ".join(dict.fromkeys(voter.datacenter for voter in members))
+    return ""
+
+
+def _needed(layout: Layout, lost: frozenset[str], serves: bool, left: int) -> str:
+    """Return the fewest servers that bring quorum and writes back, in words."""
+    down = [voter.name for voter in layout.voters if voter.name in lost]
+    alive = set(layout.names) - lost
+    enough = (
+        number
+        for number in range(1, len(down) + 1)
+        if any(quorum(layout, alive | {*some}) for some in combinations(down, number))
+    )
+    parts = [(next(enough, 0), "ZooKeeper server")] if not serves else []
+    parts += [(layout.min_isr - left, "broker")]
+    return " and ".join(f"a {noun}" if number == 1 else f"{number} {noun}s" for number, noun in parts if number > 0)

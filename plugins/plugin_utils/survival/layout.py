@@ -1,0 +1,55 @@
+"""A layout: the servers of one cluster, and what the survival of their data depends on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Server:
+    """One process of the cluster; a host with both functions is two servers of one name."""
+
+    name: str
+    function: str
+    """zookeeper or kafka."""
+    datacenter: str
+    rack: str | None
+    """The failure domain inside the datacenter."""
+    broker_rack: str | None = None
+    """broker.rack, over which Kafka spreads replicas."""
+    group: int | None = None
+    """The ZooKeeper server's group in a hierarchical ensemble."""
+    weight: int = 1
+    voter: bool = True
+    """False for an observer."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The servers of one cluster, brokers in the order of their ids, and what the survival of their data depends on."""
+
+    servers: tuple[Server, ...]
+    replication_factor: int
+    min_insync_replicas: int
+    quorum_on_both_networks: bool
+    """Whether each ZooKeeper server has several addresses, one on each network."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every host once."""
+        return tuple(dict.fromkeys(server.name for server in self.servers))
+
+    @property
+    def brokers(self) -> tuple[Server, ...]:
+        """The brokers, in the order of their ids."""
+        return tuple(server for server in self.servers if server.function == "kafka")
+
+    @property
+    def voters(self) -> tuple[Server, ...]:
+        """The ZooKeeper servers without the observers."""
+        return tuple(server for server in self.servers if server.function == "zookeeper" and server.voter)
+
+    @property
+    def min_isr(self) -> int:
+        """min.insync.replicas as Kafka applies it: never more than the replicas that there are."""
+        return min(self.min_insync_replicas, self.replication_factor)

@@ -1,0 +1,44 @@
+"""Where Kafka puts the replicas of a partition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import count, zip_longest
+
+
+def placements(brokers: Mapping[int, str | None], replication_factor: int) -> set[frozenset[int]]:
+    """Return every replica set that Kafka 3.9 can give a partition of a new topic; `brokers`: broker.rack by id.
+
+    AdminUtils puts the brokers into one ring, racks taking turns, and starts each partition's walk at the next
+    broker. The followers' distance from the leader is random at first and grows with each turn of the ring, by the
+    number of racks; the walk skips racks that have a replica while others have none. Without racks this is the walk
+    of a single rack. Raises ValueError where Kafka would.
+    """
+    racks = sorted(set(brokers.values()), key=str)
+    if not 1 <= replication_factor <= len(brokers):
+        raise ValueError(
+            f"replication factor {replication_factor} with {len(brokers)} brokers: Kafka creates no such topic"
+        )
+    if None in racks and len(racks) > 1:
+        raise ValueError("some brokers have a rack and some have none: Kafka creates no topic")
+    turns = zip_longest(*([broker for broker in sorted(brokers) if brokers[broker] == rack] for rack in racks))
+    ring = [broker for turn in turns for broker in turn if broker is not None]
+    others = max(len(ring) - 1, 1)
+    shifts = {number * len(racks) % others for number in range(others)}
+    return {
+        _replicas(ring, brokers, replication_factor, start, shift) for start in range(len(ring)) for shift in shifts
+    }
+
+
+def _replicas(
+    ring: Sequence[int], racks: Mapping[int, str | None], replication_factor: int, start: int, shift: int
+) -> frozenset[int]:
+    chosen, used, number = {ring[start]}, {racks[ring[start]]}, len(set(racks.values()))
+    for step in count(shift):
+        if len(chosen) == replication_factor:
+            break
+        broker = ring[(start + 1 + step % (len(ring) - 1)) % len(ring)]
+        if broker not in chosen and (racks[broker] not in used or len(used) == number):
+            chosen.add(broker)
+            used.add(racks[broker])
+    return frozenset(chosen)

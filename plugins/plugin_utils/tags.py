@@ -1,0 +1,25 @@
+"""Tags of the command line; no Ansible import."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+# Those of playbooks/.
+TAGS = ("model", "hosts", "install", "config", "resources", "jobs")
+ANSIBLE_TAGS = ("all", "always", "never", "tagged", "untagged")
+
+
+def unknown(run: Iterable[str], skip: Iterable[str]) -> list[str]:
+    """Return a warning for each option with tags that no task has: what was meant by them is left out without a word.
+
+    A site's own plays may have tags of their own, so that this is no error.
+    """
+    found = {
+        option: [tag for tag in given if tag not in (*TAGS, *ANSIBLE_TAGS)]
+        for option, given in (("--tags", run), ("--skip-tags", skip))
+    }
+    return [
+        f"{option} {','.join(tags)}: no task of this project's playbooks has such a tag; there are {', '.join(TAGS)}"
+        for option, tags in found.items()
+        if tags
+    ]

@@ -1,0 +1,36 @@
+"""The templates inside a value of the inventory, and what they stand on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, TemplateSyntaxError, nodes
+
+# Names in a template that make its value depend on more than the variables it names.
+UNCACHED = {"lookup", "query", "q", "vars", "now", "varnames"}
+
+
+@cache
+def undeclared(text: str) -> frozenset[str] | None:
+    """Return the variables that a template names; None where its value may depend on more."""
+    try:
+        names = {node.name for node in Environment().parse(text).find_all(nodes.Name)}
+    except TemplateSyntaxError:
+        return None
+    return None if names & UNCACHED else frozenset(names)
+
+
+def templates(value: Any) -> Iterator[str]:
+    """Yield every text inside a value that holds a template."""
+    if isinstance(value, str):
+        if "{{" in value or "{%" in value:
+            yield value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from templates(key)
+            yield from templates(item)
+    elif isinstance(value, Sequence):
+        for item in value:
+            yield from templates(item)

@@ -1,0 +1,47 @@
+"""The Spark session of a job; called from `cli` alone."""
+
+from importlib.resources import files
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from millrace_jobs.config import Config
+from millrace_jobs.errors import JobError
+
+_DEFAULTS = {
+    "spark.master": "local[*]",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.adaptive.enabled": "false",  # Spark turns it off for a stateful stream, with a warning
+    "spark.sql.streaming.metricsEnabled": "true",
+}
+# Otherwise the driver listens on the address of the first network card.
+_LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+
+
+def build(config: Config) -> SparkSession:
+    """The session for `config`. Whatever `config.spark` says wins over the defaults; times are UTC.
+
+    Raises:
+        JobError: when `jars_directory` holds no jar.
+    """
+    properties = {**_DEFAULTS, **config.spark}
+    if properties["spark.master"].startswith("local"):
+        properties = {**_LOCAL, **properties}
+    properties["spark.sql.session.timeZone"] = "UTC"
+    logging = f"-Dlog4j2.configurationFile={files('millrace_jobs') / 'log4j2.properties'} -Duser.timezone=UTC"
+    properties.setdefault("spark.driver.defaultJavaOptions", logging)
+    if config.jars_directory is not None:
+        properties["spark.jars"] = ",".join(_jars(config.jars_directory))
+    spark = SparkSession.builder.appName(f"millrace {config.job}").config(map=dict(properties)).getOrCreate()
+    # A checkpoint keeps the number it was made with. The default of 200 costs seconds a batch on one node.
+    partitions = config.shuffle_partitions or spark.sparkContext.defaultParallelism
+    spark.conf.set("spark.sql.shuffle.partitions", partitions)
+    return spark
+
+
+def _jars(directory: str) -> list[str]:
+    jars = sorted(str(jar) for jar in Path(directory).glob("*.jar"))
+    if not jars:
+        raise JobError(f"jars_directory: {directory} holds no *.jar; put the Kafka connector's jars there")
+    return jars

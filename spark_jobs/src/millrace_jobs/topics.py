@@ -1,0 +1,88 @@
+"""Wait until the topics of a job exist."""
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from threading import Event
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from millrace_jobs.checks import jaas_options
+from millrace_jobs.config import Topic
+from millrace_jobs.errors import JobError
+
+_LOG = logging.getLogger(__name__)
+_ANSWER_SECONDS = 2  # also how long a stop may wait for an answer that does not come
+_POLL_SECONDS = 1
+_LOG_SECONDS = 10
+
+# Java client -> librdkafka. A PEM key store holds key and certificates in one file.
+_NAMES = {
+    "bootstrap.servers": ["bootstrap.servers"],
+    "security.protocol": ["security.protocol"],
+    "sasl.mechanism": ["sasl.mechanism"],
+    "ssl.truststore.location": ["ssl.ca.location"],
+    "ssl.truststore.certificates": ["ssl.ca.pem"],
+    "ssl.keystore.location": ["ssl.certificate.location", "ssl.key.location"],
+    "ssl.keystore.certificate.chain": ["ssl.certificate.pem"],
+    "ssl.keystore.key": ["ssl.key.pem"],
+    "ssl.key.password": ["ssl.key.password"],
+}
+
+
+def wait_for_topics(topics: Sequence[Topic], seconds: int, stopping: Event) -> None:
+    """Return once every topic exists, or when `stopping` is set.
+
+    Asking for all topics, not for one by name, keeps a broker from creating what is asked for.
+
+    Raises:
+        JobError: after `seconds`, naming the missing topics, the servers and the last failure.
+    """
+    if not topics:
+        return
+    servers = topics[0].client["bootstrap.servers"]
+    client = _admin_client(topics[0].client)
+    deadline = time.monotonic() + seconds
+    next_line = time.monotonic()
+    while not stopping.is_set():
+        missing, why = _missing(client, [topic.name for topic in topics])
+        if not missing:
+            return
+        names = ", ".join(missing)
+        now = time.monotonic()
+        if now >= deadline:
+            raise JobError(
+                f"topic {names}: {why} on {servers} after {seconds} s; create it, let this user describe it, "
+                "correct kafka.bootstrap.servers, or raise topic_wait_seconds"
+            )
+        if now >= next_line:
+            _LOG.info("waiting for topic %s on %s: %s", names, servers, why)
+            next_line = now + _LOG_SECONDS
+        stopping.wait(min(_POLL_SECONDS, deadline - now))
+
+
+def admin_properties(client: Mapping[str, str]) -> dict[str, str]:
+    """The properties of a Java client under librdkafka's names, without those that only Java knows."""
+    properties = {name: client[java] for java, names in _NAMES.items() if java in client for name in names}
+    login = jaas_options(client.get("sasl.jaas.config", ""))
+    properties.update({f"sasl.{name}": login[name] for name in ("username", "password") if name in login})
+    if client.get("ssl.endpoint.identification.algorithm") == "":
+        properties["ssl.endpoint.identification.algorithm"] = "none"
+    return properties
+
+
+def _admin_client(client: Mapping[str, str]) -> AdminClient:
+    try:
+        # Its own lines on stderr would repeat what the wait reports.
+        return AdminClient({**admin_properties(client), "log_level": 0})
+    except KafkaException as error:
+        raise JobError(f"kafka: {error.args[0].str()}; correct the properties under kafka") from None
+
+
+def _missing(client: AdminClient, names: list[str]) -> tuple[list[str], str]:
+    try:
+        known = client.list_topics(timeout=_ANSWER_SECONDS).topics
+    except KafkaException as error:
+        return names, f"no answer ({error.args[0].str()})"
+    return [name for name in names if name not in known], "not found"

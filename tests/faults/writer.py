@@ -1,0 +1,121 @@
+"""Writes under load, and keeps the ledger of it."""
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from threading import Event, Thread
+from types import TracebackType
+from typing import Self, TextIO
+
+from confluent_kafka import KafkaError, Message, Producer
+
+from .ledger import CLIENT, payload, text_of
+
+
+class Writer:
+    """Sends records from a thread of its own and keeps the ledger of them in files below `directory`.
+
+    Bounded: at most `limit` records, at most `rate` a second, each given up after `delivery_timeout` seconds.
+    With acks=all the producer is idempotent. Use as a context manager: it ends when everything sent is answered.
+    """
+
+    def __init__(
+        self,
+        properties: Mapping[str, str],
+        topic: str,
+        directory: Path,
+        *,
+        run: str,
+        name: str = "w1",
+        acks: str = "all",
+        limit: int = 100_000,
+        rate: int = 500,
+        size: int = 200,
+        delivery_timeout: int = 90,
+    ) -> None:
+        """Make the files; nothing is sent before `start`."""
+        self.topic, self.prefix, self.limit, self.rate, self.size = topic, f"{run}-{name}", limit, rate, size
+        self.acked = 0
+        self._delivery_timeout = delivery_timeout
+        self._producer = Producer(
+            {
+                **CLIENT,
+                "request.timeout.ms": 5000,
+                "linger.ms": 5,
+                **properties,
+                "acks": acks,
+                "enable.idempotence": acks == "all",
+                "message.timeout.ms": delivery_timeout * 1000,
+            }
+        )
+        directory.mkdir(parents=True, exist_ok=True)
+        self._files: dict[str, TextIO] = {
+            kind: (directory / f"{self.prefix}.{kind}").open("a") for kind in ("intents", "acks", "unknown")
+        }
+        self._stopping = Event()
+        self._error: BaseException | None = None
+        self._thread = Thread(target=self._guarded, name=self.prefix, daemon=True)
+
+    def __enter__(self) -> Self:
+        """Start sending."""
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop sending; raise what went wrong in the thread, unless something else is on its way already."""
+        self._stopping.set()
+        self.join()
+        if error is None and self._error is not None:
+            raise self._error
+
+    def join(self) -> None:
+        """Wait until `limit` records were sent (or the writer is stopped) and every one of them is answered."""
+        self._thread.join(self.limit / self.rate + 2 * self._delivery_timeout)
+        if self._thread.is_alive():
+            raise TimeoutError(f"writer {self.prefix} has not ended")
+
+    def _guarded(self) -> None:
+        try:
+            self._send_all()
+        except BaseException as error:
+            self._error = error
+        finally:
+            for file in self._files.values():
+                file.close()
+
+    def _send_all(self) -> None:
+        start = time.monotonic()
+        for number in range(self.limit):
+            pause = start + number / self.rate - time.monotonic()
+            if self._stopping.wait(pause) if pause > 0 else self._stopping.is_set():
+                break
+            key = f"{self.prefix}-{number}"
+            self._note("intents", key)
+            self._produce(key)
+        left = self._producer.flush(self._delivery_timeout + 10)
+        if left:
+            raise TimeoutError(f"{left} records of {self.prefix} were neither acknowledged nor given up")
+
+    def _produce(self, key: str) -> None:
+        value = payload(key, self.size)
+        while True:
+            try:
+                self._producer.produce(self.topic, value, key, on_delivery=self._answered)
+                self._producer.poll(0)
+                return
+            except BufferError:  # the queue is full: answers make room
+                self._producer.poll(0.1)
+
+    def _answered(self, error: KafkaError | None, message: Message) -> None:
+        key = text_of(message.key())
+        if error is not None:
+            self._note("unknown", key, error.name())
+        else:
+            self._note("acks", key, str(message.partition()), f"{time.monotonic():.6f}")
+            self.acked += 1
+
+    def _note(self, kind: str, *fields: str) -> None:
+        self._files[kind].write("\t".join(fields) + "\n")
+        self._files[kind].flush()

@@ -1,0 +1,58 @@
+"""One wrong inventory for each code that preflight can say of an inventory: what was changed, and where it is said.
+
+One module for each subject, named as the rules' own in plugins/plugin_utils/model: a new rule's row is in the module of
+that name. docs/errors.md is made from these tables (tests/generate_errors.py).
+"""
+
+from __future__ import annotations
+
+from model.mistakes import (
+    access,
+    clients,
+    directories,
+    ensemble,
+    exposure,
+    firewall,
+    identity,
+    jobs,
+    jvm,
+    listening,
+    logins,
+    losses,
+    machine,
+    machinery,
+    networks,
+    permissions,
+    properties,
+    replication,
+    risks,
+    security,
+    weakened,
+    words,
+)
+from model.mistakes.base import Mistake
+
+MISTAKES: tuple[Mistake, ...] = (
+    *words.MISTAKES,
+    *identity.MISTAKES,
+    *networks.MISTAKES,
+    *firewall.MISTAKES,
+    *ensemble.MISTAKES,
+    *replication.MISTAKES,
+    *properties.MISTAKES,
+    *machine.MISTAKES,
+    *clients.MISTAKES,
+    *security.MISTAKES,
+    *access.MISTAKES,
+    *directories.MISTAKES,
+    *exposure.MISTAKES,
+    *jobs.MISTAKES,
+    *jvm.MISTAKES,
+    *listening.MISTAKES,
+    *logins.MISTAKES,
+    *losses.MISTAKES,
+    *machinery.MISTAKES,
+    *permissions.MISTAKES,
+    *risks.MISTAKES,
+    *weakened.MISTAKES,
+)

@@ -1,0 +1,122 @@
+"""Wrong inventories: users, ACLs and logins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.mistakes.base import BROKERS, JOB, Mistake, kafka, listeners, login
+
+
+def users(*more: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the lab's users and one more."""
+    known = [
+        {"name": name, "password": f"{{{{ vault.passwords.{name} }}}}"}
+        for name in ("lab", "publish_lines", "count_words")
+    ]
+    return {"all": {"kafka_users": [*known, *more]}}
+
+
+JOBS: tuple[dict[str, Any], ...] = (
+    {
+        "principal": "User:publish_lines",
+        "operations": ["WRITE"],
+        "resource": "topic",
+        "name": "streams-plaintext-input",
+    },
+    {"principal": "User:count_words", "operations": ["READ"], "resource": "topic", "name": "streams-plaintext-input"},
+    {
+        "principal": "User:count_words",
+        "operations": ["READ"],
+        "resource": "group",
+        "name": "spark-kafka-source",
+        "pattern": "prefixed",
+    },
+    {"principal": "User:count_words", "operations": ["WRITE"], "resource": "topic", "name": "streams-wordcount-output"},
+)
+
+
+def acl(*more: dict[str, Any], **changes: Any) -> dict[str, dict[str, Any]]:
+    """Return one ACL with changes, those of the lab's jobs, and others."""
+    return {
+        "all": {
+            "kafka_acls": [
+                {"principal": "User:lab", "operations": ["READ"], "resource": "topic", "name": "t", **changes},
+                *JOBS,
+                *more,
+            ]
+        }
+    }
+
+
+SAID: dict[str, Any] = {"principal": "User:lab", "operations": ["write", "READ"], "resource": "topic", "name": "t"}
+NEW: dict[str, Any] = {"name": "orders", "password": "{{ vault.passwords.lab }}2"}
+
+MISTAKES: tuple[Mistake, ...] = (
+    # Users
+    Mistake(
+        "USER_DUPLICATE",
+        f"{BROKERS}/kafka_users[lab]",
+        "keep one",
+        variables=users({"name": "lab", "password": "{{ vault.passwords.lab }}"}),
+    ),
+    Mistake(
+        "USER_PASSWORD",
+        f"{BROKERS}/kafka_users[orders].password",
+        "vault.passwords.orders",
+        variables=users({"name": "orders"}),
+    ),
+    Mistake(
+        "USER_ITERATIONS",
+        f"{BROKERS}/kafka_users[orders].iterations",
+        "8192",
+        variables=users({**NEW, "iterations": 4095}),
+    ),
+    Mistake(
+        "USER_MECHANISM",
+        f"{BROKERS}/kafka_users[orders].mechanism",
+        "sasl_mechanisms",
+        variables={**users({**NEW, "mechanism": "SCRAM-SHA-256"}), **kafka(kafka_listeners=listeners())},
+    ),
+    # ACLs
+    Mistake("ACL_PRINCIPAL", f"{BROKERS}/kafka_acls[lab]", "User:lab", variables=acl(principal="lab")),
+    Mistake("ACL_EVERYBODY", f"{BROKERS}/kafka_acls[User:*]", "name the users", variables=acl(principal="User:*")),
+    Mistake(
+        "ACL_UNKNOWN_USER",
+        f"{BROKERS}/kafka_acls[User:order]",
+        "declare the user",
+        variables=acl(principal="User:order"),
+    ),
+    Mistake(
+        "ACL_OPERATION",
+        f"{BROKERS}/kafka_acls[User:lab].operations",
+        "one of ALL, ALTER_CONFIGS, DELETE, DESCRIBE, DESCRIBE_CONFIGS, READ",
+        variables=acl(operations=["WRITE"], resource="group"),
+    ),
+    Mistake("ACL_NAME", f"{BROKERS}/kafka_acls[User:lab].name", "'*' is all", variables=acl(name="")),
+    Mistake("ACL_DUPLICATE", f"{BROKERS}/kafka_acls[User:lab]", "keep one", variables=acl(SAID)),
+    Mistake(
+        "ACL_CONTRADICTION",
+        f"{BROKERS}/kafka_acls[User:lab]",
+        "the one that is meant",
+        variables=acl({**SAID, "permission": "deny"}),
+    ),
+    # Jobs
+    Mistake(
+        "JOB_LOGIN",
+        "dc1-spark2/spark_job_jobs[count_words].config.kafka[sasl.jaas.config]",
+        "declare the user",
+        variables={
+            "spark_consumer": {
+                "spark_job_jobs": [
+                    {
+                        **JOB,
+                        "config": {
+                            **JOB["config"],
+                            "kafka": login("nobody", "lab"),
+                        },
+                    }
+                ]
+            }
+        },
+    ),
+)

@@ -1,0 +1,27 @@
+"""Wrong inventories: directories as they are written."""
+
+from __future__ import annotations
+
+from model.mistakes.base import BROKERS, SERVERS, Mistake, kafka, zookeeper
+
+LOG_DIRS = f"{BROKERS}/kafka_log_dirs"
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        "PATH_RELATIVE",
+        f"{SERVERS}/zookeeper_data_dir",
+        "from / on",
+        variables=zookeeper(zookeeper_data_dir="data/zookeeper"),
+    ),
+    Mistake(
+        "PATH_SIGNS", LOG_DIRS, "one entry for each", variables=kafka(kafka_log_dirs=["/data/kafka1,/data/kafka2"])
+    ),
+    Mistake("PATH_FORM", LOG_DIRS, "write /data/kafka1", variables=kafka(kafka_log_dirs=["/data//kafka1/"])),
+    Mistake(
+        "PATH_EMPTIED",
+        f"{SERVERS}/zookeeper_data_log_dir",
+        "mount a disk",
+        variables=zookeeper(zookeeper_data_log_dir="/tmp/zookeeper"),
+    ),
+    Mistake("PATH_SYSTEM", LOG_DIRS, "mount a disk", variables=kafka(kafka_log_dirs=["/etc/kafka-logs"])),
+)

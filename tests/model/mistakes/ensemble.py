@@ -1,0 +1,191 @@
+"""Wrong inventories: the ZooKeeper ensemble."""
+
+from __future__ import annotations
+
+from model.mistakes.base import BROKERS, SERVERS, ZK3, Mistake, config, zookeeper
+
+NO_ZK3 = {ZK3: "", "{dc1-zk3: {}, dc1-kafka3: {}}": "{dc1-kafka3: {}}"}
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        "ZOOKEEPER_SINGLE",
+        SERVERS,
+        "3, 5 or 7 servers",
+        hosts={
+            **NO_ZK3,
+            "        dc1-zk2: {zookeeper_id: 2, client_address: 198.18.1.12, replication_address: 198.18.2.12}\n": "",
+            "{dc1-zk2: {}, dc1-kafka2: {}}": "{dc1-kafka2: {}}",
+        },
+    ),
+    Mistake(
+        "WORDS_UNANSWERED",
+        f"{SERVERS}/zookeeper_config[4lw.commands.whitelist]",
+        "add mntr",
+        variables=zookeeper(zookeeper_config={"4lw.commands.whitelist": ["srvr", "ruok"]}),
+    ),
+    Mistake("ZOOKEEPER_EVEN", SERVERS, "3, 5 or 7 servers", hosts=NO_ZK3),
+    Mistake(
+        "ZOOKEEPER_MANY",
+        SERVERS,
+        "zookeeper_observers",
+        hosts={
+            ZK3: ZK3
+            + "".join(
+                f"        dc1-zk{n}: {{zookeeper_id: {n}, "
+                f"client_address: 198.18.1.{60 + n}, replication_address: 198.18.2.{60 + n}}}\n"
+                for n in range(4, 10)
+            )
+        },
+    ),
+    Mistake(
+        "ZOOKEEPER_GROUPS_MISSING",
+        "zookeeper_groups",
+        "one group for each datacenter",
+        variables=zookeeper(zookeeper_groups={}),
+        inventory="lab_stretch2",
+    ),
+    Mistake(
+        "ZOOKEEPER_DATACENTER_MAJORITY",
+        SERVERS,
+        "no datacenter holds half",
+        hosts={
+            "        dc3-zk1:": (
+                "        dc1-zk2: {zookeeper_id: 4, client_address: 198.18.55.14, replication_address: 198.18.56.14, "
+                "datacenter: dc1}\n"
+                "        dc1-zk3: {zookeeper_id: 5, client_address: 198.18.55.15, replication_address: 198.18.56.15, "
+                "datacenter: dc1}\n"
+                "        dc3-zk1:"
+            )
+        },
+        inventory="lab_stretch3",
+    ),
+    Mistake(
+        "ZOOKEEPER_OBSERVER_UNKNOWN",
+        f"{SERVERS}/zookeeper_observers",
+        "correct the id",
+        variables=zookeeper(zookeeper_observers=[9]),
+    ),
+    Mistake(
+        "ZOOKEEPER_GROUP_NAME",
+        f"{SERVERS}/zookeeper_groups",
+        "number the groups",
+        variables=zookeeper(zookeeper_groups={"west": [1, 2, 3], 2: [4, 5, 6]}),
+        inventory="lab_stretch2",
+    ),
+    Mistake(
+        "ZOOKEEPER_DECISIVE",
+        f"{SERVERS}/zookeeper_weights",
+        "promise: available",
+        variables=zookeeper(zookeeper_weights={4: 0, 5: 0, 6: 0}),
+        inventory="lab_stretch2",
+    ),
+    Mistake(
+        "ZOOKEEPER_INDISPENSABLE",
+        f"{SERVERS}/zookeeper_weights",
+        "leave zookeeper_weights out",
+        variables=zookeeper(zookeeper_weights={1: 9}),
+        inventory="lab_stretch2",
+    ),
+    Mistake(
+        "ZOOKEEPER_WEIGHT_UNKNOWN",
+        f"{SERVERS}/zookeeper_weights[9]",
+        "correct the id",
+        variables=zookeeper(zookeeper_weights={9: 2}),
+        inventory="lab_stretch2",
+    ),
+    Mistake(
+        "ZOOKEEPER_WEIGHT_RANGE",
+        f"{SERVERS}/zookeeper_weights[1]",
+        "correct the weight",
+        variables=zookeeper(zookeeper_weights={1: -1}),
+        inventory="lab_stretch2",
+    ),
+    Mistake(
+        "ZOOKEEPER_GROUP_UNKNOWN",
+        f"{SERVERS}/zookeeper_groups[2]",
+        "correct the id",
+        variables=zookeeper(zookeeper_groups={1: [1, 2, 3], 2: [4, 5, 9]}),
+        inventory="lab_stretch2",
+        also=frozenset({"ZOOKEEPER_GROUP_NONE"}),
+    ),
+    Mistake(
+        "ZOOKEEPER_GROUP_OBSERVER",
+        f"{SERVERS}/zookeeper_groups[2]",
+        "out of the group",
+        variables=zookeeper(zookeeper_observers=[6], zookeeper_groups={1: [1, 2, 3], 2: [4, 5, 6]}),
+        inventory="lab_stretch2",
+    ),
+    Mistake(
+        "ZOOKEEPER_GROUP_NONE",
+        "dc2-zk3/zookeeper_groups",
+        "datacenter's group",
+        variables=zookeeper(zookeeper_groups={1: [1, 2, 3], 2: [4, 5]}),
+        inventory="lab_stretch2",
+        also=frozenset({"ZOOKEEPER_GROUP_EVEN", "ZOOKEEPER_GROUP_SIZES"}),
+    ),
+    Mistake(
+        "ZOOKEEPER_GROUP_TWICE",
+        "dc1-zk3/zookeeper_groups",
+        "leave it in one",
+        variables=zookeeper(zookeeper_groups={1: [1, 2, 3], 2: [3, 4, 5]}),
+        inventory="lab_stretch2",
+        also=frozenset({"ZOOKEEPER_GROUP_NONE", "ZOOKEEPER_GROUP_MIXED"}),
+    ),
+    Mistake(
+        "ZOOKEEPER_GROUP_EVEN",
+        f"{SERVERS}/zookeeper_groups[1]",
+        "odd number",
+        variables=zookeeper(zookeeper_groups={1: [1, 2], 2: [4, 5]}, zookeeper_observers=[3, 6]),
+        inventory="lab_stretch2",
+    ),
+    Mistake(
+        "ZOOKEEPER_GROUP_SIZES",
+        f"{SERVERS}/zookeeper_groups",
+        "the same number",
+        variables=zookeeper(zookeeper_groups={1: [1, 2, 3], 2: [4]}, zookeeper_observers=[5, 6]),
+        inventory="lab_stretch2",
+    ),
+    Mistake(
+        "ZOOKEEPER_GROUP_MIXED",
+        f"{SERVERS}/zookeeper_groups[1]",
+        "one group for each datacenter",
+        variables=zookeeper(zookeeper_groups={1: [1, 2, 4], 2: [3, 5, 6]}),
+        inventory="lab_stretch2",
+    ),
+    Mistake(
+        "ZOOKEEPER_SERVERS_DIFFER",
+        "dc1-zk2/zookeeper_servers",
+        "for the group, not for a host",
+        variables={"dc1-zk2": {"zookeeper_observers": [3]}},
+    ),
+    Mistake(
+        "ZOOKEEPER_SERVER_MISSING",
+        "dc1-zk3/zookeeper_servers",
+        "add its id",
+        variables=zookeeper(zookeeper_servers={1: "198.18.2.11", 2: "198.18.2.12"}),
+    ),
+    Mistake(
+        "ZOOKEEPER_SERVER_UNKNOWN",
+        f"{SERVERS}/zookeeper_servers",
+        "take it out",
+        variables=zookeeper(zookeeper_servers={1: "198.18.2.11", 2: "198.18.2.12", 3: "198.18.2.13", 4: "198.18.2.14"}),
+    ),
+    Mistake(
+        "ZOOKEEPER_SERVER_ADDRESS",
+        "dc1-zk3/zookeeper_servers[3]",
+        "declared addresses",
+        variables=zookeeper(zookeeper_servers={1: "198.18.2.11", 2: "198.18.2.12", 3: "198.18.2.33"}),
+    ),
+    Mistake(
+        "ZOOKEEPER_SESSION_RANGE",
+        f"{SERVERS}/zookeeper_config",
+        "correct one of them",
+        variables=config("minSessionTimeout", 90000, "zookeeper"),
+    ),
+    Mistake(
+        "SESSION_TIMEOUT",
+        f"{BROKERS}/kafka_config[zookeeper.session.timeout.ms]",
+        "in that range",
+        variables=config("zookeeper.session.timeout.ms", 60000),
+    ),
+)

@@ -1,0 +1,42 @@
+"""Wrong inventories: what strangers reach."""
+
+from __future__ import annotations
+
+from model.mistakes.base import BROKERS, Mistake, kafka
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        "ARCHIVE_CLEAR",
+        f"{BROKERS}/kafka_archive_checksum",
+        "use https",
+        variables=kafka(kafka_archive="http://mirror.example.org/kafka_2.13-3.9.2.tgz"),
+        inventory="stretch3",
+    ),
+    Mistake(
+        "FIREWALL_OPEN",
+        f"{BROKERS}/base_firewall_rules[9092]",
+        "name the subnets",
+        variables=kafka(firewall_extra_sources={"client": ["0.0.0.0/0"]}),
+        inventory="stretch3",
+    ),
+    Mistake(
+        "AUTHORITY_KEYS",
+        "group all/pki_directory",
+        "/srv/millrace-pki",
+        variables={"all": {"pki_directory": "/tmp/pki"}},
+        inventory="stretch3",
+    ),
+    Mistake(
+        "AUTHORITY_SHORT",
+        "groups zookeeper and kafka/pki_authorities[infra].days",
+        "lower pki_days",
+        variables={
+            "all": {
+                "pki_authorities": [
+                    {"name": "infra", "subject": "CN=Infra CA,O=lab", "days": 90},
+                    {"name": "clients", "subject": "CN=Client CA,O=lab"},
+                ]
+            }
+        },
+    ),
+)

@@ -1,0 +1,51 @@
+"""Wrong inventories: the firewall."""
+
+from __future__ import annotations
+
+from model.mistakes.base import BROKERS, Mistake, kafka
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        "FIREWALL_SSH",
+        f"{BROKERS}/base_firewall_rules[22]",
+        "take the rule out",
+        variables=kafka(site_firewall_rules=[{"port": 22, "from": ["198.18.1.0/24"]}]),
+    ),
+    Mistake(
+        "FIREWALL_PORT",
+        f"{BROKERS}/base_firewall_rules[90920]",
+        "correct it",
+        variables=kafka(site_firewall_rules=[{"port": 90920, "from": ["198.18.1.0/24"]}]),
+    ),
+    Mistake(
+        "FIREWALL_SOURCE",
+        f"{BROKERS}/base_firewall_rules[9092]",
+        "firewall_extra_sources",
+        variables=kafka(firewall_extra_sources={"client": ["198.18.7.1/24"]}),
+    ),
+    Mistake(
+        "FIREWALL_PEER",
+        "dc1-kafka1/base_firewall_rules[9093]",
+        "leave base_firewall_rules unset",
+        variables={"dc1-kafka1": {"base_firewall_rules": [{"port": 9093, "from": ["198.18.2.22", "198.18.1.0/24"]}]}},
+        also=frozenset({"FIREWALL_FORGOTTEN"}),
+    ),
+    Mistake(
+        "FIREWALL_FORGOTTEN",
+        f"{BROKERS}/base_firewall_rules[9092]",
+        "site_firewall_rules",
+        variables=kafka(
+            base_firewall_rules=[
+                {"port": 9093, "from": ["198.18.0.0/16"]},
+                {"port": 9100, "from": ["192.0.2.7"]},
+            ]
+        ),
+    ),
+    Mistake(
+        "FIREWALL_CLIENTS",
+        "groups zookeeper and kafka/firewall_sources",
+        "set client_network",
+        hosts={"    client_network: 198.18.1.0/24\n": ""},
+        also=frozenset({"NETWORK_MISSING", "FIREWALL_PEER"}),
+    ),
+)

@@ -1,0 +1,145 @@
+"""Wrong inventories: functions, ids, datacenters and racks."""
+
+from __future__ import annotations
+
+from model.mistakes.base import BROKERS, ZK3, Mistake, kafka
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        "HOST_WITHOUT_FUNCTION",
+        "dc1-kafka4",
+        "write kafka for the group kafak",
+        hosts={"    rack_a:\n": "    kafak:\n      hosts: {dc1-kafka4: {client_address: 198.18.1.24}}\n    rack_a:\n"},
+    ),
+    Mistake(
+        "FUNCTIONS_NONE",
+        "the whole inventory",
+        "name the groups of hosts so",
+        hosts={"    zookeeper:\n": "    zk:\n", "    kafka:\n": "    brokers:\n", "    spark:\n": "    jobs:\n"},
+    ),
+    Mistake(
+        "ORGANIZATION_INVALID",
+        "group all/organization",
+        "as Example Inc.",
+        variables={"all": {"organization": "Example, Inc."}},
+    ),
+    Mistake(
+        "PKI_DIRECTORY_DIFFERS",
+        "dc1-kafka2/pki_directory",
+        "set it once",
+        variables={"dc1-kafka2": {"pki_directory": "/srv/millrace-pki/dc2"}},
+    ),
+    Mistake(
+        "GROUP_EMPTY",
+        "group zookeeper",
+        "declare the ensemble's hosts",
+        hosts={"    zookeeper:\n": "    zookeepers:\n"},
+        also=frozenset({"HOST_WITHOUT_FUNCTION"}),
+    ),
+    Mistake(
+        "COLOCATED",
+        "dc1-kafka3",
+        "allow_colocated: true",
+        hosts={ZK3: "        dc1-kafka3: {zookeeper_id: 3}\n", "{dc1-zk3: {}, dc1-kafka3: {}}": "{dc1-kafka3: {}}"},
+    ),
+    Mistake("KAFKA_ID_MISSING", "dc1-kafka2/kafka_broker_id", "an id of its own", hosts={"kafka_broker_id: 2, ": ""}),
+    Mistake(
+        "KAFKA_ID_RANGE",
+        "dc1-kafka2/kafka_broker_id",
+        "an id of its own",
+        hosts={"kafka_broker_id: 2": "kafka_broker_id: 1001"},
+    ),
+    Mistake(
+        "KAFKA_ID_DUPLICATE",
+        "dc1-kafka1, dc1-kafka2/kafka_broker_id",
+        "an id of its own",
+        hosts={"kafka_broker_id: 2": "kafka_broker_id: 1"},
+    ),
+    Mistake("ZOOKEEPER_ID_MISSING", "dc1-zk2/zookeeper_id", "an id of its own", hosts={"zookeeper_id: 2, ": ""}),
+    Mistake(
+        "ZOOKEEPER_ID_RANGE", "dc1-zk2/zookeeper_id", "an id of its own", hosts={"zookeeper_id: 2": "zookeeper_id: 0"}
+    ),
+    Mistake(
+        "ZOOKEEPER_ID_DUPLICATE",
+        "dc1-zk1, dc1-zk3/zookeeper_id",
+        "an id of its own",
+        hosts={"zookeeper_id: 3": "zookeeper_id: 1"},
+    ),
+    Mistake(
+        "DATACENTER_MISSING",
+        "groups zookeeper and kafka/datacenter",
+        "a group of hosts",
+        hosts={"    datacenter: dc1\n": ""},
+    ),
+    Mistake(
+        "DATACENTER_TYPO",
+        "dc2-spark1/datacenter",
+        "did you mean dc1?",
+        inventory="lab_stretch2",
+        variables={"dc2-spark1": {"datacenter": "dc11"}},
+    ),
+    Mistake(
+        "LAYOUT_DATACENTERS",
+        "layout",
+        "correct layout or datacenter",
+        hosts={"layout: stretch2": "layout: stretch3"},
+        inventory="lab_stretch2",
+        also=frozenset({"MIN_ISR_STOPS", "MIN_ISR_TOO_LOW", "ZOOKEEPER_DATACENTER_MAJORITY", "ZOOKEEPER_EVEN"}),
+    ),
+    Mistake(
+        "DATACENTER_WITHOUT_ZOOKEEPER",
+        "dc3-kafka1, dc3-kafka2/datacenter",
+        "servers wherever it has brokers",
+        inventory="lab_stretch3",
+        variables={"dc3-zk1": {"datacenter": "dc2"}},
+        also=frozenset({"ZOOKEEPER_DATACENTER_MAJORITY"}),
+    ),
+    Mistake(
+        "RACK_MISSING",
+        "dc1-kafka2/kafka_rack",
+        "rack_* group",
+        hosts={"{dc1-zk2: {}, dc1-kafka2: {}}": "{dc1-zk2: {}}"},
+    ),
+    Mistake(
+        "RACK_TWICE",
+        "dc1-kafka2/rack",
+        "take it out",
+        hosts={"dc1-zk1: {}, dc1-kafka1: {}}": "dc1-zk1: {}, dc1-kafka1: {}, dc1-kafka2: {}}"},
+    ),
+    Mistake("RACK_SINGLE", f"{BROKERS}/kafka_rack", "failure domains", variables=kafka(kafka_rack="{{ datacenter }}")),
+    Mistake("RACK_UNEVEN", "kafka_rack", "same number of brokers", variables={"dc1-kafka3": {"rack": "b"}}),
+    Mistake(
+        "RACK_TOO_MANY",
+        "kafka_rack",
+        "let the datacenter be the rack",
+        inventory="stretch2",
+        variables=kafka(kafka_rack="{{ inventory_hostname }}"),
+        also=frozenset({"MIN_ISR_TOO_LOW"}),
+    ),
+    Mistake(
+        "RACK_IN_TWO_DATACENTERS",
+        "dc1-kafka1, dc2-kafka1/kafka_rack",
+        "begin its name with the datacenter's",
+        inventory="lab_stretch2",
+        variables={
+            "dc1-kafka1": {"kafka_rack": "a"},
+            "dc2-kafka1": {"kafka_rack": "a"},
+            "dc1-kafka2": {"kafka_rack": "b"},
+            "dc2-kafka2": {"kafka_rack": "c"},
+        },
+        also=frozenset({"RACK_UNEVEN"}),
+    ),
+    Mistake(
+        "RACK_TYPO",
+        "dc1-kafka3/rack",
+        "did you mean south?",
+        variables={
+            "dc1-kafka1": {"rack": "north"},
+            "dc1-zk1": {"rack": "north"},
+            "dc1-kafka2": {"rack": "south"},
+            "dc1-zk2": {"rack": "south"},
+            "dc1-kafka3": {"rack": "soutth"},
+            "dc1-zk3": {"rack": "south"},
+        },
+    ),
+)

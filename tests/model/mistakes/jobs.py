@@ -1,0 +1,116 @@
+"""Wrong inventories: jobs as the cluster and their node see them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.mistakes.base import JOB, Mistake
+
+PLACE = "dc1-spark2/spark_job_jobs[count_words].config"
+AGAIN = "dc1-spark2/spark_job_jobs[again].config"
+CONFIG: dict[str, Any] = JOB["config"]
+KAFKA = CONFIG["kafka"].removesuffix(" }}")
+
+
+def job(*more: dict[str, Any], **config: Any) -> dict[str, dict[str, Any]]:
+    """Return the consumer's job with changes (None takes a key out), and others."""
+    changed = {name: value for name, value in {**CONFIG, **config}.items() if value is not None}
+    return {"spark_consumer": {"spark_job_jobs": [{**JOB, "config": changed}, *more]}}
+
+
+def again(**config: Any) -> dict[str, Any]:
+    """Return another job of the same kind."""
+    return {"name": "again", "job": "count_words", "config": {**CONFIG, "checkpoint": "/var/lib/spark-job/b", **config}}
+
+
+def client(name: str, value: str) -> str:
+    """Return the job's login with one client property more."""
+    return f"{KAFKA} | combine({{'{name}': '{value}'}}) }}}}"
+
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        "JOB_LOOP",
+        f"{PLACE}.output_topic",
+        "give another",
+        variables=job(input_topic=None, output_topic="streams-plaintext-input"),
+        also=frozenset({"JOB_ACL"}),
+    ),
+    Mistake(
+        "JOB_CHECKPOINT_DATA",
+        f"{PLACE}.checkpoint",
+        "beside each other",
+        variables=job(input_topic=None, input_directory="/var/lib/spark-job/in", checkpoint="/var/lib/spark-job/in/b"),
+    ),
+    Mistake("JOB_DIRECTORY", f"{PLACE}.checkpoint", "below /var/lib/spark-job", variables=job(checkpoint="/tmp/words")),
+    Mistake(
+        "JOB_CHECKPOINT_NESTED",
+        f"{AGAIN}.checkpoint",
+        "of its own",
+        variables=job(again(checkpoint=f"{CONFIG['checkpoint']}/")),
+    ),
+    Mistake(
+        "JOB_GROUP",
+        f"{AGAIN}.kafka[group.id]",
+        "leave it out",
+        variables=job(
+            again(kafka=client("group.id", "spark-kafka-source-a")), kafka=client("group.id", "spark-kafka-source-a")
+        ),
+    ),
+    Mistake(
+        "JOB_LISTENER",
+        f"{PLACE}.kafka[bootstrap.servers]",
+        "a listener for clients",
+        variables=job(kafka=client("bootstrap.servers", "198.18.2.21:9093")),
+    ),
+    Mistake(
+        "JOB_PROTOCOL",
+        f"{PLACE}.kafka[security.protocol]",
+        "use SASL_SSL",
+        variables=job(kafka=client("security.protocol", "SSL")),
+    ),
+    Mistake(
+        "JOB_MECHANISM",
+        f"{PLACE}.kafka[sasl.mechanism]",
+        "use one of them",
+        variables=job(kafka=client("sasl.mechanism", "PLAIN")),
+    ),
+    Mistake(
+        "JOB_MEMORY",
+        f"{PLACE}.spark[spark.driver.memory]",
+        "512m or 4g",
+        variables=job(spark={"spark.driver.memory": "4 gigs"}),
+    ),
+    Mistake(
+        "JOB_SPARK_SUSPECT",
+        f"{PLACE}.spark[spark.drivr.memory]",
+        "did you mean spark.driver.memory?",
+        variables=job(spark={"spark.drivr.memory": "4g"}),
+    ),
+    Mistake(
+        "JOB_MEMORY_LIMIT",
+        "group spark/spark_job_memory_max",
+        "50% or infinity",
+        variables={"spark": {"spark_job_memory_max": "4 gigs"}},
+    ),
+    Mistake(
+        "JOB_MEMORY_MAX",
+        f"{PLACE}.spark[spark.driver.memory]",
+        "raise spark_job_memory_max",
+        variables={
+            "spark_consumer": {
+                **job(spark={"spark.driver.memory": "4g"})["spark_consumer"],
+                "spark_job_memory_max": "4G",
+            }
+        },
+    ),
+    Mistake(
+        "JOB_MEMORY_SUM",
+        "dc1-spark2/memory",
+        "another node",
+        variables={
+            **job(again(spark={"spark.driver.memory": "6g"}), spark={"spark.driver.memory": "6g"}),
+            "dc1-spark2": {"memory": "8g"},
+        },
+    ),
+)

@@ -1,0 +1,36 @@
+"""Wrong inventories: what the JVMs are told."""
+
+from __future__ import annotations
+
+from model.mistakes.base import BROKERS, SERVERS, Mistake, kafka, zookeeper
+
+JMX = "-Dcom.sun.management.jmxremote"
+OPTIONS = f"{BROKERS}/kafka_java_options"
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake("HEAP_NOTATION", f"{BROKERS}/kafka_heap", "512m or 6g", variables=kafka(kafka_heap="2 GB")),
+    Mistake("HEAP_SMALL", f"{SERVERS}/zookeeper_heap", "512m or 6g", variables=zookeeper(zookeeper_heap="2048")),
+    Mistake("OPTION_HEAP", OPTIONS, "set kafka_heap", variables=kafka(kafka_java_options=["-Xmx8g"])),
+    Mistake("OPTION_COLLECTOR", OPTIONS, "kafka_gc_options", variables=kafka(kafka_java_options=["-XX:+UseZGC"])),
+    Mistake(
+        "JMX_OPEN",
+        OPTIONS,
+        "host=127.0.0.1",
+        variables=kafka(kafka_java_options=[f"{JMX}.port=9999", f"{JMX}.authenticate=false"]),
+        inventory="stretch3",
+    ),
+    Mistake(
+        "DEBUGGER_OPEN",
+        f"{SERVERS}/zookeeper_java_options",
+        "take it out",
+        variables=zookeeper(zookeeper_java_options=["-agentlib:jdwp=transport=dt_socket,server=y,address=*:5005"]),
+        inventory="stretch3",
+    ),
+    Mistake(
+        "OPTION_SECRET",
+        OPTIONS,
+        "name a file",
+        variables=kafka(kafka_java_options=["-Djavax.net.ssl.keyStorePassword=Guoph0Eeshi7"]),
+        inventory="stretch3",
+    ),
+)

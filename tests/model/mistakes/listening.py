@@ -1,0 +1,69 @@
+"""Wrong inventories: what brokers and servers listen with."""
+
+from __future__ import annotations
+
+from model.mistakes.base import BROKERS, Mistake, kafka, listeners
+from model.mistakes.security import replication
+
+LISTENERS = f"{BROKERS}/kafka_listeners"
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        "LISTENERS_NONE",
+        LISTENERS,
+        "the usual two",
+        variables=kafka(kafka_listeners=[]),
+        also=frozenset({"FIREWALL_PEER"}),
+    ),
+    Mistake(
+        "LISTENER_CASE",
+        LISTENERS,
+        "a name of its own",
+        variables=kafka(kafka_listeners=[*listeners(), {**listeners()[0], "name": "client", "port": 9094}]),
+    ),
+    Mistake(
+        "LISTENER_PORT",
+        f"{LISTENERS}[REPLICATION]",
+        "a port of its own",
+        variables=kafka(kafka_listeners=listeners(port=9093)),
+        also=frozenset({"BOOTSTRAP_UNKNOWN"}),
+    ),
+    Mistake(
+        "LISTENER_BROKER_LOGIN",
+        f"{LISTENERS}[REPLICATION]",
+        "use SSL for it",
+        variables=kafka(kafka_listeners=replication(protocol="SASL_SSL")),
+    ),
+    Mistake(
+        "MECHANISM_UNKNOWN",
+        f"{LISTENERS}[CLIENT].sasl_mechanisms",
+        "did you mean SCRAM-SHA-256?",
+        variables=kafka(kafka_listeners=listeners(sasl_mechanisms=["SCRAM-SHA-512", "SCRAM-SHA256"])),
+    ),
+    Mistake(
+        "MECHANISM_SETTINGS",
+        f"{LISTENERS}[CLIENT].sasl_mechanisms",
+        "set what is missing",
+        variables=kafka(kafka_listeners=listeners(sasl_mechanisms=["SCRAM-SHA-512", "GSSAPI"])),
+    ),
+    Mistake(
+        "MECHANISM_IDLE",
+        f"{LISTENERS}[REPLICATION].sasl_mechanisms",
+        "set protocol to SASL_SSL",
+        variables=kafka(kafka_listeners=replication(sasl_mechanisms=["SCRAM-SHA-512"])),
+    ),
+    Mistake(
+        "ADDRESS_LOCAL",
+        "dc1-kafka1/client_address",
+        "of its interface",
+        hosts={"198.18.1.21": "127.0.0.1"},
+        also=frozenset({"ADDRESS_OUTSIDE"}),
+    ),
+    Mistake(
+        "PORT_PRIVILEGED",
+        f"{LISTENERS}[CLIENT]",
+        "AmbientCapabilities and CapabilityBoundingSet",
+        variables=kafka(kafka_listeners=listeners(port=443)),
+        also=frozenset({"BOOTSTRAP_UNKNOWN"}),
+    ),
+)

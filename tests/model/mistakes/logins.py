@@ -1,0 +1,39 @@
+"""Wrong inventories: passwords and super users."""
+
+from __future__ import annotations
+
+from model.mistakes.access import users
+from model.mistakes.base import BROKERS, Mistake, kafka
+
+SUPER = ["User:kafka-broker", "User:admin"]
+PLACE = f"{BROKERS}/kafka_super_users"
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake("SUPER_USER_INVALID", PLACE, "write it as User:ops", variables=kafka(kafka_super_users=[*SUPER, "ops"])),
+    Mistake(
+        "SUPER_USER_EVERYBODY",
+        PLACE,
+        "the brokers and the admin",
+        variables=kafka(kafka_super_users=[*SUPER, "User:*"]),
+        inventory="stretch3",
+    ),
+    Mistake(
+        "SUPER_USER_APPLICATION",
+        PLACE,
+        "write ACLs",
+        variables=kafka(kafka_super_users=[*SUPER, "User:count_words"]),
+        inventory="stretch3",
+    ),
+    Mistake(
+        "PASSWORD_GUESSABLE",
+        f"{BROKERS}/kafka_users[orders].password",
+        "a random one",
+        variables=users({"name": "orders", "password": "{{ 'orders-2026' }}"}),
+    ),
+    Mistake(
+        "PASSWORD_SHARED",
+        f"{BROKERS}/kafka_users[orders].password",
+        "one of its own",
+        variables=users({"name": "orders", "password": "{{ vault.passwords.lab }}"}),
+    ),
+)

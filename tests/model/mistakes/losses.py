@@ -1,0 +1,26 @@
+"""Wrong inventories: settings with which records vanish."""
+
+from __future__ import annotations
+
+from model.mistakes.base import BROKERS, SERVERS, Mistake, config
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        "ZOOKEEPER_UNSAFE",
+        f"{SERVERS}/zookeeper_config[forceSync]",
+        "take it out",
+        variables=config("forceSync", "no", "zookeeper"),
+    ),
+    Mistake(
+        "RETENTION_SHORT",
+        f"{BROKERS}/kafka_config[log.retention.ms]",
+        "raise it",
+        variables=config("log.retention.ms", 1),
+    ),
+    Mistake(
+        "CLEANER_OFF",
+        f"{BROKERS}/kafka_config[log.cleaner.enable]",
+        "leave it out",
+        variables=config("log.cleaner.enable", False),
+    ),
+)

@@ -1,0 +1,32 @@
+"""Wrong inventories: what ACLs come to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.mistakes.access import JOBS, acl
+from model.mistakes.base import BROKERS, Mistake
+
+LAB = f"{BROKERS}/kafka_acls[User:lab]"
+DENIAL: dict[str, Any] = {
+    "principal": "User:*",
+    "operations": ["ALL"],
+    "resource": "topic",
+    "name": "streams-word",
+    "pattern": "prefixed",
+    "permission": "deny",
+}
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake("ACL_STAR", f"{LAB}.name", "name: orders-, pattern: prefixed", variables=acl(name="orders-*")),
+    Mistake("ACL_TOPIC", f"{LAB}.name", "letters, figures", variables=acl(name="orders and returns")),
+    Mistake("ACL_OPERATIONS_NONE", f"{LAB}.operations", "as [READ]", variables=acl(operations=[])),
+    Mistake("ACL_HOST", f"{LAB}.host", "one address", variables=acl(host="198.18.0.0/16")),
+    Mistake("ACL_JOB_DENIED", "dc1-spark2/kafka_acls[User:*]", "narrow the denial", variables=acl(DENIAL)),
+    Mistake(
+        "JOB_ACL",
+        "dc1-spark2/spark_job_jobs[count_words]",
+        "User:count_words",
+        variables={"all": {"kafka_acls": [entry for entry in JOBS if entry["resource"] != "group"]}},
+    ),
+)

@@ -1,0 +1,101 @@
+"""Wrong inventories: words of the site, and secrets."""
+
+from __future__ import annotations
+
+from model.mistakes.base import BROKERS, INVENTORIES, Mistake, kafka
+
+WITHOUT_SHARED = {f'shared: ["{INVENTORIES.parent}/lab/shared"]\n': ""}
+
+MISTAKES: tuple[Mistake, ...] = (
+    # Words
+    Mistake("VARIABLE_UNKNOWN", f"{BROKERS}/kafka_heep", "did you mean kafka_heap?", variables=kafka(kafka_heep="1g")),
+    Mistake(
+        "VARIABLE_SUSPECT",
+        "dc1-kafka1/replication_adress",
+        "did you mean replication_address?",
+        variables={"dc1-kafka1": {"replication_adress": "198.18.2.21"}},
+        hosts={", replication_address: 198.18.2.21": ""},
+        also=frozenset({"ADDRESS_MISSING"}),
+    ),
+    Mistake(
+        "SECRET_DEFAULT",
+        f"{BROKERS}/kafka_client_properties[ssl.key.password]",
+        "vaulted file",
+        variables=kafka(kafka_client_properties={"ssl.key.password": "changeme"}),
+        also=frozenset({"SECRET_CLEAR"}),
+    ),
+    Mistake(
+        "SECRET_CLEAR",
+        f"{BROKERS}/kafka_client_properties[ssl.key.password]",
+        "ansible-vault encrypt_string",
+        variables=kafka(kafka_client_properties={"ssl.key.password": "Guoph0Eeshi7"}),
+    ),
+    Mistake(
+        "VARIABLE_UNREAD",
+        "group zookeeper/kafka_heap",
+        "write it for group kafka",
+        variables={"zookeeper": {"kafka_heap": "1g"}},
+    ),
+    Mistake(
+        "VARIABLE_MISSING",
+        "group all/archives",
+        "set it",
+        hosts={"    archives: ": "    folder_of_archives: "},
+    ),
+    Mistake(
+        "NOT_COMPUTED",
+        f"{BROKERS}/kafka_heap",
+        "group_vars/kafka/z.yml",
+        variables=kafka(kafka_heap="{{ memory | half }}"),
+    ),
+    Mistake(
+        "INPUT_REFUSED",
+        f"{BROKERS}/kafka_limit_nofile",
+        "roles/kafka/README.md",
+        variables=kafka(kafka_limit_nofile="many"),
+    ),
+    Mistake(
+        "INPUT_NOT_A_LIST",
+        f"{BROKERS}/kafka_log_dirs",
+        "[/data/kafka1]",
+        variables=kafka(kafka_log_dirs="/data/kafka1"),
+    ),
+    Mistake(
+        "LIST_REPLACED",
+        "group kafka/kafka_listeners",
+        "take kafka_listeners out",
+        variables=kafka(
+            kafka_listeners="{{ standard_listeners }}",
+            site_listeners=[{"name": "EXTRA", "address": "{{ client_address }}", "port": 9094, "protocol": "SSL"}],
+        ),
+    ),
+    # Where variables come from
+    Mistake(
+        "FILE_UNREAD",
+        "group_vars/zookeper",
+        "did you mean zookeeper?",
+        hosts={"    datacenter: dc1\n": ""},
+        variables={"zookeper": {"datacenter": "dc1", "archivs": "/srv"}},
+    ),
+    Mistake(
+        "WIRING_MISSING",
+        "group all",
+        "plugin: millrace.kafka.site",
+        hosts={"plugin: millrace.kafka.site\n": "", **WITHOUT_SHARED},
+    ),
+    Mistake(
+        "INVENTORY_FAMILY",
+        "the whole inventory",
+        "give one of them",
+        files={"west/hosts.yml": "kafka: {hosts: {west-kafka1: {kafka_broker_id: 1}}}\n"},
+    ),
+    # Secrets
+    Mistake(
+        "VAULT_MISSING",
+        "group all/vault",
+        "inventories/README.md",
+        inventory="dc1",
+        extra={},
+        also=frozenset({"RACK_UNEVEN"}),
+    ),
+)

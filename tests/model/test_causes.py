@@ -1,0 +1,147 @@
+"""What follows from a mistake is not said beside it; what does not follow is."""
+
+import json
+import re
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.tags import TAGS
+from model.mistakes.base import INVENTORIES, LAB, kafka, spoil
+from model.mistakes.words import WITHOUT_SHARED
+from model.preflight import playbook
+from model.said import check
+
+MISNAMED = {"    zookeeper:\n": "    zk:\n", "    kafka:\n": "    brokers:\n", "    spark:\n": "    jobs:\n"}
+
+
+@pytest.mark.parametrize("name", ["preflight", "site", "check", "rotate_certificates"])
+@pytest.mark.parametrize("hosts", [MISNAMED, None])
+def test_nothing_checked_is_no_success(name: str, hosts: dict[str, str] | None, tmp_path: Path) -> None:
+    """Where no host has a function, any playbook ends with one error, whatever tags it is given."""
+    inventory = spoil(tmp_path / "inventory", replace(LAB, hosts=hosts or {}))
+    if hosts is None:
+        (inventory / "hosts.yml").write_text("plugin: millrace.kafka.site\nall:\n  hosts:\n")
+    done = playbook(name, inventory, "--tags", "model,untagged")
+    assert done.returncode != 0, done.stdout
+    assert "in a group of zookeeper, kafka, spark" in done.stdout + done.stderr or "has a function" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "warned"),
+    [
+        (("--tags", "modle,config"), ["--tags modle: no task"]),
+        (("--skip-tags", "topics,hosts"), ["--skip-tags topics: no task"]),
+        (("--tags", "model"), []),
+    ],
+)
+def test_tags_that_nothing_has(options: tuple[str, str], warned: list[str], tmp_path: Path) -> None:
+    """They are warned of, and the model is checked."""
+    tags = set()
+    for file in (INVENTORIES.parent / "playbooks").rglob("*.yml"):
+        for found in re.findall(r"^ +tags: \[(.*)\]", file.read_text(encoding="utf-8"), re.MULTILINE):
+            tags |= set(found.split(", "))
+    assert tags - {"always"} == set(TAGS)
+    wrong = replace(LAB, hosts={"198.18.2.22": "198.18.3.22"})
+    done = playbook("preflight", spoil(tmp_path / "inventory", wrong), *options)
+    assert "ADDRESS_OUTSIDE" in done.stdout
+    said = [line for line in re.sub(r"\s+", " ", done.stderr).split("[WARNING]: ") if "no task of this" in line]
+    assert len(said) == len(warned)
+    for line, begin in zip(said, warned, strict=True):
+        assert line.startswith(begin), line
+
+
+def test_syntax_is_looked_at_without_an_inventory() -> None:
+    done: subprocess.CompletedProcess[str] = playbook("site", None, "--syntax-check")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("hosts", "variables", "said"),
+    [
+        # Once, with all that stands on it.
+        (WITHOUT_SHARED, kafka(kafka_log_dirs=["/data/kafka1"]), ["VARIABLE_MISSING group all/organization"]),
+        # The mistake that does not follow stays.
+        (
+            {"    archives: ": "    folder: "},
+            {"dc1-kafka2": {"memory": "lots"}},
+            ["MEMORY_INVALID dc1-kafka2/memory", "VARIABLE_MISSING group all/archives"],
+        ),
+        (
+            {"198.18.2.22": "198.18.1.99", "198.18.1.22": "198.18.2.99"},
+            {},
+            ["NETWORKS_SWAPPED dc1-kafka2"],
+        ),
+        ({}, kafka(kafka_replication_factor=2, kafka_min_insync_replicas=2),
+         ["MIN_ISR_EQUAL group kafka/kafka_min_insync_replicas"]),
+    ],
+)  # fmt: skip
+def test_once(hosts: dict[str, str], variables: dict[str, Any], said: list[str], tmp_path: Path) -> None:
+    lines = check(spoil(tmp_path / "inventory", replace(LAB, hosts=hosts, variables=variables)))[1]
+    found = [line.partition(":")[0].partition(" = ")[0] for line in lines if not line.startswith("SECRET_CLEAR")]
+    assert sorted(found) == said
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "group_vars/zookeper.yml",
+        "host_vars/dc1-kafk1.yml",
+        "group_vars/al/vault.yml",
+        "group_vars/all.txt",
+        "groupvars/all.yml",
+        "group-vars/all.yml",
+    ],
+)
+def test_files_that_nobody_reads(place: str, tmp_path: Path) -> None:
+    """And nothing of what they would have set."""
+    without = replace(LAB, hosts={"    archives: ": "    folder: ", "    datacenter: dc1\n": ""})
+    inventory = spoil(tmp_path / "inventory", without)
+    (inventory / place).parent.mkdir(parents=True, exist_ok=True)
+    (inventory / place).write_text(json.dumps({"archives": "/srv", "datacenter": "dc1"}, indent=0).replace('"', ""))
+    (inventory / "group_vars" / ".hidden.yml").parent.mkdir(exist_ok=True)
+    (inventory / "group_vars" / ".hidden.yml").write_text("a: 1\n")
+    (inventory / "group_vars" / "README.md").write_text("# notes\n")
+    assert [problem.code for problem in check(inventory)[0]] == ["FILE_UNREAD"]
+
+
+def test_variables_for_all_are_no_mistake(tmp_path: Path) -> None:
+    """A heap that is written for all hosts, another for the brokers, and one for a rack."""
+    variables: dict[str, dict[str, Any]] = {
+        "all": {"kafka_heap": "1g"},
+        "kafka": {"kafka_heap": "2g"},
+        "rack_a": {"kafka_limit_nofile": 20000},
+    }
+    assert check(spoil(tmp_path / "inventory", replace(LAB, variables=variables)))[1] == []
+
+
+@pytest.mark.parametrize("word", ["prod", "Production", "PRODUCTION", "dev", ""])
+def test_an_unknown_environment_switches_nothing_off(word: str, tmp_path: Path) -> None:
+    plain = {"site_environment": word, "security_profile": "plaintext"}
+    codes = {
+        problem.code for problem in check(spoil(tmp_path / "inventory", replace(LAB, variables={"all": plain})))[0]
+    }
+    assert {"INPUT_REFUSED", "SECURITY_PLAINTEXT", "LISTENER_PLAINTEXT"} <= codes
+
+
+@pytest.mark.parametrize(
+    "word", ["", " ", "a,b", "a=b", "a+b", "a/b", 'a"b', "a'b", "a;b", "a\\b", "#a", "(a)", "a\nb"]
+)
+def test_organizations_that_break_a_subject(word: str, tmp_path: Path) -> None:
+    variables = {"all": {"organization": word}}
+    problems = check(spoil(tmp_path / "inventory", replace(LAB, variables=variables)))[0]
+    assert [problem.code for problem in problems] == ["ORGANIZATION_INVALID"]
+
+
+def test_a_host_of_both_functions(tmp_path: Path) -> None:
+    """It can be had, and the text false does not allow it."""
+    name = "        dc1-zk3: {zookeeper_id: 3, client_address: 198.18.1.13, replication_address: 198.18.2.13}\n"
+    hosts = {name: "        dc1-kafka3: {zookeeper_id: 3}\n", "{dc1-zk3: {}, dc1-kafka3: {}}": "{dc1-kafka3: {}}"}
+    for number, (value, said) in enumerate(((True, []), ("true", []), ("false", ["COLOCATED"]))):
+        wrong = replace(LAB, hosts=hosts, variables={"all": {"allow_colocated": value}})
+        found = check(spoil(tmp_path / str(number), wrong))[0]
+        assert [problem.code for problem in found] == said, value

@@ -1,0 +1,135 @@
+"""Secrets and certificates of a site, judged before any host is asked."""
+
+import json
+import re
+import secrets
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from unit.certificate_maker import Ca, key_pem, new_key, pem
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
+from model.mistakes import MISTAKES
+from model.mistakes.base import LAB, VAULT, spoil
+from model.mistakes.security import BROKER
+from model.preflight import preflight
+from model.said import check
+
+
+def test_a_vaulted_secret_is_no_mistake(tmp_path: Path) -> None:
+    """The same secret as in SECRET_CLEAR, encrypted."""
+    mistake = next(mistake for mistake in MISTAKES if mistake.code == "SECRET_CLEAR")
+    inventory = spoil(tmp_path / "inventory", mistake)
+    (tmp_path / "password").write_text("of the vault")
+    file = inventory / "group_vars" / "kafka" / "z.yml"
+    command = [
+        sys.executable,
+        "-m",
+        "ansible",
+        "vault",
+        "encrypt",
+        "--vault-password-file",
+        str(tmp_path / "password"),
+        str(file),
+    ]
+    subprocess.run(command, check=True, capture_output=True)
+    assert "Guoph0Eeshi7" not in file.read_text()
+    done = preflight(inventory, "--vault-password-file", str(tmp_path / "password"))
+    assert done.returncode == 0, done.stdout
+    assert "SECRET_CLEAR" not in done.stdout
+
+
+@pytest.mark.parametrize("name", ["dc1", "stretch3"])
+def test_secrets_of_a_production_site(name: str, tmp_path: Path) -> None:
+    """As inventories/README.md says: refused in the clear, whatever the passwords' names; passed when encrypted."""
+    inventory = spoil(tmp_path / "inventory", replace(LAB, inventory=name))
+    file = inventory / "group_vars" / "all" / "vault.yml"
+    file.write_text(json.dumps({"vault": VAULT}))
+    clear = preflight(inventory)
+    assert clear.returncode == 2
+    said = re.findall(r"SECRET_CLEAR group all/(\S+): a secret in the clear; (.*)", clear.stdout)
+    advice = "encrypt it (ansible-vault encrypt_string), or name one of a vaulted file"
+    places = (
+        "vault[passwords][count_words]",
+        "vault[passwords][lab]",
+        "vault[passwords][publish_lines]",
+        "vault[pki_passphrase]",
+    )
+    assert said == [(place, advice) for place in places]
+    assert not [word for word in (VAULT["pki_passphrase"], *VAULT["passwords"].values()) if word in clear.stdout]
+    (tmp_path / "password").write_text(secrets.token_hex())
+    password = ("--vault-password-file", str(tmp_path / "password"))
+    subprocess.run(
+        [sys.executable, "-m", "ansible", "vault", "encrypt", *password, str(file)], check=True, capture_output=True
+    )
+    assert file.read_text().startswith("$ANSIBLE_VAULT;1.1;AES256\n")
+    done = preflight(inventory, *password)
+    assert done.returncode == 0, done.stdout
+    assert "What this layout" in done.stdout
+    assert "SECRET_CLEAR" not in done.stdout
+
+
+def test_no_secrets_at_all_is_one_mistake(tmp_path: Path) -> None:
+    done = preflight(spoil(tmp_path / "inventory", replace(LAB, inventory="stretch2")))
+    assert done.returncode == 2
+    lines = done.stdout.partition("1 mistake; no host was changed:\n")[2].splitlines()
+    assert [text.strip() for text in lines[:2]] == [
+        "group all",
+        "VAULT_MISSING group all/vault: not set, and passwords and certificates stand on it; "
+        "make it with ansible-vault (inventories/README.md), and give --ask-vault-pass",
+    ]
+
+
+def test_secrets_of_a_lab_are_random_and_kept(tmp_path: Path) -> None:
+    """The same on the next run, another in the next lab, and none in the repository."""
+    found = []
+    for lab in ("one", "two"):
+        inventory = spoil(tmp_path / lab / "inventory", LAB)
+        first, again = (load(inventory).read().hosts["dc1-kafka1"] for _ in range(2))
+        assert (first["vault"], first["kafka_users"]) == (again["vault"], again["kafka_users"])
+        words = [first["vault"]["pki_passphrase"], *first["vault"]["passwords"].values()]
+        assert [len(word) for word in words] == [32, 32, 32, 32]
+        assert len(list((tmp_path / lab / ".lab" / "lab" / "secrets").iterdir())) == 4
+        found += words
+    assert len(set(found)) == 8
+
+
+def test_a_request_that_nobody_signed_yet_is_a_warning(tmp_path: Path) -> None:
+    """The run that writes the request has to be possible. Nothing is made by the check."""
+    subject = "CN=Infra CA,O=lab"
+    authority = Ca("Infra CA", end=datetime.now(UTC) + timedelta(days=90))
+    (tmp_path / "ca.pem").write_bytes(pem(authority.certificate))
+    site: dict[str, Any] = {"pki_directory": str(tmp_path / "pki"), "pki_source": "csr"}
+    site["pki_authorities"] = [{"name": "infra", "subject": subject, "certificate": str(tmp_path / "ca.pem")}]
+    inventory = spoil(tmp_path / "inventory", replace(LAB, variables={"all": site}))
+    problems = check(inventory)[0]
+    assert {(problem.code, problem.warning) for problem in problems} == {("CERTIFICATE_UNSIGNED", True)}
+    assert not (tmp_path / "pki").exists()
+
+
+def test_a_provided_certificate_is_judged_before_any_host_is_asked(tmp_path: Path) -> None:
+    """Expired, and without one of the host's addresses."""
+    authority, key = Ca("Infra CA", end=datetime.now(UTC) + timedelta(days=90)), new_key()
+    (tmp_path / "ca.pem").write_bytes(pem(authority.certificate))
+    (tmp_path / "key.pem").write_bytes(key_pem(key))
+    expired = datetime(2026, 2, 1, tzinfo=UTC)
+    (tmp_path / "broker.pem").write_bytes(pem(authority.issue(key, ("dc1-kafka1", "198.18.1.21"), end=expired)))
+    files = {"certificate": str(tmp_path / "broker.pem"), "key": str(tmp_path / "key.pem"), "source": "provided"}
+    site = {
+        "pki_authorities": [{"name": "infra", "certificate": str(tmp_path / "ca.pem")}],
+        "pki_certificates": [{**BROKER, **files}],
+        "kafka_zookeeper_keystore": "/elsewhere.pem",
+    }
+    inventory = spoil(tmp_path / "inventory", replace(LAB, variables={"dc1-kafka1": site}))
+    lines = [text for text in check(inventory)[1] if text.startswith("CERTIFICATE_")]
+    place = "dc1-kafka1/pki_certificates[broker] = CN=dc1-kafka1,OU=brokers,O=lab: "
+    assert sorted(lines) == [
+        f"CERTIFICATE_EXPIRED {place}ended on 2026-02-01; have a new one issued",
+        f"CERTIFICATE_SAN {place}lacks 198.18.2.21, so peers refuse the host there; "
+        "have it issued with every name and address of the host",
+    ]

@@ -1,0 +1,95 @@
+"""Values of another type than declared: said once, in words of the site, with nothing that merely follows."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from model.mistakes.base import LAB, VAULT, kafka, listeners, spoil
+from model.said import check
+
+LIST, MAPPING, NUMBER = "a list is wanted", "a mapping is wanted", "not a whole number"
+FIREWALL = "firewall_extra_sources"
+
+
+@pytest.mark.parametrize(
+    ("variables", "place", "wrong"),
+    [
+        ({"all": {FIREWALL: {"admin": "198.18.1.1"}}}, f"group all/{FIREWALL}.admin = 198.18.1.1", LIST),
+        ({"all": {FIREWALL: ["198.18.1.1"]}}, f"group all/{FIREWALL}", MAPPING),
+        (
+            kafka(kafka_listeners=listeners(sasl_mechanisms="SCRAM-SHA-512")),
+            "group kafka/kafka_listeners[CLIENT].sasl_mechanisms = SCRAM-SHA-512",
+            LIST,
+        ),
+        (kafka(kafka_listeners=listeners(port="many")), "group kafka/kafka_listeners[CLIENT].port = many", NUMBER),
+        (kafka(kafka_listeners={"name": "CLIENT"}), "group kafka/kafka_listeners", LIST),
+        (kafka(kafka_log_dirs={"a": "/data/kafka1"}), "group kafka/kafka_log_dirs", LIST),
+        (kafka(kafka_config=["min.insync.replicas=2"]), "group kafka/kafka_config", MAPPING),
+        (kafka(kafka_config="min.insync.replicas=2"), "group kafka/kafka_config", MAPPING),
+        (kafka(kafka_replication_factor="three"), "group kafka/kafka_replication_factor = three", NUMBER),
+        ({"dc1-kafka2": {"kafka_broker_id": "two"}}, "dc1-kafka2/kafka_broker_id = two", NUMBER),
+        (kafka(kafka_log_dirs_are_mounts="perhaps"), "group kafka/kafka_log_dirs_are_mounts = perhaps", "neither true"),
+        ({"all": {"kafka_users": {"orders": "eeNg3ahthi4y"}}}, "group all/kafka_users", LIST),
+        ({"all": {"kafka_users": ["orders"]}}, "group all/kafka_users[0]", MAPPING),
+        ({"all": {"organization": ["lab"]}}, "group all/organization", "a text is wanted"),
+        ({"dc1-kafka2": {"rack": False}, "dc1-zk2": {"rack": False}}, "group rack_b/rack = False", "a text"),
+        ({"spark": {"spark_job_jobs": {"name": "count_words"}}}, "group spark/spark_job_jobs", LIST),
+    ],
+)
+def test_of_another_type(variables: dict[str, dict[str, Any]], place: str, wrong: str, tmp_path: Path) -> None:
+    """No class of Python, no letter of a text, no password."""
+    hosts = {"kafka_broker_id: 2, ": ""} if "dc1-kafka2" in variables and "rack" not in str(variables) else {}
+    (line,) = check(spoil(tmp_path / "inventory", replace(LAB, hosts=hosts, variables=variables)))[1]
+    assert line.partition(" ")[2].startswith(f"{place}: "), line
+    assert wrong in line
+    assert "eeNg3ahthi4y" not in line
+
+
+@pytest.mark.parametrize(
+    ("hosts", "variables"),
+    [
+        ({"kafka_broker_id: 2": "kafka_broker_id: '2'", "zookeeper_id: 3": "zookeeper_id: '3'"}, {}),
+        ({}, kafka(kafka_replication_factor="3", kafka_log_dirs_are_mounts="no")),
+        ({}, {"all": {"base_firewall": "false", "datacenter": 1}}),
+        ({}, {"all": {"organization": "Müller & Söhne, Nord".replace(",", " -")}}),
+    ],
+)
+def test_what_a_type_takes(hosts: dict[str, str], variables: dict[str, Any], tmp_path: Path) -> None:
+    """Numbers and switches may be texts, as INI inventories give them."""
+    assert check(spoil(tmp_path / "inventory", replace(LAB, hosts=hosts, variables=variables)))[1] == []
+
+
+def test_a_quoted_id_is_the_same_id(tmp_path: Path) -> None:
+    twice = replace(LAB, hosts={"kafka_broker_id: 2": "kafka_broker_id: '1'"})
+    assert [problem.code for problem in check(spoil(tmp_path / "inventory", twice))[0]] == ["KAFKA_ID_DUPLICATE"]
+
+
+@pytest.mark.parametrize(
+    ("vault", "said"),
+    [
+        ("Ohg4ieXeipha", ["INPUT_REFUSED group all/vault"]),
+        (["Ohg4ieXeipha"], ["INPUT_REFUSED group all/vault"]),
+        ({**VAULT, "passwords": ["Ohg4ieXeipha"]}, ["INPUT_REFUSED group all/vault.passwords"]),
+        ({"passwords": VAULT["passwords"]}, ["VARIABLE_MISSING group all/vault.pki_passphrase"]),
+        (
+            {**VAULT, "passwords": {"lab": "Ohg4ieXeipha"}},
+            ["VARIABLE_MISSING group all/vault.passwords.count_words",
+             "VARIABLE_MISSING group all/vault.passwords.publish_lines"],
+        ),
+    ],
+)  # fmt: skip
+def test_a_vault_of_another_shape(vault: Any, said: list[str], tmp_path: Path) -> None:
+    """What is missing in it is named by its path, and its text is never shown."""
+    lines = check(spoil(tmp_path / "inventory", LAB), {"vault": vault})[1]
+    assert sorted(line.partition(":")[0] for line in lines) == said
+    assert "Ohg4ieXeipha" not in "".join(lines)
+
+
+def test_the_file_in_which_a_password_is_missing_is_named(tmp_path: Path) -> None:
+    variables = {"all": {"vault": {"pki_passphrase": "Ohg4ieXeipha", "passwords": {"lab": "eeNg3ahthi4y"}}}}
+    lines = check(spoil(tmp_path / "inventory", replace(LAB, variables=variables)), {})[1]
+    missing = [line for line in lines if line.startswith("VARIABLE_MISSING")]
+    assert len(missing) == 2
+    assert all(f"to vault.passwords in {tmp_path}/inventory/group_vars/all/z.yml" in line for line in missing)

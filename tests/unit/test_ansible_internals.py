@@ -1,0 +1,99 @@
+"""What this project uses of Ansible without its promise."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible._internal._templating._jinja_bits import AnsibleEnvironment
+from ansible.errors import AnsibleError
+from ansible.inventory.manager import InventoryManager
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import trust_as_template
+from ansible.vars.manager import VariableManager
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils import ansible_internals
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def variables(tmp_path: Path) -> VariableManager:
+    """Return the variables of an inventory of one host, plain and encrypted."""
+    (tmp_path / "hosts.yml").write_text("all: {hosts: {a: {plain: x}}}")
+    loader = DataLoader()
+    return VariableManager(
+        loader=loader, inventory=InventoryManager(loader=loader, sources=[str(tmp_path / "hosts.yml")])
+    )
+
+
+def test_where_a_text_is_written(variables: VariableManager, tmp_path: Path) -> None:
+    host = variables._inventory.get_host("a")
+    values = variables.get_vars(host=host)
+    assert ansible_internals.written_in(values["plain"]) == str(tmp_path / "hosts.yml")
+    assert ansible_internals.written_in("computed") is None
+    assert not ansible_internals.was_vaulted(values["plain"])
+
+
+def test_what_a_run_made(variables: VariableManager) -> None:
+    """Registered results and set_fact are told from the inventory's variables."""
+    assert ansible_internals.made_by_the_run(variables, "a") == set()
+    variables.set_host_variable("a", "registered", {"rc": 0})
+    variables.set_nonpersistent_facts("a", {"set": 1})
+    assert ansible_internals.made_by_the_run(variables, "a") == {"registered", "set"}
+
+
+def test_extra_variables_go_before_all_others(variables: VariableManager) -> None:
+    ansible_internals.set_extra_variables(variables, {"plain": "y"})
+    assert variables.get_vars(host=variables._inventory.get_host("a"))["plain"] == "y"
+
+
+def test_hosts_share_what_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each host has its own values; a text is compiled once; its own delimiters, and its mistakes, stay its own."""
+    compiled: list[str] = []
+    generate = AnsibleEnvironment._generate
+
+    def counted(self: Any, source: Any, *args: Any, **kwargs: Any) -> Any:
+        compiled.append("once")
+        return generate(self, source, *args, **kwargs)
+
+    monkeypatch.setattr(AnsibleEnvironment, "_generate", counted)
+    templars = [ansible_internals.templar_of(DataLoader(), {"name": name}) for name in ("a", "b")]
+
+    def rendered(text: str) -> list[Any]:
+        return [templar.template(trust_as_template(text)) for templar in templars]
+
+    assert rendered("{{ name }} of this test") == ["a of this test", "b of this test"]
+    assert len(compiled) == 1
+    assert rendered("#jinja2: variable_start_string: '[%', variable_end_string: '%]'\n[% name %] of this test") == [
+        "a of this test",
+        "b of this test",
+    ]
+    assert rendered("[% name %] of this test") == ["[% name %] of this test"] * 2
+    for templar in templars:
+        with pytest.raises(AnsibleError):
+            templar.template(trust_as_template("{{ name | nobody_has_this_filter }}"))
+
+
+def test_a_collection_that_python_imported_first() -> None:
+    """Templates find its filters nevertheless, and what was imported stays what it is."""
+    script = (
+        "from ansible_collections.millrace.kafka.plugins.filter import properties as first\n"
+        "from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import find_collections\n"
+        "find_collections()\n"
+        "from ansible.template import Templar, trust_as_template\n"
+        "from ansible.parsing.dataloader import DataLoader\n"
+        "text = trust_as_template(\"{{ {'b': true} | millrace.kafka.properties }}\")\n"
+        "print(Templar(loader=DataLoader(), variables={}).template(text))\n"
+        "from ansible_collections.millrace.kafka.plugins.filter import properties as second\n"
+        "print(first is second)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={"PYTHONPATH": "collections", "PATH": ""},
+    )
+    assert (done.stdout, done.returncode) == ("['b=true']\nTrue\n", 0), done.stderr

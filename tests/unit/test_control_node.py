@@ -1,0 +1,94 @@
+"""What a control node installs: its lock file, the collection's file, what ansible-builder reads."""
+
+import importlib.metadata
+import re
+import subprocess
+import tarfile
+import tomllib
+from pathlib import Path
+
+import products
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+LOCKED = products.requirements(ROOT / "requirements.lock")
+CONTROL = products.requirements(ROOT / "requirements-control.lock")
+GALAXY = yaml.safe_load((ROOT / "galaxy.yml").read_text())
+
+
+def needed(requirements: list[str]) -> set[str]:
+    """Return the names of these and of all that they need on this machine, as installed packages say; no extras."""
+    left, found = {*requirements}, set[str]()
+    while left:
+        requirement = Requirement(left.pop())
+        name = canonicalize_name(requirement.name)
+        if name not in found and (requirement.marker is None or requirement.marker.evaluate({"extra": ""})):
+            found.add(name)
+            left |= {*(importlib.metadata.requires(name) or [])}
+    return found
+
+
+def test_the_lock_has_what_the_control_node_needs_and_nothing_else() -> None:
+    assert set(CONTROL) == needed(DECLARED), "run: make lock (after it, make setup)"
+
+
+def test_both_locks_name_the_same_files() -> None:
+    """Version and hashes; markers may be narrower where developers' tools need a package as well."""
+    words = {
+        package: [line.split(";")[0].split()[0], *re.findall(r"--hash=\S+", line)] for package, line in LOCKED.items()
+    }
+    for package, line in CONTROL.items():
+        assert [line.split(";")[0].split()[0], *re.findall(r"--hash=\S+", line)] == words[package], "run: make lock"
+
+
+def test_ansible_builder_is_told_the_same() -> None:
+    lines = (ROOT / "meta" / "ee-requirements.txt").read_text().splitlines()
+    assert [line for line in lines if not line.startswith("#")] == DECLARED
+
+
+def test_the_execution_environment_holds_this_collection_and_the_lock() -> None:
+    definition = yaml.safe_load((ROOT / "execution-environment.yml").read_text())
+    file = f"{GALAXY['namespace']}-{GALAXY['name']}-{GALAXY['version']}.tar.gz"
+    assert definition["dependencies"]["galaxy"]["collections"] == [{"name": f"collections/{file}", "type": "file"}]
+    assert [item["src"] for item in definition["additional_build_files"]] == [
+        "requirements-control.lock",
+        f".build/{file}",
+    ]
+
+
+def test_the_collection_holds_what_a_site_needs(tmp_path: Path) -> None:
+    """Everything of it is listed here, down to a folder."""
+    subprocess.run(
+        ["ansible-galaxy", "collection", "build", "--output-path", str(tmp_path), str(ROOT)],
+        check=True,
+        capture_output=True,
+    )
+    (file,) = tmp_path.iterdir()
+    with tarfile.open(file) as archive:
+        files = {member.name for member in archive if member.isfile()}
+    assert {path.partition("/")[0] for path in files} == {
+        "CHANGELOG.md",
+        "FILES.json",
+        "LICENSE",
+        "MANIFEST.json",
+        "README.md",
+        "docs",
+        "execution-environment.yml",
+        "functions",
+        "meta",
+        "playbooks",
+        "plugins",
+        "requirements-control.lock",
+        "requirements.yml",
+        "roles",
+    }
+    assert not [path for path in files if re.search(r"__pycache__|^docs/seen|/\.", path)]
+    assert {
+        "meta/execution-environment.yml",
+        "meta/ee-requirements.txt",
+        "meta/ee-bindep.txt",
+        "meta/runtime.yml",
+    } <= files

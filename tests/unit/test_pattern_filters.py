@@ -1,0 +1,80 @@
+"""Filters that say which hosts a play is for, from what modules answered."""
+
+from typing import Any
+
+from unit.test_filters import general
+
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+KEYS, CAS = "/tls/keystore.pem", "/tls/ca.pem"
+
+
+def probed(java: bool) -> dict[str, Any]:
+    """Return variables of a host that was probed."""
+    return {"preflight_probe": {"probe": {"java": java}}}
+
+
+def test_hosts_without_java() -> None:
+    """Those whose probe found none; who was not probed, as in a limited run, is nobody's business."""
+    hostvars = {
+        "a": probed(False),
+        "b": probed(True),
+        "c": {},
+        "d": {"preflight_probe": {"unreachable": True}},
+        "e": probed(False),
+    }
+    assert general["lacking_java"](["a", "b", "c", "d", "e"], hostvars) == "a,e"
+    assert general["lacking_java"](["b", "c"], hostvars) == "all:!all"
+    assert general["lacking_java"](["a"], {}) == "all:!all"
+    assert general["lacking_java"]([], {}) == "all:!all"
+
+
+def test_hosts_that_are_owed_a_restart() -> None:
+    """Of this unit, as this run's host_state answered."""
+    hostvars: dict[str, Any] = {
+        "a": {"kafka_state": {"units": {"kafka.service": {"restart_owed": True}}}},
+        "b": {
+            "kafka_state": {
+                "units": {"kafka.service": {"restart_owed": False}, "other.service": {"restart_owed": True}}
+            }
+        },
+        "c": {"kafka_state": {"skipped": True}},
+        "d": {},
+        "e": {"zookeeper_state": {"units": {"kafka.service": {"restart_owed": True}}}},
+        "f": {"kafka_state": {"units": {"kafka.service": {"restart_owed": True}}}},
+    }
+    assert general["owed_restart"](list(hostvars), hostvars, "kafka_state", "kafka.service") == "a,f"
+    assert general["owed_restart"](["b", "c", "d", "e"], hostvars, "kafka_state", "kafka.service") == "all:!all"
+    assert general["owed_restart"](["a"], {}, "kafka_state", "kafka.service") == "all:!all"
+
+
+def test_hosts_that_a_run_touched() -> None:
+    """What was started, and what is owed a restart; not another unit."""
+    hostvars: dict[str, Any] = {
+        "a": {"kafka_state": {"units": {"kafka.service": {"started": True, "restart_owed": False}}}},
+        "b": {"kafka_state": {"units": {"other.service": {"started": True}, "kafka.service": {"started": False}}}},
+        "c": {"kafka_state": {"units": {"kafka.service": {"started": False, "restart_owed": True}}}},
+        "d": {},
+    }
+    assert general["touched"](list(hostvars), hostvars, "kafka_state", "kafka.service") == ["a", "c"]
+
+
+def test_brokers_with_a_disk_that_failed() -> None:
+    hostvars: dict[str, Any] = {
+        "a": {"kafka_broker_id": "1", "seen": {"probe": {"given_up": ["/data/kafka2"]}}},
+        "b": {"kafka_broker_id": 2, "seen": {"probe": {"given_up": []}}},
+        "c": {"kafka_broker_id": 3, "seen": {"unreachable": True}},
+        "d": {"kafka_broker_id": 4},
+    }
+    assert general["sick_brokers"](list(hostvars), hostvars, "seen") == [1]
+
+
+def test_what_lacked_before_the_first_restart() -> None:
+    hostvars: dict[str, Any] = {
+        "a": {},
+        "b": {"before": {"skipped": True}},
+        "c": {"before": {"lacking": {"brokers": ["3"]}}},
+        "d": {"before": {"lacking": {}}},
+    }
+    assert general["lacked_before"](list(hostvars), hostvars, "before") == {"brokers": ["3"]}
+    assert general["lacked_before"](["a", "d", "c"], hostvars, "before") == {}
+    assert general["lacked_before"]([], hostvars, "before") == {}

@@ -1,0 +1,143 @@
+"""The inventory plugin: the project's variables are below everything that a site writes, in whatever file and order."""
+
+import gc
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible.inventory.manager import InventoryManager
+from ansible.parsing.dataloader import DataLoader
+from ansible.vars.manager import VariableManager
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import find_collections
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Function, functions, variables
+
+ROOT = Path(__file__).parents[2]
+PLUGIN = "plugin: millrace.kafka.site\n"
+HOSTS = "all: {children: {kafka: {hosts: {a: {}}}, zookeeper: {hosts: {z: {}}}, rack_a: {hosts: {a: {}}}}}\n"
+NAME, OURS = "kafka_zookeeper_chroot", "/kafka"
+
+
+def values(folder: Path, files: dict[str, str], host: str = "a") -> dict[str, Any]:
+    """Write files into a folder; return what Ansible knows of a host."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    find_collections()
+    loader = DataLoader()
+    inventory = InventoryManager(loader=loader, sources=[str(folder)])
+    found: dict[str, Any] = VariableManager(loader=loader, inventory=inventory).get_vars(host=inventory.get_host(host))
+    return found
+
+
+def test_every_host_has_the_variables_of_every_function(tmp_path: Path) -> None:
+    found = values(tmp_path, {"hosts.yml": PLUGIN + HOSTS}, "z")
+    assert found[NAME] == OURS
+    assert list(found["function_units"]) == ["zookeeper", "kafka", "spark"]
+    assert [name for function in functions().values() for name in function.variables if name not in found] == []
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        {"hosts.yml": PLUGIN + HOSTS.replace("all: {", f"all: {{vars: {{{NAME}: /ours}}, ")},
+        {"hosts.yml": PLUGIN + HOSTS.replace("kafka: {", f"kafka: {{vars: {{{NAME}: /ours}}, ")},
+        {"hosts.yml": PLUGIN + HOSTS.replace("rack_a: {", f"rack_a: {{vars: {{{NAME}: /ours}}, ")},
+        {"hosts.yml": PLUGIN + HOSTS.replace("a: {}", f"a: {{{NAME}: /ours}}", 1)},
+        {"hosts.yml": PLUGIN + HOSTS, "group_vars/all/x.yml": f"{NAME}: /ours\n"},
+        {"hosts.yml": PLUGIN + HOSTS, "group_vars/rack_a.yml": f"{NAME}: /ours\n"},
+        {"hosts.yml": PLUGIN + HOSTS, "host_vars/a.yml": f"{NAME}: /ours\n"},
+        {"a.yml": PLUGIN, "hosts.yml": HOSTS.replace("all: {", f"all: {{vars: {{{NAME}: /ours}}, ")},
+        {"hosts.yml": HOSTS.replace("all: {", f"all: {{vars: {{{NAME}: /ours}}, "), "z.yml": PLUGIN},
+        {"hosts": f"[kafka]\na\n[all:vars]\n{NAME}=/ours\n", "z.yml": PLUGIN},
+    ],
+    ids=["all", "group", "rack", "host", "group_vars all", "group_vars", "host_vars", "before", "after", "INI"],
+)
+def test_what_a_site_writes_goes_before(file: dict[str, str], tmp_path: Path) -> None:
+    assert values(tmp_path, file)[NAME] == "/ours"
+
+
+def test_an_inventory_of_another_kind_gets_the_same(tmp_path: Path) -> None:
+    assert values(tmp_path, {"hosts": "[kafka]\na\n", "site.yml": PLUGIN})[NAME] == OURS
+
+
+def test_what_sites_share_stands_between(tmp_path: Path) -> None:
+    """The later folder goes before the earlier, the site before both; a group that the site lacks is left out."""
+    shared = 'shared: ["{{ inventory_dir }}/../one", "../two"]\n'
+    files = {
+        "mine/hosts.yml": PLUGIN + shared + HOSTS.replace("all: {", "all: {vars: {x: site}, "),
+        "one/all.yml": f"{NAME}: /one\nx: one\ny: one\n",
+        "one/kafka.yml": "w: one\n",
+        "one/spark.yml": "v: one\n",
+        "two/all.yml": "y: two\n",
+    }
+    (tmp_path / "mine").mkdir()
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    found = values(tmp_path / "mine", {})
+    assert (found[NAME], found["x"], found["y"], found["w"], "v" in found) == ("/one", "site", "two", "one", False)
+
+
+def test_what_sites_share_for_a_group_is_below_what_the_site_says_of_all(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Also where the group's parents, or a second file of the site, say it, and whenever memory is collected."""
+    request.addfinalizer(partial(gc.set_threshold, *gc.get_threshold()))
+    gc.set_threshold(1)
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "kafka.yml").write_text(f"{NAME}: /shared\nx: shared\n")
+    (tmp_path / "shared" / "all.yml").write_text("y: shared\nlayout: stretch2\n")
+    shared = 'shared: ["{{ inventory_dir }}/../shared"]\n'
+    files = {
+        "hosts.yml": PLUGIN + HOSTS.replace("all: {", f"all: {{vars: {{{NAME}: /site, y: site}}, "),
+        "more.yml": PLUGIN + shared,
+    }
+    found = values(tmp_path / "mine", files)
+    assert (found[NAME], found["x"], found["y"], found["layout"]) == ("/site", "shared", "site", "stretch2")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("shared: [nowhere]", "shared = nowhere: no folder"),
+        ("shared: lab", "shared = lab: a list of folders"),
+        ("kafka: {vars: {shared: [lab]}}", "shared in vars of kafka: it stands beside plugin"),
+        ("hosts: [a, b]", "hosts = ['a', 'b']: a group, as all is"),
+        ('shared: ["{{ playbook_dir }}/shared"]', "no other template than {{ inventory_dir }}"),
+        ("shared: [other_name]", "nobody would read kafka.yaml; name it <group>.yml"),
+        ("shared: [list]", "all.yml: holds no variables"),
+    ],
+)
+def test_what_is_wrong_with_the_file_is_said(line: str, said: str, tmp_path: Path) -> None:
+    for name, text in (
+        ("hosts.yml", f"{PLUGIN}{line}\n{HOSTS}"),
+        ("other_name/kafka.yaml", ""),
+        ("list/all.yml", "[1]"),
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    command = [sys.executable, "-m", "ansible", "inventory", "-i", str(tmp_path / "hosts.yml"), "--list"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert said in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize("line", [PLUGIN, ""], ids=["names the plugin", "plain"])
+def test_a_later_file_goes_before_what_was_laid(line: str, tmp_path: Path) -> None:
+    files = {
+        "a.yml": PLUGIN + HOSTS,
+        "b.yml": f"{line}all: {{vars: {{{NAME}: /ours, pki_directory: /kept}}}}\n",
+        "c.yml": PLUGIN,
+    }
+    found = values(tmp_path, files)
+    assert (found[NAME], found["pki_directory"]) == ("/ours", "/kept")
+
+
+def test_two_functions_cannot_say_the_same_variable() -> None:
+    known = {name: Function(name, variables={"port": 1, name: 2}) for name in ("one", "other")}
+    with pytest.raises(ValueError, match=r"port is said in one, other; keep one"):
+        variables(known)

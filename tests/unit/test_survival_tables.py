@@ -1,0 +1,111 @@
+"""The tables of what layouts survive: their texts, and that a hundred brokers are quick."""
+
+from itertools import combinations
+
+import pytest
+from unit.effort import cpu_seconds
+from unit.layouts import NOBODY, broker, of_kind, single, stretch2, zookeeper
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import survival
+from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.layout import Layout
+from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.tables import markdown_table, text_table
+
+
+def many(racks: int) -> Layout:
+    servers = (
+        *(zookeeper(f"zk{n}") for n in range(5)),
+        *(broker(f"kafka{n}", "dc1", str(n % racks), str(n % racks)) for n in range(100)),
+    )
+    return Layout(servers, 3, 2, False)
+
+
+@pytest.mark.parametrize(
+    ("racks", "stopped"),
+    [
+        (1, "any two brokers (4950)"),
+        (2, "any two brokers (4950)"),
+        (10, "two brokers in different racks (4500)"),
+        (33, "some two brokers of dc1, such as kafka0 + kafka1 (600)"),
+        (100, "any two brokers (4950)"),
+    ],
+)
+def test_a_hundred_brokers_are_quick(racks: int, stopped: str) -> None:
+    """All 5460 pairs of servers cost less than 25 times what it takes to write down who is left of each."""
+    layout = many(racks)
+    names = [server.name for server in layout.servers]
+    text = text_table("many", survival(layout))
+    listing = cpu_seconds(lambda: [{*names} - {*pair} for pair in combinations(names, 2)])
+    judging = cpu_seconds(lambda: text_table("many", survival(layout)))
+    assert judging < 25 * listing, f"{judging:.3f} s against {listing:.3f} s"
+    (line,) = (line.split("  ") for line in text.splitlines() if stopped in line)
+    assert [cell.strip() for cell in line if cell][:4] == [stopped, "yes", "no", "no"]
+
+
+def test_brokers_that_share_no_partition_are_lost_without_harm() -> None:
+    """33 racks, 100 brokers: distances on the ring come in steps of 33, so most pairs never hold the same partition."""
+    rows = {row.failure: row.cells for row in of_kind(many(racks=33), "pair")}
+    assert rows["kafka0 + kafka50"] == ("yes", "yes", "yes", NOBODY)
+    assert rows["kafka0 + kafka1"][:3] == ("yes", "no", "no")
+
+
+def test_text_table() -> None:
+    assert (
+        text_table("inventories/lab", survival(single()))
+        == """\
+inventories/lab
+  what fails                     quorum  writable  zero loss  who acts
+  dc1-zk1                        yes     yes       yes        nobody
+  dc1-zk2                        yes     yes       yes        nobody
+  dc1-zk3                        yes     yes       yes        nobody
+  dc1-kafka1                     yes     yes       yes        nobody
+  dc1-kafka2                     yes     yes       yes        nobody
+  dc1-kafka3                     yes     yes       yes        nobody
+  rack dc1-a                     yes     yes       yes        nobody
+  rack dc1-b                     yes     yes       yes        nobody
+  rack dc1-c                     yes     yes       yes        nobody
+  datacenter dc1                 no      no        no         operator: restore from a mirror
+  client network                 yes     no        yes        operator: mend the network
+  replication network            no      no        yes        operator: mend the network
+  any two ZooKeeper servers (3)  no      yes       no         operator: bring a ZooKeeper server back
+  any two brokers (3)            yes     no        no         operator: lower min.insync.replicas to 1, \
+or bring a broker back
+  any other two servers (9)      yes     yes       yes        nobody
+  of 15 pairs of servers 12 keep the quorum, 12 stay writable, 9 lose nothing"""
+    )
+
+
+def test_markdown_table() -> None:
+    rows = [row for row in survival(stretch2()) if row.kind in ("datacenter", "pair")]
+    assert (
+        markdown_table(rows)
+        == """\
+| what fails | quorum | writable | zero loss | who acts |
+| --- | --- | --- | --- | --- |
+| datacenter dc1 | no | no | yes | operator: failover to dc2 (ZooKeeper to its group, min.insync.replicas to 2) |
+| datacenter dc2 | no | no | yes | operator: failover to dc1 (ZooKeeper to its group, min.insync.replicas to 2) |
+| two ZooKeeper servers in one datacenter (6) | no | yes | yes | operator: bring a ZooKeeper server back |
+| any two brokers (6) | yes | no | yes | operator: lower min.insync.replicas to 2, or bring a broker back |
+| any other two servers (33) | yes | yes | yes | nobody |
+
+Of 45 pairs of servers 39 keep the quorum, 39 stay writable, 45 lose nothing."""
+    )
+
+
+def test_pairs_are_named_by_their_datacenters_where_one_is_unlike_the_others() -> None:
+    """Two voters in dc1, one in dc2, and an observer there, which is no loss: with dc2 the servers have to be named."""
+    servers = (
+        *(zookeeper(f"dc1-zk{n}", "dc1") for n in (1, 2)),
+        zookeeper("dc2-zk3", "dc2"),
+        zookeeper("dc2-zk4", "dc2", voter=False),
+        broker("dc1-kafka1"),
+    )
+    text = text_table("odd", survival(Layout(servers, 1, 1, False)))
+    assert [line.split("  ")[1] for line in text.splitlines()[1:] if "ZooKeeper server back" in line] == [
+        "two ZooKeeper servers of dc1 (1)",
+        "dc1-zk1 + dc2-zk3",
+        "dc1-zk2 + dc2-zk3",
+    ]
+
+
+def test_no_servers() -> None:
+    assert [row.kind for row in survival(Layout((), 1, 1, False))] == ["network", "network"]
