@@ -53,13 +53,15 @@ REMOVE = f"{FORGET}; rm /etc/systemd/system/millrace-firewall.service; systemctl
 
 @pytest.fixture(scope="module", autouse=True)
 def stranger(inventory: Inventory) -> Iterator[None]:
-    """Something listens on a Spark node."""
+    """Something listens on a Spark node.
+
+    A program that listens by itself: of a socket unit with its service the one that is stopped last may start the other
+    again, for connections that nobody took.
+    """
     node = inventory.hosts("spark")[1]
-    stop = "systemctl stop 'stranger.*'"
-    inventory.run(
-        node,
-        f"{stop}; systemd-run --quiet --unit stranger --socket-property ListenStream=0.0.0.0:{STRANGER} sleep infinity",
-    )
+    listens = f"import signal, socket; s = socket.create_server(('0.0.0.0', {STRANGER})); signal.pause()"
+    stop = "systemctl stop --quiet stranger"
+    inventory.run(node, f'{stop}; systemd-run --quiet --collect --unit stranger python3 -c "{listens}"')
     yield
     inventory.run(node, stop)
 
