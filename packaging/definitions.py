@@ -159,6 +159,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not check:
             file.parent.mkdir(exist_ok=True)
             file.write_text(text, encoding="utf-8")
+            for older in set(file.parent.glob(f"{target}-*.json")) - {file}:  # what is asked is the only version
+                older.unlink()
+                print(f"{older.relative_to(ROOT)}: removed")
     return status
 
 

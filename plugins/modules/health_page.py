@@ -11,8 +11,8 @@ description:
   - A host that did not answer, or a register that is not there, is a problem or an empty part of the page, not an
     error.
   - A disk that is more than 85 % full, and a broker that leads more than 1.5 times its share, are problems.
-  - Runs on the control node, and changes nothing; use C(run_once). No connection is needed. Hosts of the play that
-    are in none of the groups zookeeper, kafka and spark are left out.
+  - Runs on the control node, and changes nothing; use C(run_once). No connection is needed. Hosts of the play
+    that have no function (C(functions/*.yml)) are left out.
 options:
   registers:
     description: Names of the variables in which the answers are.

@@ -14,16 +14,24 @@ from confluent_kafka.cimpl import NewTopic
 from .inventory import Inventory
 
 UNITS = {"zookeeper": "zookeeper.service", "kafka": "kafka.service"}
-_POLL_SECONDS, _SHOWN = 0.1, 20
+# Between two questions. What costs much to answer, as a TLS handshake with every server, is asked less often: else
+# waiting would take the CPU from what is waited for.
+_SHORTEST, _LONGEST, _OF_THE_LAST = 0.1, 0.5, 3
+_SHOWN = 20
 T = TypeVar("T")
 
 
-def until(what: str, ask: Callable[[], T], seconds: float, poll: float = _POLL_SECONDS) -> T:
-    """Ask until the answer is true, and return it; fail with `what` and the last answer after `seconds`."""
-    pause, deadline = Event(), time.monotonic() + seconds
+def until(what: str, ask: Callable[[], T], seconds: float, poll: float | None = None) -> T:
+    """Ask until the answer is true, and return it; fail with `what` and the last answer after `seconds`.
+
+    `poll`: the seconds between an answer and the next question, where they matter.
+    """
+    pause, deadline, asked = Event(), time.monotonic() + seconds, time.monotonic()
     while not (answer := ask()):
-        assert time.monotonic() < deadline, f"{what}: not within {seconds:.0f} s (last answer: {answer!r})"
-        pause.wait(poll)
+        now = time.monotonic()
+        assert now < deadline, f"{what}: not within {seconds:.0f} s (last answer: {answer!r})"
+        pause.wait(min(max(_OF_THE_LAST * (now - asked), _SHORTEST), _LONGEST) if poll is None else poll)
+        asked = time.monotonic()
     return answer
 
 
@@ -148,9 +156,9 @@ class Lab:
             return dict(zip(hosts, pool.map(lambda host: self.inventory.run(host, command), hosts), strict=True))
 
     def wait(self, seconds: float = 120) -> None:
-        """Wait until ensemble and brokers are whole."""
+        """Wait until brokers and ensemble are whole; the ensemble, which costs more, is asked when the brokers are."""
         until_none(
-            "ensemble and brokers are whole", lambda: self.zookeeper_problems() + self.broker_problems(), seconds
+            "ensemble and brokers are whole", lambda: self.broker_problems() or self.zookeeper_problems(), seconds
         )
 
     def heal(self) -> None:

@@ -30,9 +30,9 @@ def test_a_server_that_cannot_join_any_more(operator: Operator) -> None:
     """The change stops at the first server, the others serve on; the next run restarts that one, though it is sick."""
     lab = Lab(operator.inventory)
     servers = operator.inventory.hosts("zookeeper")
-    wrong = operator.play("zookeeper", "-e", json.dumps(WRONG_QUORUM))
+    wrong = operator.play("zookeeper", "-e", json.dumps({**WRONG_QUORUM, "zookeeper_restart_timeout": 40}))
     assert wrong.code != 0
-    assert "not whole after 120 s" in wrong.output
+    assert "not whole after 40 s" in wrong.output
     sick = [host for host, said in lab.zookeeper().items() if "Mode" not in said]
     assert len(sick) == 1 and lab.zookeeper_leader() in servers
     before = operator.processes()
@@ -49,7 +49,7 @@ def test_a_broker_at_an_address_that_nobody_reaches(operator: Operator) -> None:
     lab.create_topic(topic)
     shown = operator.inventory.variables[operator.inventory.hosts("kafka")[0]]["standard_listeners"]
     listeners = [{**entry, **(WRONG_ADDRESS if entry["name"] == "REPLICATION" else {})} for entry in shown]
-    wrong = operator.play("kafka", "-e", json.dumps({"standard_listeners": listeners}))
+    wrong = operator.play("kafka", "-e", json.dumps({"standard_listeners": listeners, "kafka_restart_timeout": 60}))
     assert wrong.code != 0
     assert re.search(r"broker \d+ was restarted and is not back; no other was stopped", wrong.output), wrong.output[
         -3000:

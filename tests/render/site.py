@@ -22,9 +22,9 @@ from typing import Any
 from model.mistakes.base import VAULT
 
 from ansible_collections.millrace.kafka.plugins.module_utils.host.properties import pairs
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
 
 ROOT = Path(__file__).resolve().parents[2]
-LAYERS = ("zookeeper", "kafka", "spark")
 # Made-up digits, so that no archive has to be built: the first digits of each show in paths on the hosts.
 CHECKSUMS = {
     "kafka_2.13-3.9.2.tgz": "a" * 128,
@@ -172,7 +172,7 @@ def render(inventory: Path, folder: Path, *options: str, control: Path | None = 
     }
     done = run_playbooks(
         inventory,
-        ["tests/render/probe.yml", *(f"playbooks/layers/{layer}.yml" for layer in LAYERS)],
+        ["tests/render/probe.yml", *(f"playbooks/layers/{layer}.yml" for layer in functions())],
         "--check",
         "--tags",
         "config",

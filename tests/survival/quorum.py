@@ -21,6 +21,7 @@ from kazoo.security import OPEN_ACL_UNSAFE
 # of all servers for longer than an election takes is the answer.
 FORMS_SECONDS, SILENT_SECONDS = 30.0, 8.0
 _ANSWER_SECONDS = 3.0
+_PAUSE_SECONDS = 0.3  # between two questions to all servers, each with a TLS handshake
 
 
 def serves(inventory: Inventory, left: Collection[str], hoped: bool) -> tuple[bool, float]:
@@ -40,7 +41,7 @@ def serves(inventory: Inventory, left: Collection[str], hoped: bool) -> tuple[bo
         if now - last > enough:
             return False, last - before
         assert now - before < 2 * FORMS_SECONDS, f"the ensemble does not settle with {sorted(left)}: {modes}"
-        pause.wait(0.1)
+        pause.wait(_PAUSE_SECONDS)
 
 
 def modes_of(inventory: Inventory, left: Collection[str]) -> list[str]:

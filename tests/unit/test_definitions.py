@@ -106,11 +106,17 @@ def test_check_writes_nothing(
     assert json.loads(file.read_text()) == found
     file.write_text("{}\n")
     assert (generator.main(["--check"]), file.read_text()) == (1, "{}\n")
+    older, other = file.with_name("zookeeper-1.2.2.json"), file.with_name("kafka-1.2.2.json")
+    older.touch()
+    other.touch()
+    assert (generator.main([]), older.exists(), other.exists()) == (0, False, True)
     name = "plugins/definitions/zookeeper-1.2.3.json"
     assert capsys.readouterr().out.splitlines() == [
         f"{name}: differs; run `make definitions`",
         f"{name}: written",
         f"{name}: differs; run `make definitions`",
+        f"{name}: written",
+        "plugins/definitions/zookeeper-1.2.2.json: removed",
     ]
 
 

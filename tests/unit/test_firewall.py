@@ -12,6 +12,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.firewall import (
     rules,
     sources,
 )
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
 
 HOSTS = {
     "k1": {"client_address": "10.0.1.1", "replication_address": "10.0.2.1", "client_network": "10.0.1.0/24"},
@@ -29,23 +30,18 @@ CLIENT, REPLICATION = (
 
 def test_sources() -> None:
     """Both addresses of every member, each subnet of clients once, what is added last; the undeclared is left out."""
-    assert sources(GROUPS, HOSTS, {"client": ["192.0.2.0/24", ""], "admin": ["192.0.2.7"]}) == {
+    wanted = {
         "client": ["10.0.1.0/24", "10.0.3.0/24", "192.0.2.0/24"],
         "admin": ["10.0.9.1", "192.0.2.7"],
         "kafka": ["10.0.1.1", "10.0.2.1", "10.0.3.1"],
         "zookeeper": ["10.0.1.9", "10.0.2.9"],
-        "spark": [],
     }
+    found = sources(GROUPS, HOSTS, {"client": ["192.0.2.0/24", ""], "admin": ["192.0.2.7"]})
+    assert found == {name: [] for name in functions()} | wanted
 
 
 def test_sources_of_groups_that_are_not_there() -> None:
-    assert sources({"all": ["ops"]}, HOSTS, {}) == {
-        "client": [],
-        "admin": [],
-        "kafka": [],
-        "zookeeper": [],
-        "spark": [],
-    }
+    assert sources({"all": ["ops"]}, HOSTS, {}) == {name: [] for name in ["client", "admin", *functions()]}
 
 
 def test_ports_of_a_broker() -> None:

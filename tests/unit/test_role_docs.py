@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-ROLES = ["archive", "base", "java", "kafka", "pki", "spark_job", "zookeeper"]
+ROLES = sorted(folder.name for folder in (ROOT / "roles").iterdir())
 GENERATOR = ROOT / "tests" / "generate_role_docs.py"
 
 

@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     listing = "\n".join(f"  {name:15} {job.summary}" for name, job in JOBS.items())
     parser = argparse.ArgumentParser(
-        prog="millrace_jobs.jobs",
+        prog="millrace-jobs",
         description=f"PySpark jobs that feed and read Kafka topics.\n\njobs:\n{listing}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
