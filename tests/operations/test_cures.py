@@ -1,7 +1,7 @@
 """A wrong inventory was taken to running servers and stopped at the first; the corrected one mends it, in one run.
 
 What the wrong one left is worse than what a gate waits for: a server that does not serve, a broker at an address that
-nobody reaches.
+nobody reaches, one that does not start.
 """
 
 import json
@@ -62,4 +62,21 @@ def test_a_broker_at_an_address_that_nobody_reaches(operator: Operator) -> None:
     assert cured.code == 0, cured.output[-3000:]
     assert len([host for host, said in operator.processes().items() if said != before[host]]) == 1
     lab.delete_topic(topic)
+    healthy(operator)
+
+
+def test_a_broker_that_cannot_start(operator: Operator) -> None:
+    """The first one is down, its last words say why, no other was stopped; the next run heals it, leaders and all."""
+    before, begun = operator.processes(), time.monotonic()
+    options = ["-XX:+NobodyHasThisFlag"]
+    run = operator.play("kafka", "-e", json.dumps({"kafka_java_options": options}))
+    assert run.code != 0
+    assert "Unrecognized VM option 'NobodyHasThisFlag'" in run.output, run.output[-3000:]
+    assert "nothing else was stopped" in run.output
+    assert time.monotonic() - begun < 120
+    stopped = {host for host, said in operator.processes().items() if said != before[host]}
+    assert len(stopped) == 1, stopped
+    run = operator.play("site")
+    assert run.code == 0, run.output[-3000:]
+    assert {host for host, said in operator.processes().items() if said != before[host]} == stopped
     healthy(operator)

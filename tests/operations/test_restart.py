@@ -5,7 +5,6 @@ Nothing else is restarted.
 The run that wrote it was interrupted, and a later one makes the restarts.
 """
 
-import json
 import os
 import signal
 import threading
@@ -157,21 +156,3 @@ def test_check_names_a_stopped_broker_and_fails(operator: Operator) -> None:
     assert run.code != 0
     assert f"broker {operator.inventory.broker_id(broker)} is not registered" in run.output
     assert f"kafka.service on {broker} is inactive" in run.output
-
-
-def test_a_broker_that_cannot_start(operator: Operator) -> None:
-    """The first one is down, its last words say why, no other was stopped; the next run heals it, leaders and all."""
-    before, begun = operator.processes(), time.monotonic()
-    options = ["-XX:+NobodyHasThisFlag"]
-    run = operator.play("kafka", "-e", json.dumps({"kafka_java_options": options}))
-    assert run.code != 0
-    assert "Unrecognized VM option 'NobodyHasThisFlag'" in run.output, run.output[-3000:]
-    assert "nothing else was stopped" in run.output
-    assert time.monotonic() - begun < 120
-    stopped = {host for host, said in operator.processes().items() if said != before[host]}
-    assert len(stopped) == 1, stopped
-    run = operator.play("site")
-    assert run.code == 0, run.output[-3000:]
-    assert {host for host, said in operator.processes().items() if said != before[host]} == stopped
-    run = operator.play("check")
-    assert run.code == 0 and "\nHEALTHY\n" in run.output, run.output[-3000:]

@@ -110,6 +110,7 @@ def test_the_unit_runs_java_itself(inventory_name: str, hosts: Hosts) -> None:
         "-Dzookeeper.jmx.log4j.disable=true",
         "-Xlog:gc*:file=/var/log/zookeeper/gc.log:time,tags:filecount=5,filesize=10m",
         "-Dzookeeper.multiAddress.enabled=true",
+        *(["-XX:TieredStopAtLevel=1"] if inventory_name == "lab" else ()),
         "-cp",
         "/etc/zookeeper:/opt/zookeeper/current/lib/*",
         "org.apache.zookeeper.server.quorum.QuorumPeerMain",
