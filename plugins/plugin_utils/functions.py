@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.common.yaml import yaml_load
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
+from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import ROLES_PATH
+
+# Keys that hold names, of roles and of their inputs.
+INPUTS = ("roles", "heaps", "open_files")
+# Keys that hold templates of a host.
 KINDS = ("certificates", "truststores", "units", "mounts", "ports")
 FOLDER = Path(__file__).resolve().parents[2] / "functions"
 
@@ -44,19 +50,48 @@ class Function:
 
 
 def read(load: Callable[[Path], Any] | None = None) -> dict[str, Function]:
-    """Return the functions by name, `all` first, in their order.
+    """Return the functions by name, in their order, those of one order by name; `all` is the first.
 
-    `load` reads a file, as Ansible's loader does where templates are to be computed.
+    `load` reads a file, as Ansible's loader does where templates are to be computed. Raises ValueError where a file is
+    not what a function is.
     """
     found = []
     for file in FOLDER.glob("*.yml"):
-        data = dict(load(file)) if load else yaml_load(file.read_text(encoding="utf-8"))
-        found.append(
-            Function(
-                file.stem, **{**data, **{name: tuple(data.get(name, ())) for name in ("roles", "heaps", "open_files")}}
-            )
-        )
-    return {function.name: function for function in sorted(found, key=lambda function: function.order)}
+        data = load(file) if load else yaml_load(file.read_text(encoding="utf-8"))
+        if not isinstance(data, Mapping):
+            raise ValueError(f"{_place(file)}: holds no keys; write them as order: 4")
+        for text in _faults(data):
+            raise ValueError(f"{_place(file)}: {text}")
+        found.append(Function(file.stem, **{**data, **{name: tuple(data.get(name, ())) for name in INPUTS}}))
+    return {function.name: function for function in sorted(found, key=lambda one: (one.order, one.name))}
+
+
+def _place(file: Path) -> str:
+    return f"{file.parent.name}/{file.name}"
+
+
+def _faults(data: Mapping[Any, Any]) -> Iterator[str]:
+    """Yield what is wrong with the keys of a file, and how it is mended."""
+    known = [one.name for one in fields(Function) if one.name != "name"]
+    for key in data:
+        if key not in known:
+            near = nearest(str(key), known)
+            advice = f"did you mean {near}?" if near else f"use {', '.join(known)}"
+            yield f"{key} is no key of a function; {advice}"
+    order = data.get("order", 0)
+    if not isinstance(order, int) or isinstance(order, bool):
+        yield f"order = {order}: no whole number; write its place among the layers, from below, as 4"
+    for key in INPUTS:
+        value = data.get(key, [])
+        if not isinstance(value, (list, tuple)) or not all(isinstance(name, str) for name in value):
+            yield f"{key} = {value}: no list of names; write it as [{value}]"
+    if not isinstance(data.get("variables", {}), Mapping):
+        yield "variables: no names with values; write each as name: value"
+    for role in data.get("roles", ()):
+        if not (ROLES_PATH / role / "meta" / "argument_specs.yml").is_file():
+            near = nearest(role, [path.name for path in ROLES_PATH.iterdir()])
+            advice = f"did you mean {near}?" if near else "make the role, or correct its name"
+            yield f"roles = {role}: no roles/{role}/meta/argument_specs.yml; {advice}"
 
 
 @cache
