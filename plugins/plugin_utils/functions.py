@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import ROLES_
 
 # Keys that hold names, of roles and of their inputs.
 INPUTS = ("roles", "heaps", "open_files")
+# Who may connect besides hosts of functions (plugin_utils/firewall.py).
+OTHERS = ("client", "admin")
 # Keys that hold templates of a host.
 KINDS = ("certificates", "truststores", "units", "mounts", "ports")
 FOLDER = Path(__file__).resolve().parents[2] / "functions"
@@ -63,7 +65,26 @@ def read(load: Callable[[Path], Any] | None = None) -> dict[str, Function]:
         for text in _faults(data):
             raise ValueError(f"{_place(file)}: {text}")
         found.append(Function(file.stem, **{**data, **{name: tuple(data.get(name, ())) for name in INPUTS}}))
+    for function in found:
+        for text in _strangers(function.ports, [*(one.name for one in found if one.name != "all"), *OTHERS]):
+            raise ValueError(f"{FOLDER.name}/{function.name}.yml: {text}")
     return {function.name: function for function in sorted(found, key=lambda one: (one.order, one.name))}
+
+
+def _strangers(ports: Any, known: Sequence[str]) -> Iterator[str]:
+    """Yield who may connect to ports and is nobody; what is a template is looked at where it is computed."""
+    for port in ports if isinstance(ports, (list, tuple)) else ():
+        names = port.get("from") if isinstance(port, Mapping) else ()
+        for name in names if isinstance(names, (list, tuple)) else ():
+            if name not in known:
+                yield stranger(str(name), port.get("port"), known)
+
+
+def stranger(name: str, port: Any, known: Iterable[str]) -> str:
+    """Return what is wrong with a name of those who may connect to a port, and how to mend it."""
+    near = nearest(name, known)
+    advice = f"did you mean {near}?" if near else f"name some of {', '.join(sorted(known))}"
+    return f"from = {name}: who may connect to port {port} is no function, and neither client nor admin; {advice}"
 
 
 def _place(file: Path) -> str:

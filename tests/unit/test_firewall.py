@@ -65,6 +65,16 @@ def test_rules_name_addresses() -> None:
         {"port": 7, "from": ["10.0.1.9"], "action": "reject"},
     ]
     assert rules([], KNOWN) == []
+    told = {"port": 9, "from": ["client"], "function": "echo", "what": "echo's port", "address": "10.0.1.1"}
+    assert rules([told], KNOWN) == [{"port": 9, "from": ["10.0.1.0/24"]}], "what else is said is not for the rules"
+
+
+def test_a_name_that_is_no_function() -> None:
+    said = r"functions/echo\.yml: from = kafkas: who may connect to port 9 is no function, .*; did you mean kafka\?"
+    with pytest.raises(ValueError, match=said):
+        rules([{"port": 9, "from": ["client", "kafkas"], "function": "echo"}], KNOWN)
+    with pytest.raises(ValueError, match=r"^from = nobody: .*; name some of admin, client, kafka, zookeeper"):
+        rules([{"port": 9, "from": ["nobody"]}], KNOWN)
 
 
 def test_lines() -> None:

@@ -19,6 +19,10 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import role_i
         ("order: late", r"functions/echo\.yml: order = late: no whole number; write"),
         ("heaps: echo_heap", r"functions/echo\.yml: heaps = echo_heap: no list of names; write it as \[echo_heap\]"),
         ("variables: [a]", r"functions/echo\.yml: variables: no names with values; write each"),
+        (
+            "ports: [{port: 7, from: [konnect]}]",
+            r"functions/echo\.yml: from = konnect: .* port 7 is no function, .*; name",
+        ),
         ("[1]", r"functions/echo\.yml: holds no keys; write them"),
     ],
 )
