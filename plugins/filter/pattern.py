@@ -10,6 +10,7 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.identity import nobody
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import line
+from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import role_input
 
 NOBODY = "all:!all"
 
@@ -34,9 +35,14 @@ def function_items(by_function: Mapping[str, Sequence[Any]], group_names: Sequen
 
 
 def lacking_java(hosts: Sequence[str], hostvars: Mapping[str, Any]) -> str:
-    """Return the pattern of those hosts on which the probe of this run found no Java."""
+    """Return the pattern of those hosts on which the probe of this run found no java where the role java wants one."""
     probes = {host: (hostvars.get(host, {}).get("preflight_probe") or {}).get("probe") for host in hosts}
-    return ",".join(host for host, probe in probes.items() if probe and not probe["java"]) or NOBODY
+    lacking = [
+        host
+        for host, probe in probes.items()
+        if probe and role_input(hostvars[host], "java_executable") not in probe["java"]
+    ]
+    return ",".join(lacking) or NOBODY
 
 
 def owed_restart(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, unit: str) -> str:

@@ -47,7 +47,9 @@ def listener_ports(listeners: Rules, inter_broker: str) -> list[dict[str, Any]]:
     for listener in listeners:
         among = ["kafka"] if listener["name"] == inter_broker else []
         outside = ["client"] if not among or len(listeners) == 1 else []
-        found.append({"port": listener["port"], "from": [*outside, *among, "admin"]})
+        name, address = listener["name"], listener.get("address")
+        told = {"what": f"listener {name}", "input": f"kafka_listeners[{name}]", "address": address}
+        found.append({"port": listener["port"], "from": [*outside, *among, "admin"], **told})
     return found
 
 

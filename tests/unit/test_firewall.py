@@ -46,11 +46,13 @@ def test_sources_of_groups_that_are_not_there() -> None:
 
 def test_ports_of_a_broker() -> None:
     """Clients on their listener, brokers on theirs, admin hosts on both; its only listener serves both."""
+    client = {"what": "listener CLIENT", "input": "kafka_listeners[CLIENT]", "address": "10.0.1.1"}
+    replication = {"what": "listener REPLICATION", "input": "kafka_listeners[REPLICATION]", "address": "10.0.2.1"}
     assert listener_ports([CLIENT, REPLICATION], "REPLICATION") == [
-        {"port": 9092, "from": ["client", "admin"]},
-        {"port": 9093, "from": ["kafka", "admin"]},
+        {"port": 9092, "from": ["client", "admin"], **client},
+        {"port": 9093, "from": ["kafka", "admin"], **replication},
     ]
-    assert listener_ports([CLIENT], "CLIENT") == [{"port": 9092, "from": ["client", "kafka", "admin"]}]
+    assert listener_ports([CLIENT], "CLIENT") == [{"port": 9092, "from": ["client", "kafka", "admin"], **client}]
 
 
 def test_rules_name_addresses() -> None:

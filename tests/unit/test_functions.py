@@ -18,6 +18,10 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import role_i
         ("name: other", r"functions/echo\.yml: name is no key of a function"),
         ("order: late", r"functions/echo\.yml: order = late: no whole number; write"),
         ("heaps: echo_heap", r"functions/echo\.yml: heaps = echo_heap: no list of names; write it as \[echo_heap\]"),
+        (
+            "prefix: [a]",
+            r"functions/echo\.yml: prefix = \['a'\]: no text; write what its inputs begin with, as spark_job",
+        ),
         ("variables: [a]", r"functions/echo\.yml: variables: no names with values; write each"),
         (
             "ports: [{port: 7, from: [konnect]}]",
