@@ -119,9 +119,8 @@ def test_a_java_that_is_not_there(tmp_path: Path) -> None:
 def test_its_certificates_are_its_own_whatever_their_group(tmp_path: Path) -> None:
     """No other service of the host takes them."""
     values = model(tmp_path).hosts[HOST]
-    inputs = {name: values[f"pki_{name}"] for name in ("certificates", "truststores")}
-    plain = {name: [dict(entry) for entry in entries] for name, entries in inputs.items()}
-    made = pki_folder.run(tmp_path / "pki", host=HOST, **plain)
+    certificates, stores = ([dict(entry) for entry in values[f"pki_{name}s"]] for name in ("certificate", "truststore"))
+    made = pki_folder.run(tmp_path / "pki", host=HOST, certificates=certificates, truststores=stores)
     assert made.problems == []
     answer = {"files": made.files, "directories": made.directories, "held": made.held}
     own, other = pki_of(answer, "echo"), pki_of(answer, "kafka")

@@ -242,16 +242,14 @@ def test_a_certificate_is_its_functions_whatever_its_group_is_called() -> None:
         {"path": "/z/k.pem", "group": "kafka", "function": "zookeeper"},
         {"path": "/a/k.pem", "group": "root"},
     ]
-    made = {
-        "files": files,
-        "directories": [{"path": path, "group": "x"} for path in ("/a", "/b", "/l", "/m", "/z")],
-        "held": {name: {"path": f"/{name}/k.pem", "subject": name} for name in ("z", "l", "m", "a")},
-    }
+    held = {name: {"path": f"/{name}/k.pem", "subject": name} for name in ("z", "l", "m", "a")}
+    folders = [{"path": path, "group": "x"} for path in ("/a", "/b", "/l", "/m", "/z")]
+    made = {"files": files, "directories": folders, "held": held}
     found = general["pki_of"](made, "kafka")
     assert [file["path"] for file in found["files"]] == ["/b/ca.pem", "/m/k.pem", "/a/k.pem", "/l/k.pem"]
     assert [folder["path"] for folder in found["directories"]] == ["/a", "/b", "/l", "/m"]
     assert list(found["held"]) == ["m", "l"], "the function's own first, then what the site has besides for it"
-    turned = {**made, "files": files[::-1], "held": dict(reversed(made["held"].items()))}
+    turned = {**made, "files": files[::-1], "held": dict(reversed(held.items()))}
     assert general["pki_of"](turned, "kafka") == found
     assert list(general["pki_of"](made, "zookeeper")["held"]) == ["z"]
 
