@@ -38,6 +38,16 @@ def test_a_file_that_is_wrong_is_named(text: str, said: str, tmp_path: Path, mon
         functions.read()
 
 
+@pytest.mark.parametrize("kind", functions.INPUTS[1:])
+def test_what_a_function_names_are_inputs_of_its_roles(kind: str) -> None:
+    """One that is written wrongly would be judged by nobody."""
+    known = {name: function.roles for name, function in functions.functions().items()}
+    found = [
+        (function, name) for function, name in functions.inputs(kind) if role_of().get(name) not in known[function]
+    ]
+    assert found == []
+
+
 def test_functions_of_one_order_come_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file system's order is another on each machine."""
     monkeypatch.setattr(functions, "FOLDER", tmp_path)
