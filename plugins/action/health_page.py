@@ -10,6 +10,7 @@ from ansible.utils.display import Display
 from ansible_collections.millrace.kafka.plugins.plugin_utils.health import Certificates, page
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import other_mounts
 
 
 class ActionModule(ActionBase):
@@ -54,6 +55,7 @@ def declared(model: Model, host: str) -> dict[str, Any]:
     """Return what the page compares the answers with."""
     facts: dict[str, Any] = {"broker_id": None, "rack": None, "listeners": {}, "disks": []}
     facts["functions"] = [name for name, members in model.groups.items() if host in members]
+    facts["disks"] += [path for _, path in other_mounts(model, model.machines[host])]
     for server in model.servers:
         if server.name == host and server.inputs.on("zookeeper_data_log_dir_is_mount"):
             facts["disks"] += [server.inputs.get("zookeeper_data_log_dir")]

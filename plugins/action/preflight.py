@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ansible.plugins.action import ActionBase
@@ -10,6 +11,7 @@ from ansible.utils.display import Display
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_problems import problems_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import check_hosts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import layout_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.peers import peers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import as_json, count, merged, report
@@ -66,5 +68,13 @@ class ActionModule(ActionBase):
             Display().display(said)  # once: what a task fails with, Ansible prints twice
         if errors:
             return {"failed": True, "msg": f"{count(merged(errors), 'mistake')}, listed above; no host was changed"}
-        more = {} if register else {"peers": {host: peers(model, host) for host in task_vars["ansible_play_hosts"]}}
+        more = {} if register else asked(model, task_vars["ansible_play_hosts"])
         return {"changed": False, "msg": f"{what}, no mistake found", **more}
+
+
+def asked(model: Model, hosts: Sequence[str]) -> dict[str, Any]:
+    """Return what hosts are asked that the model alone knows."""
+    return {
+        "peers": {host: peers(model, host) for host in hosts},
+        "java": {host: list(model.executables(model.machines[host])) for host in hosts},
+    }

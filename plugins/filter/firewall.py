@@ -21,6 +21,14 @@ def nftables(rules: Sequence[Mapping[str, Any]], alone: Sequence[int] | None = N
         raise AnsibleFilterError(f"base_firewall_rules: {error}") from error
 
 
+def firewall_rules(ports: firewall.Rules, known: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
+    """Return base_firewall_rules of one host."""
+    try:
+        return firewall.rules(ports, known)
+    except ValueError as error:
+        raise AnsibleFilterError(str(error)) from error
+
+
 class FilterModule:
     """The filters under their names."""
 
@@ -29,6 +37,6 @@ class FilterModule:
         return {
             "nftables": nftables,
             "firewall_sources": firewall.sources,
-            "firewall_rules": firewall.rules,
+            "firewall_rules": firewall_rules,
             "listener_ports": firewall.listener_ports,
         }

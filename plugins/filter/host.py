@@ -63,10 +63,12 @@ def above_disks(paths: Sequence[str]) -> list[str]:
 def host_file(file: Mapping[str, Any]) -> dict[str, Any]:
     """Return a file as host_state wants it.
 
-    What `source` names on the control node is secret, and in check mode may not be there yet.
+    What `source` names on the control node is secret, and in check mode may not be there yet. Whose file it is
+    (`function`) says nothing to the host.
     """
+    file = {key: value for key, value in file.items() if key != "function"}
     if "source" not in file:
-        return dict(file)
+        return file
     source = Path(file["source"])
     secret = base64.b64encode(source.read_bytes() if source.exists() else b"(made by a real run)\n").decode()
     return {**{key: value for key, value in file.items() if key != "source"}, "secret": True, "secret_base64": secret}

@@ -10,6 +10,7 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.identity import nobody
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import line
+from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import role_input
 
 NOBODY = "all:!all"
 
@@ -28,14 +29,20 @@ def function_pattern(groups: Mapping[str, Sequence[str]]) -> str:
 
 
 def function_items(by_function: Mapping[str, Sequence[Any]], group_names: Sequence[str]) -> list[Any]:
-    """Return what the functions of a host have of one kind."""
-    return [item for name, items in by_function.items() if name in group_names for item in items]
+    """Return what the functions of a host have of one kind; an entry with keys says whose it is."""
+    found = [(name, item) for name in by_function if name in group_names for item in by_function[name]]
+    return [{**item, "function": name} if isinstance(item, Mapping) else item for name, item in found]
 
 
 def lacking_java(hosts: Sequence[str], hostvars: Mapping[str, Any]) -> str:
-    """Return the pattern of those hosts on which the probe of this run found no Java."""
+    """Return the pattern of those hosts on which the probe of this run found no java where the role java wants one."""
     probes = {host: (hostvars.get(host, {}).get("preflight_probe") or {}).get("probe") for host in hosts}
-    return ",".join(host for host, probe in probes.items() if probe and not probe["java"]) or NOBODY
+    lacking = [
+        host
+        for host, probe in probes.items()
+        if probe and role_input(hostvars[host], "java_executable") not in probe["java"]
+    ]
+    return ",".join(lacking) or NOBODY
 
 
 def owed_restart(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, unit: str) -> str:

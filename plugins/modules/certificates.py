@@ -99,7 +99,8 @@ directories:
   returned: without I(hosts)
 files:
   description: >-
-    C(path), C(group), C(mode), and C(content), or C(source) (a path of the control node) where the content is secret.
+    C(path), C(group), C(mode), C(function) where one was said, and C(content), or C(source) (a path of the control
+    node) where the content is secret.
   type: list
   elements: dict
   returned: without I(hosts)

@@ -24,7 +24,7 @@ options:
     elements: str
     default: []
   zookeeper_data_dir: {type: str, description: Directory whose myid is read.}
-  java_executable: {type: str, default: /usr/bin/java, description: Path of the java that is looked for.}
+  java_executables: {type: list, elements: str, default: [], description: Paths of the java that units run.}
   zookeeper_address: {type: str, description: Where this host's ZooKeeper server answers.}
   zookeeper_port: {type: int, description: Its client port. Without it ZooKeeper is not asked.}
   zookeeper_tls:
@@ -91,8 +91,11 @@ probe:
     archives:
       description: "By directory, the SHA-512 of the archive that install_archives unpacked there."
       type: dict
-    java: {description: Whether java_executable can be run., type: bool}
-    java_version: {description: "From the file C(release) beside it; empty where there is none.", type: str}
+    java:
+      description: >-
+        By path of those of java_executables that can be run, the version from the file C(release) beside it; empty
+        where there is none.
+      type: dict
     nft: {description: "Why nft cannot be used, empty where it can.", type: str}
     firewall: {description: "The rules that the role base wrote, empty where there are none.", type: str}
     ssh_port: {description: "Port at which this connection came in, 0 where it is not known.", type: int}
@@ -119,7 +122,7 @@ def main() -> None:
             "mounts": texts,
             "kafka_log_dirs": texts,
             "zookeeper_data_dir": {"type": "str"},
-            "java_executable": {"type": "str", "default": "/usr/bin/java"},
+            "java_executables": texts,
             "zookeeper_address": {"type": "str"},
             "zookeeper_port": {"type": "int"},
             "zookeeper_tls": {"type": "dict"},

@@ -6,9 +6,8 @@ DOCUMENTATION = """
 module: preflight
 short_description: Say everything that is wrong with the inventory, then with the hosts, before anything is changed
 description:
-  - "Without I(register): the inventory alone, for all hosts of the groups zookeeper, kafka and spark, also under
-    C(--limit). Certificates and the configuration of Spark jobs are checked too. Where nothing is wrong, prints what
-    the layout survives."
+  - "Without I(register): the inventory alone, for all hosts that have a function, also under C(--limit). Certificates
+    and the configuration of Spark jobs are checked too. Where nothing is wrong, prints what the layout survives."
   - "With I(register): what host_probe answered, for the hosts of the play."
   - All mistakes are printed at once, each with its place and advice, and the task fails once. Warnings fail nothing.
     docs/errors.md lists the codes.
@@ -41,6 +40,7 @@ EXAMPLES = """
 - name: Probe the host
   millrace.kafka.host_probe:
     peers: "{{ preflight_model.peers[inventory_hostname] }}"
+    java_executables: "{{ preflight_model.java[inventory_hostname] }}"
   register: preflight_probe
 
 - name: Check the hosts
@@ -54,6 +54,10 @@ msg: {description: "How many hosts were checked, or how many mistakes there are.
 peers:
   description: >-
     By host of the play, what it has to reach (C(host), C(address), C(port)); the option I(peers) of host_probe.
+  type: dict
+  returned: success, without I(register)
+java:
+  description: By host of the play, paths of the java that its units run; the option I(java_executables) of host_probe.
   type: dict
   returned: success, without I(register)
 """

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, stranger
 
 # ZooKeeper tells whether an address of a peer is alive by TCP port 7 (InetAddress.isReachable of an unprivileged
 # process).
@@ -47,18 +47,28 @@ def listener_ports(listeners: Rules, inter_broker: str) -> list[dict[str, Any]]:
     for listener in listeners:
         among = ["kafka"] if listener["name"] == inter_broker else []
         outside = ["client"] if not among or len(listeners) == 1 else []
-        found.append({"port": listener["port"], "from": [*outside, *among, "admin"]})
+        name, address = listener["name"], listener.get("address")
+        told = {"what": f"listener {name}", "input": f"kafka_listeners[{name}]", "address": address}
+        found.append({"port": listener["port"], "from": [*outside, *among, "admin"], **told})
     return found
 
 
 def rules(ports: Rules, known: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
     """Return base_firewall_rules of one host, `{port, from, action}`, from the ports that its functions open.
 
-    A port that is 0 is none; `known` is what `sources` returns.
+    A port that is 0 is none; `known` is what `sources` returns. Raises ValueError for a name that is not in it.
     """
-    return [
-        {**rule, "from": [source for name in rule["from"] for source in known[name]]} for rule in ports if rule["port"]
-    ]
+    found = []
+    for rule in ports:
+        unknown = [name for name in rule["from"] if name not in known]
+        if unknown:
+            place = f"functions/{rule['function']}.yml: " if "function" in rule else ""
+            raise ValueError(f"{place}{stranger(unknown[0], rule['port'], known)}")
+        if rule["port"]:
+            sources = [source for name in rule["from"] for source in known[name]]
+            action = {"action": rule["action"]} if "action" in rule else {}
+            found.append({"port": rule["port"], "from": sources, **action})
+    return found
 
 
 def lines(wanted: Rules, alone: Sequence[int] | None = None) -> list[str]:

@@ -6,7 +6,7 @@ Site words and role inputs per host, with the role's own argument spec applied.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,21 +27,15 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals i
     was_vaulted,
     written_in,
 )
-from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, inputs, internal
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model, model_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import SAID
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 from ansible_collections.millrace.kafka.plugins.plugin_utils.secret import is_secret, texts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec
 from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import templates, undeclared
 
 PLUGINS = Path(__file__).resolve().parents[1]
-# Identity has checks of its own in model/, with the other hosts in view.
-IDENTITY = {"kafka_broker_id", "kafka_rack", "zookeeper_id"}
-# The roles' own variables that the playbooks hand over or register; no inventory sets them.
-INTERNAL = re.compile(
-    r"java_found|(kafka|zookeeper)_restart_|(kafka|zookeeper|spark_job)_pki$|pki_(made|state)$|(kafka|zookeeper)_state$"
-    r"|preflight_(model|probe)$|archive_(list|installed)"
-)
 
 
 @cache
@@ -127,7 +121,7 @@ class Reader:
         groups = {function: list(self.all_groups.get(function, [])) for function in functions()}
         for host in self.all_groups["all"]:
             raw = self.raw(host)
-            written = frozenset(str(name) for name in raw if not INTERNAL.match(str(name)))
+            written = frozenset(str(name) for name in raw if not internal().match(str(name)))
             names[host] = written - self._variables.made_by_the_run(host)
             words[host] = self._values(host, raw, site_words())
             hosts[host] = dict(words[host])
@@ -138,11 +132,13 @@ class Reader:
                     found = self._values(host, {**self.raw(host), **words[host]}, argument_spec(role))
                     self._validate(host, role, found)
                     hosts[host] |= found
+        said = {host: self._said(host, groups, words[host]) for host in hosts}
         self._secrets(hosts)
         self._explain(hosts)
         roles = {role for function in functions().values() for role in function.roles}
         options = {**site_words(), **{name: option for role in roles for name, option in argument_spec(role).items()}}
-        return model_of(hosts, groups, self.all_groups, names, options, frozenset({*roles, "archive", "preflight"}))
+        prefixes = frozenset({*roles, "archive", "preflight"})
+        return model_of(hosts, groups, self.all_groups, names, options, prefixes, said)
 
     def raw(self, host: str) -> dict[str, Any]:
         """Return a host's variables as written."""
@@ -151,26 +147,44 @@ class Reader:
 
     def _values(self, host: str, raw: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
         """Return those of the variables that are set and can be computed."""
-        templar, found = None, {}
+        templar, found = cache(lambda: templar_of(self._loader, raw)), {}
         for name in names:
-            if name not in raw:
-                continue
-            value = raw[name]
-            if not any(templates(value)):
-                found[name] = value
-                continue
-            key = self._key(value, raw, ())
-            if key is not None and key in self._computed:
-                found[name] = self._computed[key]
-                continue
-            templar = templar or templar_of(self._loader, raw)
-            try:
-                found[name] = templar.template(value)
-            except AnsibleError as error:
-                self._failed.append((host, name, str(error)))
-                continue
-            if key is not None:
-                self._computed[key] = found[name]
+            if name in raw:
+                try:
+                    found[name] = self._value(raw[name], raw, templar)
+                except AnsibleError as error:
+                    self._failed.append((host, name, str(error)))
+        return found
+
+    def _value(self, value: Any, raw: Mapping[str, Any], templar: Callable[[], Any]) -> Any:
+        """Return what a value is for a host. Raises AnsibleError."""
+        if not any(templates(value)):
+            return value
+        key = self._key(value, raw, ())
+        if key is None or key not in self._computed:
+            found = templar().template(value)
+            if key is None:
+                return found
+            self._computed[key] = found
+        return self._computed[key]
+
+    def _said(
+        self, host: str, groups: Mapping[str, Sequence[str]], words: Mapping[str, Any]
+    ) -> dict[str, dict[str, Any]]:
+        """Return what the functions of a host say of it, by kind and function.
+
+        What cannot be computed is reported where nothing else is wrong on the host: else it follows from that.
+        """
+        raw, found = {**self.raw(host), **words}, dict[str, dict[str, Any]]()
+        templar = cache(lambda: templar_of(self._loader, raw))
+        wrong = any(failed == host for failed, _, _ in self._failed) or any(host in p.hosts for p in self.problems)
+        for kind in SAID:
+            by_function, found[kind] = raw.get(f"function_{kind}") or {}, {}
+            for name in (name for name, members in groups.items() if host in members and name in by_function):
+                try:
+                    found[kind][name] = self._value(by_function[name], raw, templar)
+                except AnsibleError as error:
+                    self._failed += [] if wrong else [(host, f"function_{kind}", str(error))]
         return found
 
     def _key(self, value: Any, raw: Mapping[str, Any], above: tuple[str, ...]) -> Hashable:
@@ -197,12 +211,13 @@ class Reader:
         """Apply one argument spec to one host, option by option: unknown keys, types, choices, missing inputs."""
         options = site_words() if role == "site" else argument_spec(role)
         uncomputed = {name for failed_host, name, _ in self._failed if failed_host == host}
+        identity = {name for _, name in inputs("identity")}  # judged in model/, with the other hosts in view
         advice = (
             f"{'inventories/README.md' if role == 'site' else f'roles/{role}/README.md'} "
             "lists the valid names and types"
         )
         for name in options:
-            if name in uncomputed or name in IDENTITY:
+            if name in uncomputed or name in identity:
                 continue
             given = {name: values[name]} if name in values else {}
             key = (role, name, repr(given))

@@ -20,7 +20,27 @@ def argument_spec(role: str) -> dict[str, Any]:
     return options
 
 
+@cache
+def role_of() -> dict[str, str]:
+    """Return the role that has an input, by the input's name, of all roles of the collection.
+
+    Raises ValueError where two roles have one.
+    """
+    found: dict[str, str] = {}
+    for role in sorted(path.parents[1].name for path in ROLES_PATH.glob("*/meta/argument_specs.yml")):
+        for name in argument_spec(role):
+            if name in found:
+                raise ValueError(f"{name} is an input of the roles {found[name]} and {role}; keep one")
+            found[name] = role
+    return found
+
+
 def role_input(values: Mapping[str, Any], name: str) -> Any:
-    """Return an input of the role that its name begins with: from the host's variables, else the role's default."""
-    value = values.get(name)
-    return argument_spec(name.partition("_")[0])[name].get("default") if value is None else value
+    """Return an input of a role: from the host's variables, else the role's default.
+
+    Raises ValueError where no role has it.
+    """
+    value, role = values.get(name), role_of().get(name)
+    if role is None:
+        raise ValueError(f"{name} is no input of any role; correct the name (roles/*/meta/argument_specs.yml)")
+    return argument_spec(role)[name].get("default") if value is None else value

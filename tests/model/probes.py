@@ -7,13 +7,13 @@ import hashlib
 import tarfile
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.archives import expected
-from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts.archives import ARCHIVES
+from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts.archives import archives
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.peers import peers
@@ -48,7 +48,7 @@ def model(probe: Probe) -> Model:
     """Return the lab's model with the probe's variables."""
     found = lab()
     hosts = {host: {**values, **(probe.declared if host == probe.host else {})} for host, values in found.hosts.items()}
-    return Model(hosts, found.groups, found.all_groups, found.names, found.defaults, found.known, found.prefixes)
+    return replace(found, hosts=hosts)
 
 
 def healthy(number: int, host: str) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def healthy(number: int, host: str) -> dict[str, Any]:
         "addresses": machine.addresses,
         "asked": [1000.0, 1001.0],
         "clock": {"synchronized": True, "time": 1000.5},
-        "java_version": "17.0.19",
+        "java": dict.fromkeys(lab().executables(machine), "17.0.19"),
         "limits": {"nr_open": 1048576, "nofile": 524288, "capabilities": 1 << 24},
         "memory": 64 * GIB,
         "mounts": {
@@ -78,7 +78,9 @@ def healthy(number: int, host: str) -> dict[str, Any]:
         "meta_properties": {},
         "myid": "",
         "archives": {
-            f"/opt/{name}": expected(str(inputs.get(f"{name}_checksum"))) for name in ARCHIVES if inputs.get(name)
+            f"/opt/{name}": expected(str(inputs.get(f"{name}_checksum")))
+            for name in archives(lab(), machine)
+            if inputs.get(name)
         },
         "nft": "",
         "firewall": "",
@@ -142,7 +144,15 @@ PROBES: tuple[Probe, ...] = (
         answer(clock={"synchronized": False, "time": 1000.5}),
         declared={"base_time_sync_required": True},
     ),
-    Probe("JAVA_VERSION", f"{KAFKA}/java_executable", "install one of these", answer(java_version="11.0.22")),
+    Probe(
+        "JAVA_VERSION", f"{KAFKA}/java_executable", "install one of these", answer(java={"/usr/bin/java": "11.0.22"})
+    ),
+    Probe(
+        "JAVA_ABSENT",
+        f"{KAFKA}/kafka_java_executable",
+        "name another java",
+        declared={"kafka_java_executable": "/opt/jdk-21/bin/java"},
+    ),
     Probe(
         "LIMIT_NOFILE",
         f"{KAFKA}/kafka_limit_nofile",

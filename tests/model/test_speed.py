@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.pki import Pki
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec
@@ -72,7 +73,7 @@ def large(folder: Path) -> Path:
 def start(tmp_path_factory: pytest.TempPathFactory) -> float:
     """The CPU seconds of ansible-playbook with the lab's inventory, and nothing to do."""
     nothing = tmp_path_factory.mktemp("start") / "nothing.yml"
-    nothing.write_text("- name: Nothing\n  hosts: zookeeper:kafka:spark\n  gather_facts: false\n")
+    nothing.write_text(f"- name: Nothing\n  hosts: {':'.join(functions())}\n  gather_facts: false\n")
     return cpu_seconds("-i", str(INVENTORIES / "lab"), str(nothing), times=3)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
 from render.conftest import INVENTORIES, LAYOUTS, Hosts
 from render.site import ROOT
 
@@ -122,9 +123,10 @@ def test_kernel_settings(inventory_name: str, hosts: Hosts) -> None:
 @pytest.mark.parametrize("inventory_name", INVENTORIES)
 def test_roles_of_a_function(hosts: Hosts) -> None:
     """A host gets its own function and the base, nothing of the others."""
-    function = {"zk": "zookeeper", "kafka": "kafka", "spark": "spark_job"}
+    own = {name: function.roles[-1] for name, function in functions().items()}
+    named = {name: name.partition("-")[2].rstrip("12345").replace("zk", "zookeeper") for name in hosts}
     assert {name: list(rendered.roles) for name, rendered in hosts.items()} == {
-        name: sorted(["base", function[name.partition("-")[2].rstrip("12345")]]) for name in hosts
+        name: sorted(["base", own[function]]) for name, function in named.items()
     }
 
 

@@ -46,11 +46,13 @@ def test_sources_of_groups_that_are_not_there() -> None:
 
 def test_ports_of_a_broker() -> None:
     """Clients on their listener, brokers on theirs, admin hosts on both; its only listener serves both."""
+    client = {"what": "listener CLIENT", "input": "kafka_listeners[CLIENT]", "address": "10.0.1.1"}
+    replication = {"what": "listener REPLICATION", "input": "kafka_listeners[REPLICATION]", "address": "10.0.2.1"}
     assert listener_ports([CLIENT, REPLICATION], "REPLICATION") == [
-        {"port": 9092, "from": ["client", "admin"]},
-        {"port": 9093, "from": ["kafka", "admin"]},
+        {"port": 9092, "from": ["client", "admin"], **client},
+        {"port": 9093, "from": ["kafka", "admin"], **replication},
     ]
-    assert listener_ports([CLIENT], "CLIENT") == [{"port": 9092, "from": ["client", "kafka", "admin"]}]
+    assert listener_ports([CLIENT], "CLIENT") == [{"port": 9092, "from": ["client", "kafka", "admin"], **client}]
 
 
 def test_rules_name_addresses() -> None:
@@ -65,6 +67,16 @@ def test_rules_name_addresses() -> None:
         {"port": 7, "from": ["10.0.1.9"], "action": "reject"},
     ]
     assert rules([], KNOWN) == []
+    told = {"port": 9, "from": ["client"], "function": "echo", "what": "echo's port", "address": "10.0.1.1"}
+    assert rules([told], KNOWN) == [{"port": 9, "from": ["10.0.1.0/24"]}], "what else is said is not for the rules"
+
+
+def test_a_name_that_is_no_function() -> None:
+    said = r"functions/echo\.yml: from = kafkas: who may connect to port 9 is no function, .*; did you mean kafka\?"
+    with pytest.raises(ValueError, match=said):
+        rules([{"port": 9, "from": ["client", "kafkas"], "function": "echo"}], KNOWN)
+    with pytest.raises(ValueError, match=r"^from = nobody: .*; name some of admin, client, kafka, zookeeper"):
+        rules([{"port": 9, "from": ["nobody"]}], KNOWN)
 
 
 def test_lines() -> None:

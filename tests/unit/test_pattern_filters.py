@@ -8,21 +8,22 @@ SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
 KEYS, CAS = "/tls/keystore.pem", "/tls/ca.pem"
 
 
-def probed(java: bool) -> dict[str, Any]:
+def probed(*java: str, **inputs: str) -> dict[str, Any]:
     """Return variables of a host that was probed."""
-    return {"preflight_probe": {"probe": {"java": java}}}
+    return {"preflight_probe": {"probe": {"java": dict.fromkeys(java, "17.0.19")}}, **inputs}
 
 
 def test_hosts_without_java() -> None:
-    """Those whose probe found none; who was not probed, as in a limited run, is nobody's business."""
+    """Those whose probe found none where the role wants it; who was not probed, as in a limited run, is left alone."""
     hostvars = {
-        "a": probed(False),
-        "b": probed(True),
+        "a": probed(),
+        "b": probed("/usr/bin/java"),
         "c": {},
         "d": {"preflight_probe": {"unreachable": True}},
-        "e": probed(False),
+        "e": probed("/opt/jdk/bin/java"),
+        "f": probed("/opt/jdk/bin/java", java_executable="/opt/jdk/bin/java"),
     }
-    assert general["lacking_java"](["a", "b", "c", "d", "e"], hostvars) == "a,e"
+    assert general["lacking_java"](["a", "b", "c", "d", "e", "f"], hostvars) == "a,e"
     assert general["lacking_java"](["b", "c"], hostvars) == "all:!all"
     assert general["lacking_java"](["a"], {}) == "all:!all"
     assert general["lacking_java"]([], {}) == "all:!all"

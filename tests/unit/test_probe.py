@@ -14,6 +14,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.host.network import
 from ansible_collections.millrace.kafka.plugins.module_utils.host.probe import (
     clock,
     java_version,
+    javas,
     limits,
     memory,
     mounts,
@@ -46,6 +47,7 @@ def test_java_version() -> None:
     version = java_version(said("which", "java"))
     assert f'"{version}"' in announced
     assert java_version("/nowhere/bin/java") == ""
+    assert javas([said("which", "java"), "/nowhere/bin/java", "/usr/bin", __file__]) == {said("which", "java"): version}
 
 
 def test_limits_and_memory() -> None:

@@ -231,3 +231,31 @@ def test_a_role_gets_the_files_of_its_own_function() -> None:
     assert [file["path"] for file in found["files"]] == ["/a/k.pem", "/c/k.pem"]
     assert (found["directories"], list(found["held"])) == ([{"path": "/a", "group": "kafka"}], ["a"])
     assert found["changes"] == ["x"]
+
+
+def test_a_certificate_is_its_functions_whatever_its_group_is_called() -> None:
+    """One of the site's own that is nobody's is put on the host, and no service is restarted for it."""
+    files = [
+        {"path": "/b/ca.pem", "group": "postgres", "function": "kafka"},
+        {"path": "/l/k.pem", "group": "kafka"},
+        {"path": "/m/k.pem", "group": "postgres", "function": "kafka"},
+        {"path": "/z/k.pem", "group": "kafka", "function": "zookeeper"},
+        {"path": "/a/k.pem", "group": "root"},
+    ]
+    held = {name: {"path": f"/{name}/k.pem", "subject": name} for name in ("z", "l", "m", "a")}
+    folders = [{"path": path, "group": "x"} for path in ("/a", "/b", "/l", "/m", "/z")]
+    made = {"files": files, "directories": folders, "held": held}
+    found = general["pki_of"](made, "kafka")
+    assert [file["path"] for file in found["files"]] == ["/b/ca.pem", "/m/k.pem", "/a/k.pem", "/l/k.pem"]
+    assert [folder["path"] for folder in found["directories"]] == ["/a", "/b", "/l", "/m"]
+    assert list(found["held"]) == ["m", "l"], "the function's own first, then what the site has besides for it"
+    turned = {**made, "files": files[::-1], "held": dict(reversed(held.items()))}
+    assert general["pki_of"](turned, "kafka") == found
+    assert list(general["pki_of"](made, "zookeeper")["held"]) == ["z"]
+
+
+def test_entries_of_functions_say_whose_they_are() -> None:
+    """What other functions have is not looked at; a host does not get what only the control node wants to know."""
+    items = {"kafka": [{"name": "a"}], "zookeeper": ["unit"], "spark": None}
+    assert general["function_items"](items, ["zookeeper", "kafka"]) == [{"name": "a", "function": "kafka"}, "unit"]
+    assert general["host_file"]({"path": "/a", "content": "", "function": "kafka"}) == {"path": "/a", "content": ""}

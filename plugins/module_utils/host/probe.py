@@ -124,6 +124,12 @@ def clock() -> dict[str, Any]:
     return {"synchronized": 0 <= ctypes.CDLL(None).adjtimex(buffer) < 5, "time": time.time()}
 
 
+def javas(executables: Iterable[str]) -> dict[str, str]:
+    """Return the version of each java that can be run, by its path."""
+    runs = (path for path in executables if os.path.isfile(path) and os.access(path, os.X_OK))
+    return {path: java_version(path) for path in runs}
+
+
 def java_version(executable: str) -> str:
     """Return the version of a java from the `release` file beside it, without starting a JVM.
 
@@ -256,7 +262,6 @@ def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "addresses": addresses(),
         "clock": clock(),
-        "java_version": java_version(wanted["java_executable"]),
         "limits": limits(),
         "memory": memory(),
         "peers": reach(wanted["peers"]),
@@ -269,7 +274,7 @@ def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
         "nft": nft(),
         "firewall": read("/etc/nftables.d/millrace.nft"),
         "ssh_port": ssh_port(),
-        "java": os.access(wanted["java_executable"], os.X_OK),
+        "java": javas(wanted["java_executables"]),
         "units": units(wanted["units"]),
         "behind": behind(wanted["units"]),
         "zookeeper_mode": zookeeper_mode(

@@ -23,6 +23,7 @@ OF_A_MACHINE: tuple[Check, ...] = (
     machine.limits,
     machine.memory,
     connections.firewall,
+    disks.of_functions,
 )
 
 

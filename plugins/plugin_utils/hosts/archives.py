@@ -16,9 +16,6 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
-# Variables that name an archive, each with the one that holds its checksum.
-ARCHIVES = ("zookeeper_archive", "kafka_archive", "spark_job_jars_archive", "spark_job_wheelhouse_archive")
-
 
 class Verified:
     """The archives of a run: each, and each checksum, is read once, and an archive only if some host lacks it."""
@@ -48,12 +45,17 @@ class Verified:
         return path
 
 
+def archives(model: Model, machine: Machine) -> list[str]:
+    """Return the inputs that name archives of a host; wheels are judged with the jobs (declared_jobs)."""
+    return [name for name in model.input_names(machine, "archives") if not name.endswith("_wheel")]
+
+
 def verified(model: Model, probes: Mapping[str, Mapping[str, Any]]) -> Iterator[Problem]:
     """Yield what is wrong with archives that some host lacks; what every host has needs no reading of large files."""
     found = Verified()
     for host, probe in probes.items():
         machine = model.machines[host]
-        for name in ARCHIVES:
+        for name in archives(model, machine):
             source, checksum = machine.inputs.values.get(name), machine.inputs.values.get(f"{name}_checksum")
             if not source or not checksum:
                 continue

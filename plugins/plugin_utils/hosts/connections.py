@@ -10,6 +10,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.firewall import left_alone, rules_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.peers import peers
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.ports import of_services
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 Probe = Mapping[str, Any]
@@ -35,14 +36,11 @@ def firewall(model: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
 
 
 def _asked(model: Model, machine: Machine) -> Iterator[tuple[Any, Any]]:
-    """Yield address and port of what the control node asks there."""
-    for broker in model.brokers:
-        if broker.name == machine.name:
-            listeners = broker.inputs.mapping("kafka_admin_listeners")
-            yield from ((item.address, item.port) for item in broker.listeners if item.name in listeners)
-    for server in model.servers:
-        if server.name == machine.name:
-            yield from ((server.address("client"), port) for port in server.ports.values())
+    """Yield address and port of what the control node asks there: of listeners, those that it is told of."""
+    told = [f"kafka_listeners[{name}]" for name in machine.inputs.mapping("kafka_admin_listeners")]
+    for port in of_services(machine, model):
+        if "admin" in port.sources and (port.variable in told or not port.variable.startswith("kafka_listeners[")):
+            yield port.address or machine.address("client"), port.number
 
 
 def older_ports(machine: Machine, probe: Probe) -> set[str]:

@@ -10,12 +10,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Function
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import broker_dirs
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import broker_dirs, other_mounts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker, Machine, ZooKeeperServer
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.replication import TOPICS, settings
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import templates, undeclared
 
 Probe = Mapping[str, Any]
 LOG_DIRS, WAL = "kafka_log_dirs", "zookeeper_data_log_dir"
@@ -165,6 +167,25 @@ def of_a_server(model: Model, server: ZooKeeperServer, probe: Probe) -> Iterator
     if found and declared is not None and found != str(declared):
         wrong, advice = f"{data}/myid says {found}", f"declare {found} again, or move the old data away by hand"
         yield server.problem("zookeeper_id", "ZOOKEEPER_ID_CHANGED", declared, wrong, advice)
+
+
+def of_functions(model: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
+    """What other functions have disks for is mounted, local and whole."""
+    for function, path in other_mounts(model, machine):
+        mount = probe["mounts"].get(path)
+        if mount is not None:
+            variable = _saying(machine, function, path)
+            yield from failed(machine, variable, path, mount)
+            yield from missing(machine, variable, path, mount)
+            yield from mounted(machine, variable, path, mount)
+
+
+def _saying(machine: Machine, function: Function, path: str) -> str:
+    """Return the input that says a path, of those that the function names; '' where it is none of them."""
+    for name in (name for text in templates(function.mounts) for name in sorted(undeclared(text) or ())):
+        if machine.inputs.get(name) == path or path in machine.inputs.sequence(name):
+            return name
+    return ""
 
 
 def capacity(model: Model, probes: Mapping[str, Probe]) -> Iterator[Problem]:

@@ -47,15 +47,21 @@ def clock(_: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
         yield machine.problem("", "CLOCK_UNSYNCHRONIZED", None, wrong, advice)
 
 
-def java(_: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
-    """A Java that is there is one that Kafka and ZooKeeper are run with."""
-    version = probe["java_version"]
-    if version and version.split(".")[0] not in JAVA:
-        path = machine.inputs.get("java_executable")
-        wrong = f"Java {version}; Kafka 3.9 and ZooKeeper 3.8 run with 17 or 21"
-        yield machine.problem(
-            "java_executable", "JAVA_VERSION", path, wrong, "install one of these, or name another java"
-        )
+def java(model: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
+    """Every java that units run is there, and is one that Kafka and ZooKeeper are run with.
+
+    Where the one that the role java sees to is not there yet, the others may come with its package.
+    """
+    wanted, found = model.executables(machine), probe["java"]
+    comes = next((path not in found for path, name in wanted.items() if name == "java_executable"), False)
+    for path, name in wanted.items():
+        version = found.get(path)
+        if version is None and not comes:
+            wrong = "no program that can be run is there, and what is started with it would stay down"
+            yield machine.problem(name, "JAVA_ABSENT", path, wrong, "install it, or name another java")
+        elif version and version.split(".")[0] not in JAVA:
+            wrong = f"Java {version}; Kafka 3.9 and ZooKeeper 3.8 run with 17 or 21"
+            yield machine.problem(name, "JAVA_VERSION", path, wrong, "install one of these, or name another java")
 
 
 def limits(model: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:

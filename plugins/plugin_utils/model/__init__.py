@@ -161,6 +161,7 @@ def model_of(
     names: Mapping[str, frozenset[str]],
     options: Mapping[str, Mapping[str, Any]],
     prefixes: frozenset[str],
+    said: Mapping[str, Mapping[str, Mapping[str, Any]]],
 ) -> Model:
     """Return the model, values in their declared types; `options` are the specs of all role inputs and site words."""
     defaults = {name: option["default"] for name, option in options.items() if "default" in option}
@@ -169,4 +170,4 @@ def model_of(
     for host, found in hosts.items():
         values[host], faults = typed.of(found)
         mistyped += [words.mistyped(host, *fault) for fault in faults]
-    return Model(values, groups, all_groups, names, defaults, frozenset(options), prefixes, tuple(mistyped))
+    return Model(values, groups, all_groups, names, defaults, frozenset(options), prefixes, tuple(mistyped), said)

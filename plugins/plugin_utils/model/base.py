@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Function, functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import (
     Broker,
     Machine,
@@ -19,6 +19,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 
 # Layouts of one cluster over several datacenters.
 STRETCHED = ("stretch2", "stretch2_5", "stretch3")
+# What functions say of a host that is judged: keys of functions/*.yml.
+SAID = ("ports", "mounts", "connects")
 AnyMachine = TypeVar("AnyMachine", bound=Machine)
 
 
@@ -41,6 +43,8 @@ class Model:
     """What names of role inputs begin with."""
     mistyped: tuple[Problem, ...] = ()
     """Values that are not of the type that is declared."""
+    said: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+    """What functions say of each host: entries by host, kind (one of SAID) and function."""
 
     def _all(self, kind: type[AnyMachine], hosts: Iterable[str]) -> list[AnyMachine]:
         return [
@@ -105,14 +109,31 @@ class Model:
         """Tell whether a host has a function."""
         return machine.name in self.groups.get(function, ())
 
+    def functions_of(self, machine: Machine) -> list[Function]:
+        """Return the functions of a host."""
+        return [function for function in functions().values() if self.is_in(function.name, machine)]
+
     def input_names(self, machine: Machine, kind: str) -> list[str]:
-        """Return the inputs of a kind (heaps, open_files) that the functions of a host have."""
-        return [
-            name
-            for function in functions().values()
-            if self.is_in(function.name, machine)
-            for name in getattr(function, kind)
-        ]
+        """Return the inputs of a kind (functions.INPUTS) that the functions of a host have."""
+        return [name for function in self.functions_of(machine) for name in getattr(function, kind)]
+
+    def items(self, machine: Machine, kind: str) -> list[tuple[Function, Any]]:
+        """Return what the functions of a host say of a kind (one of SAID), each entry with its function."""
+        said = self.said.get(machine.name, {}).get(kind, {})
+        found = [(function, said.get(function.name)) for function in self.functions_of(machine)]
+        return [(function, item) for function, items in found if isinstance(items, (list, tuple)) for item in items]
+
+    def executables(self, machine: Machine) -> dict[str, str]:
+        """Return the java that the units of a host run, by its path the input that names it.
+
+        The one that the role java sees to comes first.
+        """
+        roles = {role for function in self.functions_of(machine) for role in function.roles}
+        found: dict[str, str] = {}
+        for name in [*(["java_executable"] if "java" in roles else []), *self.input_names(machine, "java")]:
+            if path := machine.inputs.text(name):
+                found.setdefault(path, name)
+        return found
 
 
 def datacenters(machines: Sequence[AnyMachine]) -> dict[str, list[AnyMachine]]:

@@ -11,18 +11,6 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines impo
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below, plain_path
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
-# Inputs that are one path on the host, by function.
-PATHS = {
-    "zookeeper": (
-        "zookeeper_data_dir",
-        "zookeeper_data_log_dir",
-        "zookeeper_java_executable",
-        "zookeeper_keystore",
-        "zookeeper_truststore",
-    ),
-    "kafka": ("kafka_java_executable", "kafka_keystore", "kafka_truststore", "kafka_zookeeper_keystore"),
-    "spark": ("spark_job_python",),
-}
 DATA = ("zookeeper_data_dir", "zookeeper_data_log_dir")
 # Not for data: the system's own, and homes, which units do not see (ProtectHome).
 SYSTEM = ("/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/sbin", "/sys", "/usr", "/home", "/root")
@@ -30,13 +18,11 @@ SYSTEM = ("/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/sbin", "/sys", "/u
 
 def written(model: Model) -> Iterator[Problem]:
     """Paths are absolute, and written in the one way that units, properties and mounts agree on."""
-    for function, inputs in PATHS.items():
-        for host in model.groups.get(function, ()):
-            machine = model.machines[host]
-            for name in inputs:
-                path = machine.inputs.get(name)
-                if isinstance(path, str) and path:
-                    yield from _written(machine, name, path)
+    for machine in model.functional:
+        for name in model.input_names(machine, "paths"):
+            path = machine.inputs.get(name)
+            if isinstance(path, str) and path:
+                yield from _written(machine, name, path)
     for broker in model.brokers:
         for path in broker.log_dirs:
             if path.startswith("/") and path.strip("/"):  # else said as LOG_DIRS_PATH

@@ -15,26 +15,19 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 
 # The widest subnets that somebody owns.
 WIDEST = {4: 8, 6: 16}
-ARCHIVES = {
-    "kafka": ("kafka_archive",),
-    "zookeeper": ("zookeeper_archive",),
-    "spark": ("spark_job_wheel", "spark_job_wheelhouse_archive", "spark_job_jars_archive"),
-}
 EMPTIED = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/var/run")
 
 
 def archives(model: Model) -> Iterator[Problem]:
     """What is installed is what was published: the digits of its checksum come from elsewhere, or over TLS."""
-    for function, inputs in ARCHIVES.items():
-        for host in model.groups.get(function, ()):
-            machine = model.machines[host]
-            for name in inputs:
-                checksum = machine.inputs.values.get(f"{name}_checksum")
-                if checksum is not None and not re.match(r"sha512:(?!http://|ftp://).", str(checksum), re.IGNORECASE):
-                    clear = "whoever is on the way can change it, and then the archive as well"
-                    wrong = clear if "://" in str(checksum) else "no SHA-512: nobody would notice another archive"
-                    advice = "use https, or write the digits: sha512:<128 hexadecimal digits>"
-                    yield machine.problem(f"{name}_checksum", "ARCHIVE_CLEAR", checksum, wrong, advice)
+    for machine in model.functional:
+        for name in model.input_names(machine, "archives"):
+            checksum = machine.inputs.values.get(f"{name}_checksum")
+            if checksum is not None and not re.match(r"sha512:(?!http://|ftp://).", str(checksum), re.IGNORECASE):
+                clear = "whoever is on the way can change it, and then the archive as well"
+                wrong = clear if "://" in str(checksum) else "no SHA-512: nobody would notice another archive"
+                advice = "use https, or write the digits: sha512:<128 hexadecimal digits>"
+                yield machine.problem(f"{name}_checksum", "ARCHIVE_CLEAR", checksum, wrong, advice)
 
 
 def sources(model: Model) -> Iterator[Problem]:

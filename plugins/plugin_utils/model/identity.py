@@ -8,14 +8,13 @@ from pathlib import PurePosixPath
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions as known
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import inputs, laid
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import holders, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 OTHER_GROUPS = ("admin",)
-# What a host has by its function alone.
-MEANT = {"kafka_broker_id": "kafka", "zookeeper_id": "zookeeper"}
 # What a subject (RFC 4514) has to escape, and what means something in a rule that maps subjects.
 STRANGE = re.compile(r"""[^\w\s.&:@!%~-]|[^\S ]""")
 
@@ -88,13 +87,14 @@ def _without_function(model: Model, machine: Machine) -> Problem:
     """Return what is wrong with a host that is nothing: what only a broker or a server has says that it was meant."""
     groups = [name for name, hosts in model.all_groups.items() if machine.name in hosts]
     meant = {name: near for name in groups if (near := _near(name))}
-    written = [name for name in MEANT if name in machine.written]
+    # What every host has from functions/*.yml says nothing.
+    written = [(name, function) for function, name in inputs("identity") if name in machine.written - laid()]
     wrong = f"in none of the groups {', '.join(model.groups)}, so nothing is done on it"
     advice = "put it into its function group, or take it out"
     if meant:
         advice = " ".join(f"write {near} for the group {name}" for name, near in meant.items())
     elif written:
-        wrong, advice = f"{wrong}, and it has {written[0]}", f"put it into the group {MEANT[written[0]]}"
+        wrong, advice = f"{wrong}, and it has {written[0][0]}", f"put it into the group {written[0][1]}"
     return machine.problem("", "HOST_WITHOUT_FUNCTION", None, wrong, advice, warning=not (meant or written))
 
 

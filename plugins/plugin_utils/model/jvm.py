@@ -7,12 +7,12 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, inputs
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
-PRODUCTS = ("kafka", "zookeeper")
 LEAST = 2**26  # below this no broker and no server starts
 COLLECTOR = re.compile(r"-XX:\+Use\w+GC")
 # Variables of the environment that every JVM reads.
@@ -26,11 +26,10 @@ FILE = re.compile(r"(file|path|location)$", re.IGNORECASE)
 def options(machine: Machine) -> dict[str, list[str]]:
     """Return what the JVMs of a host are told, by variable, one text for each option."""
     found: dict[str, list[str]] = {}
-    for product in PRODUCTS:
-        for name in (f"{product}_gc_options", f"{product}_java_options"):
-            found[name] = _words(machine.inputs.sequence(name))
-    for product in (*PRODUCTS, "spark_job"):
-        name = f"{product}_unit_overrides"
+    for _, name in inputs("jvm"):
+        found[name] = _words(machine.inputs.sequence(name))
+    for function in functions().values():
+        name = f"{function.prefix}_unit_overrides"
         service = machine.inputs.mapping(name).get("Service")
         given = service.get("Environment") if isinstance(service, Mapping) else None
         texts = given if isinstance(given, (list, tuple)) else [given] if given else []
@@ -77,12 +76,13 @@ def flags(model: Model) -> Iterator[Problem]:
     """Nothing is said twice: the heap is an input, and a JVM has one collector."""
     for machine in model.functional:
         told = options(machine)
-        for product in PRODUCTS:
+        for function in functions().values():
             collectors: dict[str, str] = {}
-            for variable in (f"{product}_gc_options", f"{product}_java_options"):
+            for variable in function.jvm:
                 for option in told.get(variable, []):
-                    if re.match(r"-Xm[sx]\d|-XX:(Max|Initial)HeapSize=", option):
-                        wrong, advice = f"{product}_heap says it as well", f"take it out, and set {product}_heap"
+                    if function.heaps and re.match(r"-Xm[sx]\d|-XX:(Max|Initial)HeapSize=", option):
+                        heap = function.heaps[0]
+                        wrong, advice = f"{heap} says it as well", f"take it out, and set {heap}"
                         yield machine.problem(variable, "OPTION_HEAP", option, wrong, advice)
                     elif COLLECTOR.fullmatch(option):
                         collectors.setdefault(option, variable)
@@ -90,7 +90,7 @@ def flags(model: Model) -> Iterator[Problem]:
                 (first, _), *others = collectors.items()
                 for option, variable in others:
                     wrong = f"{first} is there as well, and the JVM does not start with two collectors"
-                    advice = f"keep one, in {product}_gc_options"
+                    advice = f"keep one, in {function.jvm[0]}"
                     yield machine.problem(variable, "OPTION_COLLECTOR", option, wrong, advice)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Function
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker, Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
@@ -58,6 +59,15 @@ def broker_dirs(model: Model, host: str) -> list[str]:
     return sorted({path for broker in model.brokers if broker.name == host for path in broker.log_dirs})
 
 
+def other_mounts(model: Model, machine: Machine) -> list[tuple[Function, str]]:
+    """Return the file systems of a host that are neither a broker's nor a server's, each with its function.
+
+    Those two have rules of their own.
+    """
+    own = {*broker_dirs(model, machine.name), *map(str, _server_dirs(model, machine.name))}
+    return [(function, str(path)) for function, path in model.items(machine, "mounts") if str(path) not in own]
+
+
 def _log_dir(broker: Broker, path: str) -> Iterator[Problem]:
     if not path.startswith("/") or path.rstrip("/") == "":
         wrong, advice = "not a directory of its own below /", "name the mount point, as /data/kafka1"
@@ -70,12 +80,13 @@ def _log_dir(broker: Broker, path: str) -> Iterator[Problem]:
 
 def gc_logs(model: Model) -> Iterator[Problem]:
     """The garbage collector's log has a directory of its own, which is given to the service: no system's, no data's."""
-    for product, machines in (("kafka", model.brokers), ("zookeeper", model.servers)):
-        for machine in machines:
-            name = f"{product}_gc_log_dir"
+    for machine in model.functional:
+        for function in model.functions_of(machine):
+            name = f"{function.prefix}_gc_log_dir"
             declared = str(machine.inputs.get(name) or "")
-            path, advice = PurePosixPath(declared), f"name a directory of its own, as /var/log/{product}"
+            path, advice = PurePosixPath(declared), f"name a directory of its own, as /var/log/{function.name}"
             data = [*broker_dirs(model, machine.name), *(str(item) for item in _server_dirs(model, machine.name))]
+            data += [str(item) for _, item in model.items(machine, "mounts")]
             if declared and (not path.is_absolute() or len(path.parts) < 3 or declared.rstrip("/") in SYSTEM):
                 wrong = "the directory becomes the service's own, and this is no place for that"
                 yield machine.problem(name, "GC_LOG_DIR", declared, wrong, advice)
@@ -144,11 +155,12 @@ def versions(model: Model) -> Iterator[Problem]:
 
 def archives(model: Model) -> Iterator[Problem]:
     """An archive is of the version that is declared."""
-    for product, machines in (("kafka", model.brokers), ("zookeeper", model.servers)):
-        for machine in machines:
-            archive = str(machine.inputs.values.get(f"{product}_archive") or "").rpartition("/")[2]
-            declared = str(machine.inputs.get(f"{product}_version"))
+    for machine in model.functional:
+        for name in model.input_names(machine, "archives"):
+            version_name = f"{name.removesuffix('_archive')}_version"
+            archive = str(machine.inputs.values.get(name) or "").rpartition("/")[2]
+            declared = machine.inputs.text(version_name)
             found = re.findall(r"\d+\.\d+\.\d+", archive)
-            if found and declared not in found:
-                wrong = f"the archive is of {found[-1]}, and {product}_version is {declared}"
-                yield machine.problem(f"{product}_archive", "VERSION_DIFFERS", archive, wrong, "correct one of the two")
+            if found and declared is not None and declared not in found:
+                wrong = f"the archive is of {found[-1]}, and {version_name} is {declared}"
+                yield machine.problem(name, "VERSION_DIFFERS", archive, wrong, "correct one of the two")

@@ -14,7 +14,11 @@ Places = dict[tuple[str, int], str]
 
 
 def peers(model: Model, host: str) -> list[dict[str, Any]]:
-    """Return {host, address, port} of everything that a host connects to; nothing need listen there yet."""
+    """Return {host, address, port} of everything that a host connects to; nothing need listen there yet.
+
+    That is what its functions say (`connects`), and two rules: servers ask besides whether an address is alive, and
+    brokers connect to the one listener that is for them, at what they advertise.
+    """
     found: Places = {}
     for server in model.servers:
         if server.name == host:
@@ -26,10 +30,7 @@ def peers(model: Model, host: str) -> list[dict[str, Any]]:
                     port = whole(listener.advertised_port)
                     if port is not None and listener.name == str(broker.inter_broker):
                         found[str(listener.advertised_address), port] = other.name
-            found |= _named(broker.zookeeper_connect, model.servers)
-    if model.is_in("spark", model.machines[host]):
-        bootstrap = model.machines[host].inputs.mapping("kafka_client").get("bootstrap.servers") or ""
-        found |= _named(str(bootstrap).split(","), model.brokers)
+    found |= _named((str(entry) for _, entry in model.items(model.machines[host], "connects")), model.functional)
     return [{"host": name, "address": address, "port": port} for (address, port), name in found.items() if name != host]
 
 

@@ -7,17 +7,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.firewall import SSH
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import JMX, options
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import (
-    ELECTION_PORT,
-    QUORUM_PORT,
-    Machine,
-)
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import WILDCARDS, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
-QUORUM = {QUORUM_PORT: "the quorum port of ZooKeeper", ELECTION_PORT: "the election port of ZooKeeper"}
 UNPRIVILEGED = 1024
 BIND, CAPABILITIES = "cap_net_bind_service", ("AmbientCapabilities", "CapabilityBoundingSet")
 
@@ -28,32 +24,28 @@ class Port(NamedTuple):
     number: Any
     """As declared: a number, unless that is a mistake."""
     product: str
+    """What the inputs of its role begin with."""
     what: str
     variable: str = ""
     """What says it, '' where it is fixed."""
     address: str = ""
     """Where it is bound; '' on all."""
+    sources: tuple[str, ...] = ()
+    """Who may connect, as functions say it."""
 
 
 def of_services(machine: Machine, model: Model) -> list[Port]:
-    """Return the ports at which the servers and brokers of a host are asked."""
+    """Return the ports at which the services of a host are asked, as its functions say them."""
     found: list[Port] = []
-    for server in model.servers:
-        if server.name == machine.name:
-            found += [Port(number, "zookeeper", name, name) for name, number in server.ports.items()]
-            found += [Port(number, "zookeeper", what) for number, what in QUORUM.items()]
-    for broker in model.brokers:
-        if broker.name == machine.name:
-            found += [
-                Port(
-                    item.port if whole(item.port) is None else whole(item.port),
-                    "kafka",
-                    f"listener {item.name}",
-                    item.variable,
-                    str(item.address or ""),
-                )
-                for item in broker.listeners
-            ]
+    for function, item in model.items(machine, "ports"):
+        declared = item.get("port") if isinstance(item, Mapping) else None
+        number = declared if whole(declared) is None else whole(declared)
+        if number is None or item.get("action") == "reject" or (item.get("optional") and not whole(number)):
+            continue
+        variable = str(item.get("input") or "")
+        what = str(item.get("what") or variable or f"a port of {function.name}")
+        sources = tuple(item.get("from") or ())
+        found.append(Port(number, function.prefix, what, variable, str(item.get("address") or ""), sources))
     return found
 
 
@@ -72,7 +64,7 @@ def of_jvms(machine: Machine, model: Model) -> list[Port]:
 
 
 def _of_options(variable: str, told: list[str]) -> Iterator[Port]:
-    product = "spark_job" if variable.startswith("spark_job") else variable.partition("_")[0]
+    product = next((one.prefix for one in functions().values() if variable.startswith(f"{one.prefix}_")), "")
     values = {name: value for name, _, value in (option.partition("=") for option in told)}
     port, registry = whole(values.get(f"{JMX}.port")), whole(values.get(f"{JMX}.rmi.port"))
     if port:

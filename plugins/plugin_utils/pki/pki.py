@@ -33,8 +33,8 @@ class Pki:
     `settings` are the inputs of the role pki without their prefix. `changes` holds one line per change, `diffs`
     Ansible's before/after pairs without any secret, `problems` what is wrong, `held` {subject, issuer, serial, until,
     path} of each certificate by its name, `trusted` the subjects of the CAs in each truststore by its path, `files`
-    what the host gets: {path, group, mode} and `content`, or `source` where the content is secret. With `check_mode`
-    nothing is written and no key is made, so that preflight can ask for `problems` alone.
+    what the host gets: {path, group, mode}, `function` where one was said, and `content`, or `source` where the content
+    is secret. With `check_mode` nothing is written and no key is made, so that preflight can ask for `problems` alone.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Pki:
             if all(name in self.authorities for name in store["authorities"]):
                 with self.work.step(f"pki_truststores[{store['path']}]"):
                     self.trusted[store["path"]], file = truststore(self.work, store, self.authorities)
-                    self.files.append(file)
+                    self.files.append({**file, **_whose(store)})
 
     @property
     def directories(self) -> list[dict[str, str]]:
@@ -111,7 +111,12 @@ class Pki:
             self.held[item["name"]] = {**held(path), "path": item["path"] or ""}
         if item["path"]:
             used = keystore(self.work, item["name"], path) if item["format"] == "pkcs12" else path
-            self.files.append({"path": item["path"], "source": str(used), "group": item["group"], "mode": "0640"})
+            file = {"path": item["path"], "source": str(used), "group": item["group"], "mode": "0640"}
+            self.files.append({**file, **_whose(item)})
+
+
+def _whose(item: Mapping[str, Any]) -> dict[str, str]:
+    return {"function": item["function"]} if item.get("function") else {}
 
 
 def held(path: Path) -> dict[str, str]:

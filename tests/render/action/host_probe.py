@@ -14,7 +14,6 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
     probe = {
         "addresses": [variables[name] for name in ("client_address", "replication_address") if name in variables],
         "clock": {"synchronized": True, "time": 0.0},
-        "java_version": "17.0.19",
         "limits": {"nr_open": 1048576, "nofile": 1048576, "capabilities": 0},
         "memory": 0,
         "mounts": {
@@ -30,7 +29,7 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
         "ssh_port": 22,
         "control_node": {},
         "archives": {f"/opt/{digit}": digit * 128 for digit in "abcde"},
-        "java": True,
+        "java": dict.fromkeys(self._task.args.get("java_executables", ["/usr/bin/java"]), "17.0.19"),
         "units": {},
         "zookeeper_mode": "",
     }
