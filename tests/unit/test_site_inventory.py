@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from ansible.inventory.manager import InventoryManager
 from ansible.parsing.dataloader import DataLoader
+from ansible.template import trust_as_template
 from ansible.vars.manager import VariableManager
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import find_collections
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import find_collections, templar_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Function, functions, variables
 
 ROOT = Path(__file__).parents[2]
@@ -39,6 +40,15 @@ def test_every_host_has_the_variables_of_every_function(tmp_path: Path) -> None:
     layers = ["zookeeper", "kafka", "spark"]
     assert [name for name in found["function_units"] if name in layers] == layers
     assert [name for function in functions().values() for name in function.variables if name not in found] == []
+
+
+@pytest.mark.parametrize(("host", "mounts"), [("a", ["/data/k"]), ("z", ["/data/zookeeper-log"]), ("s", [])])
+def test_what_a_function_says_is_computed_on_its_hosts_alone(host: str, mounts: list[str], tmp_path: Path) -> None:
+    """What a site says of one group, as CONTRIBUTING has it, others do not have."""
+    hosts = HOSTS.replace("kafka: {", "kafka: {vars: {kafka_log_dirs: [/data/k]}, ", 1)
+    found = values(tmp_path, {"hosts.yml": PLUGIN + hosts.replace("rack_a", "spark: {hosts: {s: {}}}, rack_a")}, host)
+    text = trust_as_template("{{ function_mounts | millrace.kafka.function_items(group_names) }}")
+    assert templar_of(DataLoader(), found).template(text) == mounts
 
 
 @pytest.mark.parametrize(
