@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ansible.plugins.action import ActionBase
@@ -32,13 +33,15 @@ class ActionModule(ActionBase):
         def first(name: str, key: str) -> Any:
             return next((answer for answer in answers[name] if key in answer), {})
 
+        asked, found = first("ensemble", "modes"), first("certificates", "hosts")
         probes = zip(values, answers["probe"], strict=True)
+        unasked = [] if asked.get("modes") else asked.get("problems", [])
         text, problems = page(
             {host: declared(model, host) for host in values},
-            {host: answer["probe"] for host, answer in probes if "probe" in answer},
+            {host: with_mode(answer["probe"], host, asked) for host, answer in probes if "probe" in answer},
             first("cluster", "brokers"),
             Certificates(
-                first("certificates", "hosts"),
+                {**found, "problems": [*found.get("problems", []), *unasked]},
                 first("served", "served").get("served", []),
                 int(self._task.args.get("certificate_days", 14)),
             ),
@@ -48,6 +51,11 @@ class ActionModule(ActionBase):
         if problems:
             return {"failed": True, "msg": f"not healthy: {'; '.join(problems)}"}
         return {"changed": False, "msg": "healthy"}
+
+
+def with_mode(probe: Mapping[str, Any], host: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a host answered, and the mode in which the control node found its ZooKeeper server."""
+    return {**probe, "zookeeper_mode": asked.get("modes", {}).get(host, "not asked")}
 
 
 def declared(model: Model, host: str) -> dict[str, Any]:

@@ -20,6 +20,7 @@ options:
     required: true
     suboptions:
       probe: {type: str, required: true, description: Of host_probe on each host.}
+      ensemble: {type: str, description: "Of zookeeper_ensemble with I(fail=false), on one of the hosts."}
       cluster: {type: str, required: true, description: "Of kafka_cluster, on one of the hosts."}
       certificates: {type: str, description: "Of certificates with I(hosts) and I(fail=false)."}
       served: {type: str, description: Of tls_served.}
@@ -36,7 +37,12 @@ author: [Millrace developers]
 EXAMPLES = """
 - name: The page
   millrace.kafka.health_page:
-    registers: {probe: check_probe, cluster: check_cluster, certificates: check_certificates, served: check_served}
+    registers:
+      probe: check_probe
+      ensemble: check_ensemble
+      cluster: check_cluster
+      certificates: check_certificates
+      served: check_served
     certificate_days: 30
   run_once: true
 """

@@ -13,8 +13,8 @@ DOCUMENTATION = """
 module: host_probe
 short_description: Read in one call what preflight and check need to know of a host; changes nothing
 description:
-  - Reads addresses, mounts, disks, clock, limits, firewall, units and the mode of ZooKeeper, and tries to reach peers.
-  - A disk that fails, or a server that does not answer, is part of the answer. Fails where a command of the system
+  - Reads addresses, mounts, disks, clock, limits, firewall and units, and tries to reach peers.
+  - A disk that fails, or a peer that does not answer, is part of the answer. Fails where a command of the system
     cannot be run.
 options:
   mounts: {type: list, elements: str, default: [], description: Paths that should be mount points.}
@@ -25,14 +25,6 @@ options:
     default: []
   zookeeper_data_dir: {type: str, description: Directory whose myid is read.}
   java_executable: {type: str, default: /usr/bin/java, description: Path of the java that is looked for.}
-  zookeeper_address: {type: str, description: Where this host's ZooKeeper server answers.}
-  zookeeper_port: {type: int, description: Its client port. Without it ZooKeeper is not asked.}
-  zookeeper_tls:
-    description: Where that port speaks TLS.
-    type: dict
-    suboptions:
-      certificate: {type: str, required: true, description: "PEM file with certificate and key, on the host."}
-      ca: {type: str, required: true, description: "PEM file with the CAs, on the host."}
   units: {type: list, elements: str, default: [], description: systemd units whose state is read.}
   peers:
     description: What this host has to reach. All are tried at once, for 2 s each; nothing need listen there.
@@ -104,10 +96,6 @@ probe:
       description: Running units whose process was started with another configuration than is on the disk.
       type: list
       elements: str
-    zookeeper_mode:
-      description: >-
-        C(leader), C(follower), C(observer), C(standalone), C(not serving), C(down); empty where it was not asked.
-      type: str
 """
 
 
@@ -120,9 +108,6 @@ def main() -> None:
             "kafka_log_dirs": texts,
             "zookeeper_data_dir": {"type": "str"},
             "java_executable": {"type": "str", "default": "/usr/bin/java"},
-            "zookeeper_address": {"type": "str"},
-            "zookeeper_port": {"type": "int"},
-            "zookeeper_tls": {"type": "dict"},
             "units": texts,
             "peers": {"type": "list", "elements": "dict", "default": []},
         },

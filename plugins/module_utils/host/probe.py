@@ -8,8 +8,6 @@ import errno
 import glob
 import os
 import re
-import socket
-import ssl
 import subprocess
 import time
 from collections.abc import Iterable, Mapping
@@ -213,46 +211,9 @@ def units(names: Iterable[str]) -> dict[str, str]:
     return dict(zip(asked, text, strict=True))
 
 
-def tls_context(tls: Mapping[str, str]) -> ssl.SSLContext:
-    """Return the context of a client that shows `certificate` (a PEM file with its key) and trusts `ca`.
-
-    Names are compared. Raises OSError.
-    """
-    context = ssl.create_default_context(cafile=tls["ca"])
-    context.load_cert_chain(tls["certificate"])
-    return context
-
-
-def four_letter_word(
-    address: str, port: int, word: str, tls: Mapping[str, str] | None = None, timeout: float = 2.0
-) -> str:
-    """Return a ZooKeeper server's answer to `srvr`, `mntr` or `ruok`; '' when it does not answer.
-
-    `tls` as for `tls_context`.
-    """
-    answer = b""
-    try:
-        with contextlib.ExitStack() as stack:
-            connection = stack.enter_context(socket.create_connection((address, port), timeout=timeout))
-            if tls:
-                connection = stack.enter_context(tls_context(tls).wrap_socket(connection, server_hostname=address))
-            connection.sendall(word.encode())
-            while chunk := connection.recv(65536):
-                answer += chunk
-    except OSError:
-        return ""
-    return answer.decode(errors="replace")
-
-
-def zookeeper_mode(answer: str) -> str:
-    """Return leader, follower, observer or standalone from the text of `srvr`; 'not serving' or 'down' otherwise."""
-    found = re.search(r"^Mode: (\w+)", answer, re.MULTILINE)
-    return found.group(1) if found else ("not serving" if answer else "down")
-
-
 def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Return all facts of one host for the options of the module host_probe."""
-    port, log_dirs = wanted.get("zookeeper_port"), installed_log_dirs() if wanted["kafka_log_dirs"] else []
+    log_dirs = installed_log_dirs() if wanted["kafka_log_dirs"] else []
     return {
         "addresses": addresses(),
         "clock": clock(),
@@ -272,9 +233,4 @@ def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
         "java": os.access(wanted["java_executable"], os.X_OK),
         "units": units(wanted["units"]),
         "behind": behind(wanted["units"]),
-        "zookeeper_mode": zookeeper_mode(
-            four_letter_word(wanted["zookeeper_address"], port, "srvr", wanted.get("zookeeper_tls"))
-        )
-        if port
-        else "",
     }

@@ -32,7 +32,6 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
         "archives": {f"/opt/{digit}": digit * 128 for digit in "abcde"},
         "java": True,
         "units": {},
-        "zookeeper_mode": "",
     }
     return {"changed": False, "probe": probe}
 
