@@ -23,7 +23,7 @@ options:
     type: list
     elements: str
     default: []
-  zookeeper_data_dir: {type: str, description: Directory whose myid is read.}
+  zookeeper_data_dir: {type: str, description: Directory whose myid is read; zoo.cfg is as well.}
   java_executable: {type: str, default: /usr/bin/java, description: Path of the java that is looked for.}
   units: {type: list, elements: str, default: [], description: systemd units whose state is read.}
   peers:
@@ -76,6 +76,11 @@ probe:
       type: dict
     given_up: {description: Log directories from which the running broker no longer serves., type: list, elements: str}
     log_dirs: {description: "C(log.dirs) of the broker that is installed.", type: list, elements: str}
+    listeners: {description: "By listener of the broker that is installed, its port.", type: dict}
+    client_ports:
+      description: Ports for clients of the ZooKeeper server that is installed.
+      type: list
+      elements: int
     meta_properties:
       description: "By log directory, what its meta.properties holds; empty where there is none."
       type: dict

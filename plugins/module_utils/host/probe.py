@@ -78,6 +78,18 @@ def installed_log_dirs() -> list[str]:
     return [path.strip() for path in told.split(",") if path.strip()]
 
 
+def installed_listeners() -> dict[str, int]:
+    """Return the port of each listener of the broker that is installed; {} where none is."""
+    told = properties("/etc/kafka/server.properties").get("listeners", "")
+    return {name: int(port) for name, port in re.findall(r"(\w+)://[^,]*:(\d+)", told)}
+
+
+def installed_client_ports() -> list[int]:
+    """Return the ports at which the ZooKeeper server that is installed listens for clients; [] where none is."""
+    told = properties("/etc/zookeeper/zoo.cfg")
+    return [int(told[key]) for key in ("secureClientPort", "clientPort") if told.get(key, "").isdecimal()]
+
+
 def given_up(log_dirs: Iterable[str], unit: str) -> list[str]:
     """Return the log dirs from which the unit's running broker no longer serves.
 
@@ -224,6 +236,8 @@ def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
         "mounts": mounts(wanted["mounts"]),
         "given_up": given_up(log_dirs, "kafka.service"),
         "log_dirs": log_dirs,
+        "listeners": installed_listeners() if wanted["kafka_log_dirs"] else {},
+        "client_ports": installed_client_ports() if wanted.get("zookeeper_data_dir") else [],
         "meta_properties": {path: properties(f"{path}/meta.properties") for path in wanted["kafka_log_dirs"]},
         "myid": first_line(f"{wanted['zookeeper_data_dir']}/myid") if wanted.get("zookeeper_data_dir") else "",
         "archives": installed_archives(),

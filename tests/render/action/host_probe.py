@@ -23,6 +23,8 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
         },
         "peers": {},
         "log_dirs": [],
+        "listeners": {},
+        "client_ports": [],
         "meta_properties": {},
         "myid": "",
         "nft": "",
