@@ -5,7 +5,9 @@ import importlib.util
 import io
 import os
 import tarfile
+import threading
 from collections.abc import Callable, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
 
@@ -211,6 +213,40 @@ def test_a_checksum_file_that_is_not_there(tmp_path: Path) -> None:
     assert str(error.value) == (
         f"checksum file {tmp_path}/a.sha512: cannot be read (FileNotFoundError); run `make archives`, or name another"
     )
+
+
+def test_a_checksum_file_that_is_no_text(tmp_path: Path) -> None:
+    """As the archive itself, named by mistake."""
+    (tmp_path / "x").write_bytes(bytes(range(256)) * 8)
+    with pytest.raises(ArchiveError, match="holds no SHA-512"):
+        expected(f"sha512:{tmp_path / 'x'}")
+
+
+class Cut(BaseHTTPRequestHandler):
+    """Promises more than it sends."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        self.wfile.write(b"ff\r\nab")
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+def test_a_transfer_that_ends_too_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said of the checksum and of the archive, and nothing stays in the cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), Cut) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_address[1]}/x.tgz"
+        with pytest.raises(ArchiveError, match=r"checksum file http://.*: cannot be read \(IncompleteRead\)"):
+            expected(f"sha512:{url}.sha512")
+        with pytest.raises(ArchiveError, match=r"x\.tgz: cannot be fetched: IncompleteRead"):
+            local(url, HELLO)
+        server.shutdown()
+    assert list((tmp_path / "millrace").iterdir()) == []
 
 
 def test_a_local_file_is_used_in_place(tmp_path: Path) -> None:
