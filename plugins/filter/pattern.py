@@ -56,9 +56,12 @@ def sick_brokers(hosts: Sequence[str], hostvars: Mapping[str, Any], register: st
     return [int(hostvars[host]["kafka_broker_id"]) for host, probe in probes.items() if probe.get("given_up")]
 
 
-def lacked_before(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> dict[str, Any]:
-    """Return what lacked in the cluster before the first of the restarts, {} where nothing did, or none was made."""
-    found = [(hostvars.get(host, {}).get(register) or {}).get("lacking") for host in hosts]
+def lacked_before(hosts: Sequence[str], hostvars: Mapping[str, Any], *registers: str) -> dict[str, Any]:
+    """Return what lacked in the cluster when it was first asked, {} where nothing did, or nobody asked.
+
+    The first of the registers counts in which there is an answer.
+    """
+    found = [(hostvars.get(host, {}).get(name) or {}).get("lacking") for name in registers for host in hosts]
     return next((dict(lacking) for lacking in found if lacking is not None), {})
 
 

@@ -9,7 +9,7 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.client import ClientError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, State
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import after_restart, before_restart
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import after_restart, before_restart, lacking
 
 DOCUMENTATION = """
 module: kafka_cluster
@@ -38,11 +38,13 @@ options:
   before:
     description:
       - What C(lacking) was before. It is back where the cluster is whole, or for 30 s lacks nothing more.
-      - "Without I(restart): after several restarts, what it was before the first."
+      - "Without I(restart): after several restarts, what it was before the first, or when the run began."
     type: dict
   fail: {type: bool, default: true, description: Fail when the cluster is not whole; otherwise only describe it.}
   returned:
-    description: With I(before) and without I(restart), ids of the brokers that were started and must be registered.
+    description:
+      - With I(before) and without I(restart), ids of the brokers that were started and must be registered.
+      - Without I(before), ids of those that may be started; what C(lacking) is by them alone is not counted.
     type: list
     elements: int
     default: []
@@ -76,9 +78,9 @@ brokers:
   returned: always
 controller: {description: "Id of the controller, -1 where there is none.", type: int, returned: always}
 lacking:
-  description: With I(restart), what is not whole, by kind, C(brokers), C(offline) and C(under_replicated).
+  description: What is not whole, by kind, C(brokers), C(offline) and C(under_replicated).
   type: dict
-  returned: with restart
+  returned: with restart, and where the cluster answered
 problems: {description: What keeps the cluster from being whole., type: list, elements: str, returned: always}
 offline: {description: Number of partitions without a leader., type: int, returned: always}
 under_replicated: {description: Number of partitions with a replica out of sync., type: int, returned: always}
@@ -154,6 +156,8 @@ def main() -> None:
             f"({', '.join(excused[:5])}{', ...' if len(excused) > 5 else ''})"
         )
     result = described(state, found)
+    if state.brokers:
+        result["lacking"] = lacking(state, module.params["brokers"], module.params["returned"])
     if found and module.params["fail"]:
         module.fail_json(
             msg=f"Kafka cluster not whole after {module.params['timeout']} s: {'; '.join(found)}. No "
