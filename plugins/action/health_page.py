@@ -8,9 +8,11 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_files import several, without_wiring
 from ansible_collections.millrace.kafka.plugins.plugin_utils.health import Certificates, page
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import line
 
 
 class ActionModule(ActionBase):
@@ -25,13 +27,16 @@ class ActionModule(ActionBase):
         names, hostvars = self._task.args["registers"], task_vars["hostvars"]
         reader = Reader(hostvars, task_vars["groups"], self._loader)
         model = reader.read()
+        raw = {host: reader.raw(host) for host in model.all_groups["all"]}
+        if whole := several(raw, model.function_hosts) or without_wiring(raw, model.function_hosts):
+            return {"failed": True, "msg": line(whole, {**model.groups, **model.all_groups})}
         values = [host for host in model.function_hosts if host in task_vars["ansible_play_hosts_all"]]
         answers = {
             name: [hostvars.raw_get(host).get(register) or {} for host in values] for name, register in names.items()
         }
 
         def first(name: str, key: str) -> Any:
-            return next((answer for answer in answers[name] if key in answer), {})
+            return next((answer for answer in answers.get(name, ()) if key in answer), {})
 
         asked, found = first("ensemble", "modes"), first("certificates", "hosts")
         probes = zip(values, answers["probe"], strict=True)

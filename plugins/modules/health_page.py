@@ -11,6 +11,7 @@ description:
   - A host that did not answer, or a register that is not there, is a problem or an empty part of the page, not an
     error.
   - A disk that is more than 85 % full, and a broker that leads more than 1.5 times its share, are problems.
+  - Fails, as preflight does, where the inventory is several, or does not name the plugin C(millrace.kafka.site).
   - Runs on the control node, and changes nothing; use C(run_once). No connection is needed. Hosts of the play
     that have no function (C(functions/*.yml)) are left out.
 options:
