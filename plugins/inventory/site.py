@@ -133,7 +133,9 @@ class InventoryModule(YamlInventory):  # type: ignore[misc]
         for other in weakest_first(set(groups.values()) - below):
             if weakest_first([there, other])[0] is other and set(other.get_hosts()) & set(there.get_hosts()):
                 for name in sorted(written[other.name] & values.keys()):
-                    wrong = f"{name} would go before what the site says of the group {other.name}, which has hosts of it"
+                    wrong = (
+                        f"{name} would go before what the site says of the group {other.name}, which has hosts of it"
+                    )
                     raise AnsibleParserError(f"{file}: {wrong}; write that into group_vars/{other.name}.yml")
 
     def _lay(self, group: str, values: Mapping[str, Any], written: Mapping[str, set[str]]) -> None:

@@ -13,7 +13,6 @@ import urllib.request
 import zlib
 from pathlib import Path
 
-
 # How a transfer fails: one that ends too early is no OSError.
 UNREAD = (OSError, http.client.HTTPException)
 

@@ -35,7 +35,9 @@ def _ensemble(model: Model, probes: Mapping[str, Probe]) -> Iterator[Problem]:
         if port not in probe["client_ports"]:
             old = ", ".join(map(str, probe["client_ports"]))
             wrong = f"the server that runs there listens at {old}, and nobody would answer while others are restarted"
-            advice = f"declare {old} again, or stop kafka.service and then zookeeper.service on all hosts, and run again"
+            advice = (
+                f"declare {old} again, or stop kafka.service and then zookeeper.service on all hosts, and run again"
+            )
             yield server.problem(variable, "ZOOKEEPER_PORT_CHANGED", port, wrong, advice)
 
 
