@@ -10,7 +10,7 @@ export CONTAINERS_CONF := $(CURDIR)/lab/containers.conf
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 # Where scripts find what they import; pytest has it from pyproject.toml.
-PATHS = PYTHONPATH=collections:packaging:tests:lab:lab/module_utils
+PATHS = PYTHONPATH=collections:packaging:tests:lab
 
 .PHONY: help lab lab-down lab-down-all setup archives collection test lint unit render spark molecule survival campaign
 .PHONY: bench-unchanged bench-tls docs definitions lock python

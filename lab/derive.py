@@ -17,8 +17,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent / "module_utils"))
-
 from millrace_lab.claims import check_networks, choose, derived
 from millrace_lab.machine import LabError, Machine, machine_lock
 

@@ -10,8 +10,6 @@ import shutil
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent / "module_utils"))
-
 from millrace_lab.machine import LabError, Machine, identity, machine_lock
 
 ROOT = Path(__file__).resolve().parents[1]

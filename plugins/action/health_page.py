@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_files import several, without_wiring
 from ansible_collections.millrace.kafka.plugins.plugin_utils.health import Certificates, page
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import other_mounts
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import line
 
 
 class ActionModule(ActionBase):
@@ -25,21 +28,26 @@ class ActionModule(ActionBase):
         names, hostvars = self._task.args["registers"], task_vars["hostvars"]
         reader = Reader(hostvars, task_vars["groups"], self._loader)
         model = reader.read()
+        raw = {host: reader.raw(host) for host in model.all_groups["all"]}
+        if whole := several(raw, model.function_hosts) or without_wiring(raw, model.function_hosts):
+            return {"failed": True, "msg": line(whole, {**model.groups, **model.all_groups})}
         values = [host for host in model.function_hosts if host in task_vars["ansible_play_hosts_all"]]
         answers = {
             name: [hostvars.raw_get(host).get(register) or {} for host in values] for name, register in names.items()
         }
 
         def first(name: str, key: str) -> Any:
-            return next((answer for answer in answers[name] if key in answer), {})
+            return next((answer for answer in answers.get(name, ()) if key in answer), {})
 
+        asked, found = first("ensemble", "modes"), first("certificates", "hosts")
         probes = zip(values, answers["probe"], strict=True)
+        unasked = [] if asked.get("modes") else asked.get("problems", [])
         text, problems = page(
             {host: declared(model, host) for host in values},
-            {host: answer["probe"] for host, answer in probes if "probe" in answer},
+            {host: with_mode(answer["probe"], host, asked) for host, answer in probes if "probe" in answer},
             first("cluster", "brokers"),
             Certificates(
-                first("certificates", "hosts"),
+                {**found, "problems": [*found.get("problems", []), *unasked]},
                 first("served", "served").get("served", []),
                 int(self._task.args.get("certificate_days", 14)),
             ),
@@ -49,6 +57,11 @@ class ActionModule(ActionBase):
         if problems:
             return {"failed": True, "msg": f"not healthy: {'; '.join(problems)}"}
         return {"changed": False, "msg": "healthy"}
+
+
+def with_mode(probe: Mapping[str, Any], host: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a host answered, and the mode in which the control node found its ZooKeeper server."""
+    return {**probe, "zookeeper_mode": asked.get("modes", {}).get(host, "not asked")}
 
 
 def declared(model: Model, host: str) -> dict[str, Any]:

@@ -29,7 +29,10 @@ def function_pattern(groups: Mapping[str, Sequence[str]]) -> str:
 
 
 def function_items(by_function: Mapping[str, Sequence[Any]], group_names: Sequence[str]) -> list[Any]:
-    """Return what the functions of a host have of one kind; an entry with keys says whose it is."""
+    """Return what the functions of a host have of one kind; what others have is not computed.
+
+    An entry with keys says whose it is.
+    """
     found = [(name, item) for name in by_function if name in group_names for item in by_function[name]]
     return [{**item, "function": name} if isinstance(item, Mapping) else item for name, item in found]
 
@@ -63,9 +66,12 @@ def sick_brokers(hosts: Sequence[str], hostvars: Mapping[str, Any], register: st
     return [int(hostvars[host]["kafka_broker_id"]) for host, probe in probes.items() if probe.get("given_up")]
 
 
-def lacked_before(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> dict[str, Any]:
-    """Return what lacked in the cluster before the first of the restarts, {} where nothing did, or none was made."""
-    found = [(hostvars.get(host, {}).get(register) or {}).get("lacking") for host in hosts]
+def lacked_before(hosts: Sequence[str], hostvars: Mapping[str, Any], *registers: str) -> dict[str, Any]:
+    """Return what lacked in the cluster when it was first asked, {} where nothing did, or nobody asked.
+
+    The first of the registers counts in which there is an answer.
+    """
+    found = [(hostvars.get(host, {}).get(name) or {}).get("lacking") for name in registers for host in hosts]
     return next((dict(lacking) for lacking in found if lacking is not None), {})
 
 

@@ -11,6 +11,7 @@ from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory.yaml import InventoryModule as YamlInventory
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils import functions
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import weakest_first
 
 DOCUMENTATION = """
 name: site
@@ -29,6 +30,7 @@ options:
       - Folders of variables that several sites share, between this project's and the site's own, the later the
         stronger. Each holds C(all.yml), C(<group>.yml) of the groups that it has words for.
       - C({{ inventory_dir }}) is the folder of this file.
+      - Where other sources say something of C(all) or of groups, have this file read after them, as C(z.yml) is.
     type: list
     elements: path
     default: []
@@ -105,6 +107,8 @@ class InventoryModule(YamlInventory):  # type: ignore[misc]
                 values = read(file) or {}
                 if not isinstance(values, Mapping):
                     raise AnsibleParserError(f"{file}: holds no variables; write them as name: value")
+                self._unrivalled(file, values, written)
+                inventory.add_group(file.stem)  # its hosts may stand in a source that is read later
                 self._lay(file.stem, values, written)
 
     @staticmethod
@@ -121,16 +125,25 @@ class InventoryModule(YamlInventory):  # type: ignore[misc]
             raise AnsibleParserError(f"{place}: nobody would read {', '.join(sorted(unread))}; name it <group>.yml")
         return sorted(place.glob("*.yml"), key=lambda file: (file.stem != "all", file.stem))
 
-    def _lay(self, group: str, values: Mapping[str, Any], written: Mapping[str, set[str]]) -> None:
-        """Set variables of a group, those left out that a source set there.
+    def _unrivalled(self, file: Path, values: Mapping[str, Any], written: Mapping[str, set[str]]) -> None:
+        """Refuse what would go before the words of another group of the site that has hosts of the same."""
+        groups = self.inventory.groups
+        there = groups.get(file.stem)
+        below = {there, groups["all"], *there.get_ancestors()} if there else set(groups.values())
+        for other in weakest_first(set(groups.values()) - below):
+            if weakest_first([there, other])[0] is other and set(other.get_hosts()) & set(there.get_hosts()):
+                for name in sorted(written[other.name] & values.keys()):
+                    wrong = (
+                        f"{name} would go before what the site says of the group {other.name}, which has hosts of it"
+                    )
+                    raise AnsibleParserError(f"{file}: {wrong}; write that into group_vars/{other.name}.yml")
 
-        A group that the site does not have is left out.
-        """
-        if group in self.inventory.groups:
-            above = {group, "all", *(parent.name for parent in self.inventory.groups[group].get_ancestors())}
-            said = {name for place in above for name in written[place]}
-            there = self.inventory.groups[group]
-            for name, value in values.items():
-                if name not in said:
-                    self.inventory.set_variable(group, name, value)
-                    setattr(there, LAID, {**getattr(there, LAID, {}), name: there.get_vars()[name]})
+    def _lay(self, group: str, values: Mapping[str, Any], written: Mapping[str, set[str]]) -> None:
+        """Set variables of a group, those left out that a source set there."""
+        there = self.inventory.groups[group]
+        above = {group, "all", *(parent.name for parent in there.get_ancestors())}
+        said = {name for place in above for name in written.get(place, ())}
+        for name, value in values.items():
+            if name not in said:
+                self.inventory.set_variable(group, name, value)
+                setattr(there, LAID, {**getattr(there, LAID, {}), name: there.get_vars()[name]})

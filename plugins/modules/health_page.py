@@ -11,6 +11,7 @@ description:
   - A host that did not answer, or a register that is not there, is a problem or an empty part of the page, not an
     error.
   - A disk that is more than 85 % full, and a broker that leads more than 1.5 times its share, are problems.
+  - Fails, as preflight does, where the inventory is several, or does not name the plugin C(millrace.kafka.site).
   - Runs on the control node, and changes nothing; use C(run_once). No connection is needed. Hosts of the play
     that have no function (C(functions/*.yml)) are left out.
 options:
@@ -20,6 +21,7 @@ options:
     required: true
     suboptions:
       probe: {type: str, required: true, description: Of host_probe on each host.}
+      ensemble: {type: str, description: "Of zookeeper_ensemble with I(fail=false), on one of the hosts."}
       cluster: {type: str, required: true, description: "Of kafka_cluster, on one of the hosts."}
       certificates: {type: str, description: "Of certificates with I(hosts) and I(fail=false)."}
       served: {type: str, description: Of tls_served.}
@@ -36,7 +38,12 @@ author: [Millrace developers]
 EXAMPLES = """
 - name: The page
   millrace.kafka.health_page:
-    registers: {probe: check_probe, cluster: check_cluster, certificates: check_certificates, served: check_served}
+    registers:
+      probe: check_probe
+      ensemble: check_ensemble
+      cluster: check_cluster
+      certificates: check_certificates
+      served: check_served
     certificate_days: 30
   run_once: true
 """

@@ -13,8 +13,8 @@ DOCUMENTATION = """
 module: host_probe
 short_description: Read in one call what preflight and check need to know of a host; changes nothing
 description:
-  - Reads addresses, mounts, disks, clock, limits, firewall, units and the mode of ZooKeeper, and tries to reach peers.
-  - A disk that fails, or a server that does not answer, is part of the answer. Fails where a command of the system
+  - Reads addresses, mounts, disks, clock, limits, firewall and units, and tries to reach peers.
+  - A disk that fails, or a peer that does not answer, is part of the answer. Fails where a command of the system
     cannot be run.
 options:
   mounts: {type: list, elements: str, default: [], description: Paths that should be mount points.}
@@ -23,16 +23,8 @@ options:
     type: list
     elements: str
     default: []
-  zookeeper_data_dir: {type: str, description: Directory whose myid is read.}
+  zookeeper_data_dir: {type: str, description: Directory whose myid is read; zoo.cfg is as well.}
   java_executables: {type: list, elements: str, default: [], description: Paths of the java that units run.}
-  zookeeper_address: {type: str, description: Where this host's ZooKeeper server answers.}
-  zookeeper_port: {type: int, description: Its client port. Without it ZooKeeper is not asked.}
-  zookeeper_tls:
-    description: Where that port speaks TLS.
-    type: dict
-    suboptions:
-      certificate: {type: str, required: true, description: "PEM file with certificate and key, on the host."}
-      ca: {type: str, required: true, description: "PEM file with the CAs, on the host."}
   units: {type: list, elements: str, default: [], description: systemd units whose state is read.}
   peers:
     description: What this host has to reach. All are tried at once, for 2 s each; nothing need listen there.
@@ -84,6 +76,11 @@ probe:
       type: dict
     given_up: {description: Log directories from which the running broker no longer serves., type: list, elements: str}
     log_dirs: {description: "C(log.dirs) of the broker that is installed.", type: list, elements: str}
+    listeners: {description: "By listener of the broker that is installed, its port.", type: dict}
+    client_ports:
+      description: Ports for clients of the ZooKeeper server that is installed.
+      type: list
+      elements: int
     meta_properties:
       description: "By log directory, what its meta.properties holds; empty where there is none."
       type: dict
@@ -107,10 +104,6 @@ probe:
       description: Running units whose process was started with another configuration than is on the disk.
       type: list
       elements: str
-    zookeeper_mode:
-      description: >-
-        C(leader), C(follower), C(observer), C(standalone), C(not serving), C(down); empty where it was not asked.
-      type: str
 """
 
 
@@ -123,9 +116,6 @@ def main() -> None:
             "kafka_log_dirs": texts,
             "zookeeper_data_dir": {"type": "str"},
             "java_executables": texts,
-            "zookeeper_address": {"type": "str"},
-            "zookeeper_port": {"type": "int"},
-            "zookeeper_tls": {"type": "dict"},
             "units": texts,
             "peers": {"type": "list", "elements": "dict", "default": []},
         },

@@ -6,6 +6,7 @@ from __future__ import annotations
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.access import Access, AccessError
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.client import ClientError
 
 DOCUMENTATION = """
 module: kafka_access
@@ -102,6 +103,8 @@ def main() -> None:
         access = Access(module.params["admin"], module.params["login"], module.check_mode)
     except ImportError:
         module.fail_json(msg=missing_required_lib("confluent-kafka"))
+    except ClientError as error:
+        module.fail_json(msg=str(error))
     try:
         access.converge(module.params["users"], module.params["acls"])
     except AccessError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.client import ClientError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reload import Reload, ReloadError
 
 DOCUMENTATION = """
@@ -74,6 +75,8 @@ def main() -> None:
         reload = Reload(module.params["admin"], module.params["endpoints"], module.check_mode)
     except ImportError:
         module.fail_json(msg=missing_required_lib("confluent-kafka"))
+    except ClientError as error:
+        module.fail_json(msg=str(error))
     try:
         found = reload.converge()
     except ReloadError as error:

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import after_restart, before_restart
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.client import ClientError
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, State
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import after_restart, before_restart, lacking
 
 DOCUMENTATION = """
 module: kafka_cluster
@@ -14,7 +17,7 @@ short_description: Wait until every declared broker is registered and every ISR 
 description:
   - Runs where confluent-kafka is installed and the listeners can be reached (the control node, or a host of the group
     admin).
-  - A listener that does not answer within 5 s is a problem as well.
+  - A listener that does not answer within 5 s, or a file of its properties that cannot be read, is a problem as well.
 options:
   listeners:
     description: >-
@@ -35,11 +38,13 @@ options:
   before:
     description:
       - What C(lacking) was before. It is back where the cluster is whole, or for 30 s lacks nothing more.
-      - "Without I(restart): after several restarts, what it was before the first."
+      - "Without I(restart): after several restarts, what it was before the first, or when the run began."
     type: dict
   fail: {type: bool, default: true, description: Fail when the cluster is not whole; otherwise only describe it.}
   returned:
-    description: With I(before) and without I(restart), ids of the brokers that were started and must be registered.
+    description:
+      - With I(before) and without I(restart), ids of the brokers that were started and must be registered.
+      - Without I(before), ids of those that may be started; what C(lacking) is by them alone is not counted.
     type: list
     elements: int
     default: []
@@ -73,9 +78,9 @@ brokers:
   returned: always
 controller: {description: "Id of the controller, -1 where there is none.", type: int, returned: always}
 lacking:
-  description: With I(restart), what is not whole, by kind, C(brokers), C(offline) and C(under_replicated).
+  description: What is not whole, by kind, C(brokers), C(offline) and C(under_replicated).
   type: dict
-  returned: with restart
+  returned: with restart, and where the cluster answered
 problems: {description: What keeps the cluster from being whole., type: list, elements: str, returned: always}
 offline: {description: Number of partitions without a leader., type: int, returned: always}
 under_replicated: {description: Number of partitions with a replica out of sync., type: int, returned: always}
@@ -104,6 +109,19 @@ def gate(module: AnsibleModule, cluster: Cluster) -> None:
     module.exit_json(changed=False, lacking=verdict.lacking)
 
 
+def described(state: State, problems: list[str]) -> dict[str, Any]:
+    """Return a state as the module answers it."""
+    return {
+        "brokers": {str(broker): dict(facts) for broker, facts in state.brokers.items()},
+        "controller": state.controller,
+        "problems": problems,
+        "offline": len(state.offline()),
+        "under_replicated": len(state.under_replicated()),
+        "partitions": len(state.partitions),
+        "leaders": {str(broker): count for broker, count in state.leaders().items()},
+    }
+
+
 def main() -> None:
     """Run as an Ansible module."""
     module = AnsibleModule(
@@ -124,6 +142,10 @@ def main() -> None:
         cluster = Cluster(module.params["listeners"])
     except ImportError:
         module.fail_json(msg=missing_required_lib("confluent-kafka"))
+    except ClientError as error:
+        if module.params["fail"]:
+            module.fail_json(msg=str(error), problems=[str(error)])
+        module.exit_json(changed=False, **described(State(), [str(error)]))
     if module.params["restart"] is not None or module.params["before"]:
         gate(module, cluster)
     sick = module.params["sick"]
@@ -133,15 +155,9 @@ def main() -> None:
             f"{len(excused)} partitions lack a replica on a disk that failed, of the brokers {sick} "
             f"({', '.join(excused[:5])}{', ...' if len(excused) > 5 else ''})"
         )
-    result = {
-        "brokers": {str(broker): dict(facts) for broker, facts in state.brokers.items()},
-        "controller": state.controller,
-        "problems": found,
-        "offline": len(state.offline()),
-        "under_replicated": len(state.under_replicated()),
-        "partitions": len(state.partitions),
-        "leaders": {str(broker): count for broker, count in state.leaders().items()},
-    }
+    result = described(state, found)
+    if state.brokers:
+        result["lacking"] = lacking(state, module.params["brokers"], module.params["returned"])
     if found and module.params["fail"]:
         module.fail_json(
             msg=f"Kafka cluster not whole after {module.params['timeout']} s: {'; '.join(found)}. No "

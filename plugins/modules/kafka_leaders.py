@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.client import ClientError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, ClusterError
 
 DOCUMENTATION = """
@@ -57,6 +58,8 @@ def main() -> None:
         cluster = Cluster(module.params["listeners"])
     except ImportError:
         module.fail_json(msg=missing_required_lib("confluent-kafka"))
+    except ClientError as error:
+        module.fail_json(msg=str(error))
     try:
         if module.check_mode:
             moved, left = cluster.state().led_by_another(), []

@@ -6,7 +6,9 @@ from __future__ import annotations
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
 from ansible_collections.millrace.kafka.plugins.module_utils.tls import served
+from ansible_collections.millrace.kafka.plugins.module_utils.tls.client import OwnFileError
 from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.ensemble import (
+    PATIENCE,
     EnsembleError,
     idle,
     keep_root_acl,
@@ -43,7 +45,9 @@ options:
     type: int
     default: 0
   fail:
-    description: Fail where the ensemble is not whole; otherwise say which servers are C(idle).
+    description:
+      - Fail where the ensemble is not whole; otherwise say which servers are C(idle). One is that has been so for 10 s,
+        or for I(timeout) where that is less.
     type: bool
     default: true
 attributes:
@@ -67,9 +71,12 @@ EXAMPLES = """
 
 RETURN = """
 modes:
-  description: By name of the server, C(leader), C(follower), C(observer), C(standalone), C(not serving) or C(down).
+  description:
+    - By name of the server, C(leader), C(follower), C(observer), C(standalone), C(not serving) or C(down).
+    - Empty where a file of I(tls) cannot be read, so that nobody was asked.
   type: dict
   returned: always
+problems: {description: What keeps the ensemble from being whole., type: list, elements: str, returned: always}
 idle:
   description: >-
     With C(fail=false), the servers that take no part in an ensemble that is not whole, so that they may be restarted.
@@ -100,19 +107,29 @@ def main() -> None:
     )
     seconds = module.params["timeout"]
     servers, port = module.params["servers"], module.params["port"]
-    modes, found = wait(servers, port, seconds, module.params["tls"])
+    try:
+        modes, found = wait(servers, port, seconds, module.params["tls"])
+    except OwnFileError as error:
+        answer = {"modes": {}, "problems": [str(error)]}
+        if module.params["fail"]:
+            module.fail_json(msg=f"{error}. No server was stopped.", **answer)
+        module.exit_json(changed=False, idle=[], changes=[], **answer)
     if found and not module.params["fail"]:
-        module.exit_json(changed=False, modes=modes, idle=idle(servers, port, module.params["tls"]), changes=[])
+        silent = idle(servers, port, module.params["tls"], min(PATIENCE, seconds))
+        module.exit_json(changed=False, modes=modes, problems=found, idle=silent, changes=[])
     if found:
         module.fail_json(
             msg=f"ZooKeeper ensemble not whole after {seconds} s: {'; '.join(found)}. No server was stopped. "
             "Look at: journalctl -u zookeeper on the servers named",
             modes=modes,
+            problems=found,
         )
     left = served.wait(module.params["served"], module.params["tls"], seconds) if module.params["served"] else []
     if left:
         module.fail_json(
-            msg=f"certificates not in use after {seconds} s: {'; '.join(left)}. No server was stopped.", modes=modes
+            msg=f"certificates not in use after {seconds} s: {'; '.join(left)}. No server was stopped.",
+            modes=modes,
+            problems=[],
         )
     changes: list[str] = []
     if module.params["root_acl"]:
@@ -121,8 +138,8 @@ def main() -> None:
         except ImportError:
             module.fail_json(msg=missing_required_lib("kazoo"))
         except EnsembleError as error:
-            module.fail_json(msg=str(error), modes=modes)
-    module.exit_json(changed=bool(changes), changes=changes, modes=modes, idle=[])
+            module.fail_json(msg=str(error), modes=modes, problems=[])
+    module.exit_json(changed=bool(changes), changes=changes, modes=modes, problems=[], idle=[])
 
 
 if __name__ == "__main__":

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
 from ansible._internal._datatag._tags import Origin, VaultedValue
 from ansible._internal._templating._jinja_bits import AnsibleEnvironment, _TemplateCompileContext
+from ansible.inventory.helpers import sort_groups
 from ansible.module_utils._internal._datatag import AnsibleTagHelper
 from ansible.plugins.loader import init_plugin_loader
 from ansible.template import Templar
@@ -38,6 +39,12 @@ def as_text(value: float) -> str:
 def was_vaulted(text: str) -> bool:
     """Tell whether a text was encrypted by itself (ansible-vault encrypt_string)."""
     return bool(VaultedValue.is_tagged_on(text))
+
+
+def weakest_first(groups: Iterable[Any]) -> list[Any]:
+    """Return groups of the inventory in the order in which their variables go one before the other."""
+    found: list[Any] = sort_groups(groups)
+    return found
 
 
 def made_by_the_run(variable_manager: Any, host: str) -> set[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import http.client
 import os
 import re
 import tarfile
@@ -10,6 +12,9 @@ import tempfile
 import urllib.request
 import zlib
 from pathlib import Path
+
+# How a transfer fails: one that ends too early is no OSError.
+UNREAD = (OSError, http.client.HTTPException)
 
 
 class ArchiveError(Exception):
@@ -36,10 +41,10 @@ def expected(checksum: str) -> str:
         raise ArchiveError(f"checksum = {checksum!r}: not of the form sha512:HEX, sha512:FILE or sha512:URL")
     if not re.fullmatch(r"[0-9a-fA-F]{128}", value):
         try:
-            text = (
-                urllib.request.urlopen(value, timeout=60).read().decode() if is_url(value) else Path(value).read_text()
-            )
-        except OSError as error:
+            # No file of checksums is longer; another, as the archive itself, holds any bytes.
+            with urllib.request.urlopen(value, timeout=60) if is_url(value) else open(value, "rb") as stream:
+                text = stream.read(1 << 16).decode(errors="replace")
+        except UNREAD as error:
             raise ArchiveError(
                 f"checksum file {value}: cannot be read ({error.__class__.__name__}); run `make archives`, "
                 "or name another"
@@ -103,6 +108,8 @@ def fetch(url: str, path: Path) -> None:
             while chunk := answer.read(1 << 20):
                 stream.write(chunk)
         os.rename(new, path)
-    except OSError as error:
-        os.unlink(new)
+    except UNREAD as error:
         raise ArchiveError(f"{url}: cannot be fetched: {error}") from error
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(new)

@@ -16,6 +16,8 @@ NAME = re.compile(
     r"(password|passwd|passphrase|secret|token|credential)s?$|(secret|master|keystore)\.key$|^ansible_\w+_pass$",
     re.IGNORECASE,
 )
+# Keys of systemd's units that name where one is.
+NAMED = ("LoadCredential", "ImportCredential")
 # A JAAS text without options: a listener's, whose users are elsewhere.
 BARE = re.compile(r"\s*[\w.$]+\s+(required|requisite|sufficient|optional)\s*;\s*", re.IGNORECASE)
 
@@ -28,6 +30,8 @@ def is_secret(path: str, text: str) -> bool:
     if path.partition("[")[0] == "vault":
         return True
     name = path.rpartition("[")[2].rstrip("]")
+    if name in NAMED:
+        return False
     return bool(text) and (not BARE.fullmatch(text) if name.endswith("jaas.config") else bool(NAME.search(name)))
 
 

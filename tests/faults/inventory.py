@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.module_utils.host.probe import four_letter_word
+from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.ensemble import four_letter_word
 
 ROOT = Path(__file__).parents[2]
 

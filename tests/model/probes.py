@@ -75,6 +75,9 @@ def healthy(number: int, host: str) -> dict[str, Any]:
             for index, path in enumerate(paths)
         },
         "log_dirs": [],
+        "listeners": {},
+        "client_ports": [],
+        "units": {},
         "meta_properties": {},
         "myid": "",
         "archives": {
@@ -213,6 +216,19 @@ PROBES: tuple[Probe, ...] = (
         answer(meta_properties={"/data/kafka1": {"cluster.id": "x", "broker.id": "1"}}),
     ),
     Probe("ZOOKEEPER_ID_CHANGED", f"{ZOOKEEPER}/zookeeper_id", "declare 3 again", answer(myid="3"), ZOOKEEPER),
+    Probe(
+        "ZOOKEEPER_PORT_CHANGED",
+        f"{ZOOKEEPER}/zookeeper_secure_client_port",
+        "then zookeeper.service on all hosts",
+        answer(units={"zookeeper.service": "active"}, client_ports=[2282]),
+        ZOOKEEPER,
+    ),
+    Probe(
+        "ADMIN_LISTENER_CHANGED",
+        f"{KAFKA}/kafka_listeners[REPLICATION]",
+        "name another listener in kafka_admin_listeners",
+        answer(units={"kafka.service": "active"}, listeners={"CLIENT": 9092, "REPLICATION": 9094}),
+    ),
     Probe("ECHO_DROPPED", ZOOKEEPER, "REJECT (not DROP)", peer("198.18.2.12:7", "timeout"), ZOOKEEPER),
     Probe("PEER_UNREACHABLE", KAFKA, "open the way", peer("198.18.2.22:9093", "timeout")),
     Probe("FIREWALL_NFT", f"{KAFKA}/base_firewall", "install the package nftables", answer(nft="no such program")),

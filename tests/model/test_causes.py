@@ -11,6 +11,7 @@ import pytest
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.tags import TAGS
+from model.mistakes import MISTAKES
 from model.mistakes.base import INVENTORIES, LAB, kafka, spoil
 from model.mistakes.words import WITHOUT_SHARED
 from model.preflight import playbook
@@ -147,3 +148,13 @@ def test_a_host_of_both_functions(tmp_path: Path) -> None:
         wrong = replace(LAB, hosts=hosts, variables={"all": {"allow_colocated": value}})
         found = check(spoil(tmp_path / str(number), wrong))[0]
         assert [problem.code for problem in found] == said, value
+
+
+def test_a_page_without_the_plugin_says_what_preflight_says(tmp_path: Path) -> None:
+    """Once, and of no variable that the plugin would have made."""
+    done = playbook("check", spoil(tmp_path / "inventory", next(m for m in MISTAKES if m.code == "WIRING_MISSING")))
+    said = " ".join((done.stdout + done.stderr).split())
+    assert done.returncode != 0
+    assert "WIRING_MISSING group all: no file of the inventory names the plugin" in said
+    assert "undefined" not in said
+    assert "Probe the host" not in said

@@ -201,3 +201,36 @@ def test_a_failed_disk_that_keeps_the_unit_from_starting() -> None:
         ("/kafka2", "Read-only file system", False),
     ):
         assert disks.stops_the_unit(path, {"mounted": True, "error": error}) is stops
+
+
+@pytest.mark.parametrize(
+    ("state", "ports", "codes"),
+    [
+        ("active", [2281, 2181], []),
+        ("active", [2181], ["ZOOKEEPER_PORT_CHANGED"]),
+        ("inactive", [2181], []),
+        ("active", [], []),
+    ],
+)
+def test_the_port_at_which_a_server_is_asked(state: str, ports: list[int], codes: list[str]) -> None:
+    """One that does not run may come up at another, and one of the two ports is enough."""
+    probe = Probe("", "", "", answer(units={"zookeeper.service": state}, client_ports=ports), ZOOKEEPER)
+    assert [problem.code for problem in check_hosts(model(probe), probed(probe))] == codes
+
+
+@pytest.mark.parametrize(
+    ("state", "installed", "codes"),
+    [
+        ("active", {"CLIENT": 9095, "REPLICATION": 9093}, []),
+        ("active", {"CLIENT": 9092}, ["ADMIN_LISTENER_CHANGED"]),
+        ("failed", {"CLIENT": 9092}, []),
+        ("active", {}, []),
+    ],
+)
+def test_the_listener_that_admins_use(state: str, installed: dict[str, int], codes: list[str]) -> None:
+    """Others may change, and one whose broker does not run; another broker that has it answers for all."""
+    probe = Probe("", "", "", answer(units={"kafka.service": state}, listeners=installed))
+    answers = probed(probe)
+    assert [problem.code for problem in check_hosts(model(probe), answers)] == codes
+    answers["dc1-kafka2"] |= {"units": {"kafka.service": "active"}, "listeners": {"REPLICATION": 9093}}
+    assert check_hosts(model(probe), answers) == []

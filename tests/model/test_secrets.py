@@ -133,3 +133,21 @@ def test_a_provided_certificate_is_judged_before_any_host_is_asked(tmp_path: Pat
         f"CERTIFICATE_SAN {place}lacks 198.18.2.21, so peers refuse the host there; "
         "have it issued with every name and address of the host",
     ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"Environment": ["A=b", "'S3_TOKEN=x y'"]}, ["S3_TOKEN"]),
+        ({"ExecStartPost": "/usr/bin/notify --password=hush"}, ["--password"]),
+        ({"SetCredential": "login:hush"}, ["login"]),
+        ({"Environment": "KAFKA_PASSWORD_FILE=/run/p AWS_ACCESS_KEY_ID=AKIA"}, []),
+        ({"LoadCredential": "token:/etc/token", "EnvironmentFile": "/etc/secret", "Nice": 5}, []),
+    ],
+)
+def test_what_is_a_secret_in_a_unit(settings: dict[str, Any], said: list[str], tmp_path: Path) -> None:
+    """Whatever encrypts it in the inventory: the unit shows it."""
+    variables = {"spark": {"spark_job_unit_overrides": {"Service": settings}}}
+    problems = check(spoil(tmp_path / "inventory", replace(LAB, variables=variables)))[0]
+    assert [problem.value for problem in problems if problem.code == "UNIT_SECRET"] == said
+    assert said or problems == []

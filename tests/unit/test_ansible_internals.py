@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from ansible._internal._templating._jinja_bits import AnsibleEnvironment
 from ansible.errors import AnsibleError
+from ansible.inventory.group import Group
 from ansible.inventory.manager import InventoryManager
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import trust_as_template
@@ -42,6 +43,13 @@ def test_what_a_run_made(variables: VariableManager) -> None:
     variables.set_host_variable("a", "registered", {"rc": 0})
     variables.set_nonpersistent_facts("a", {"set": 1})
     assert ansible_internals.made_by_the_run(variables, "a") == {"registered", "set"}
+
+
+def test_groups_in_their_order() -> None:
+    """By depth, then by priority, then by name."""
+    groups = [Group(name) for name in ("b", "a", "c")]
+    groups[2].set_priority(0)
+    assert [group.name for group in ansible_internals.weakest_first(groups)] == ["c", "a", "b"]
 
 
 def test_extra_variables_go_before_all_others(variables: VariableManager) -> None:

@@ -8,8 +8,14 @@ from contextlib import ExitStack
 
 import pytest
 
-from ansible_collections.millrace.kafka.plugins.module_utils.host.probe import four_letter_word, zookeeper_mode
-from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.ensemble import idle, problems, state, wait
+from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.ensemble import (
+    four_letter_word,
+    idle,
+    problems,
+    state,
+    wait,
+    zookeeper_mode,
+)
 
 SRVR = "Zookeeper version: 3.8.6\nLatency min/avg/max: 0/0.5/12\nReceived: 9\nMode: {}\nNode count: 5\n"
 MNTR = "zk_version\t3.8.6\nzk_server_state\tleader\nzk_synced_followers\t{}\nzk_synced_observers\t0\n"

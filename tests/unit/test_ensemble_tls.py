@@ -19,9 +19,10 @@ from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.security import ACL, CREATOR_ALL_ACL, OPEN_ACL_UNSAFE, READ_ACL_UNSAFE, make_acl
 from unit.certificate_maker import Ca, key_pem, new_key, pem
 
-from ansible_collections.millrace.kafka.plugins.module_utils.host.probe import four_letter_word
+from ansible_collections.millrace.kafka.plugins.module_utils.tls.client import OwnFileError
 from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.ensemble import (
     EnsembleError,
+    four_letter_word,
     keep_root_acl,
     problems,
     state,
@@ -116,10 +117,17 @@ def test_certificates_of_another_ca(serve: Serve, ca: Ca, tmp_path: Path) -> Non
 
 
 def test_files_that_are_not_there(serve: Serve, ca: Ca, tmp_path: Path) -> None:
-    admin = files(tmp_path, ca, "admin", ())
-    assert (
-        four_letter_word("127.0.0.1", serve()[0], "srvr", {**admin, "certificate": str(tmp_path / "absent.pem")}) == ""
-    )
+    """A file that is missing here, or is no PEM, is named; a healthy server is not called down for it."""
+    admin, port = files(tmp_path, ca, "admin", ()), serve()[0]
+    (tmp_path / "k.p12").write_bytes(b"\x30\x82")
+    for key, name, why in (
+        ("certificate", "absent.pem", "No such file"),
+        ("certificate", "k.p12", "PEM"),
+        ("ca", "absent-ca.pem", "No such file"),
+    ):
+        path = str(tmp_path / name)
+        with pytest.raises(OwnFileError, match=rf"{path}: cannot be read here \(.*{why}"):
+            state({"zk1": "127.0.0.1"}, port, {**admin, key: path})
 
 
 def test_whole_ensemble_by_tls(serve: Serve, ca: Ca, tmp_path: Path) -> None:

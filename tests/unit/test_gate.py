@@ -115,6 +115,23 @@ def test_after_several_restarts_nothing_more_lacks() -> None:
     assert not after_restart(asks(worse), [1, 2, 3], [1], before, 0.4, patience=0.1).go
 
 
+def test_what_lacked_by_brokers_of_the_run_has_to_be_there_when_they_are_back() -> None:
+    """A run on broker 2 alone: the disk of 3 has failed, and 2 is down; it starts 2."""
+    both = Partition("t", 4, 1, (1, 2, 3), (1,))
+    down = state(FULL, LACKS_3, OFFLINE, both, Partition("t", 5, 1, (1, 2), (1,)), brokers=(1, 3))
+    noted = lacking(down, [1, 2, 3], [2])
+    assert noted == {"under_replicated": ["t-1", "t-2", "t-4"]}  # of t-2, broker 1 lacks as well
+
+    def verdict(*partitions: Partition, brokers: tuple[int, ...] = (1, 2, 3)) -> bool:
+        answer = asks(state(FULL, LACKS_3, *partitions, brokers=brokers))
+        return after_restart(answer, [1, 2, 3], [2], noted, 0.3, patience=0.1).go
+
+    assert verdict()
+    assert not verdict(OFFLINE)
+    assert not verdict(Partition("t", 5, 1, (1, 2), (1,)))
+    assert not verdict(brokers=(1, 3))
+
+
 def test_replicas_on_a_disk_that_failed() -> None:
     """They are no reason to wait; those on other brokers are, and so is a broker that is not there."""
     assert state(FULL, LACKS_3).problems([1, 2, 3], [3]) == []

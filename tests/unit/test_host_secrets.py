@@ -32,6 +32,16 @@ def test_a_secret_that_a_file_loses_is_not_shown(tmp_path: Path, old: str) -> No
     assert (tmp_path / "server.properties").read_text() == "broker.id=1\n"
 
 
+@pytest.mark.parametrize("old", ["", "[Service]\n"])
+def test_a_secret_that_a_file_gets_is_not_shown(tmp_path: Path, old: str) -> None:
+    """Nor in a file that is new."""
+    if old:
+        (tmp_path / "overrides.conf").write_text(old)
+    host = run(wanted(files=[file(tmp_path / "overrides.conf", "[Service]\nEnvironment=A_SECRET=hush\n")]))
+    assert [diff["after"] for diff in host.diffs if "before" in diff] == ["(secret, changed)\n"]
+    assert "hush" not in str(host.diffs)
+
+
 @pytest.mark.parametrize("option", ["content", "secret_base64"])
 def test_journal_of_the_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str) -> None:
     """What Ansible notes in the host's journal holds a secret's text of content, and never secret_base64."""

@@ -79,3 +79,7 @@ def test_what_lacked_before_the_first_restart() -> None:
     assert general["lacked_before"](list(hostvars), hostvars, "before") == {"brokers": ["3"]}
     assert general["lacked_before"](["a", "d", "c"], hostvars, "before") == {}
     assert general["lacked_before"]([], hostvars, "before") == {}
+    before_all = {"e": {"run": {"lacking": {"brokers": ["2"]}}}}
+    assert general["lacked_before"](["e", "c"], {**hostvars, **before_all}, "before", "run") == {"brokers": ["3"]}
+    assert general["lacked_before"](["e", "b"], {**hostvars, **before_all}, "before", "run") == {"brokers": ["2"]}
+    assert general["lacked_before"](["e", "d"], {**hostvars, **before_all}, "before", "run") == {}

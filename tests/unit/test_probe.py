@@ -64,6 +64,20 @@ def test_clock() -> None:
     assert isinstance(found["synchronized"], bool)
 
 
+def test_ports_of_what_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the roles write them; none where nothing is."""
+    listeners = "CLIENT://198.18.1.21:9092,REPLICATION://[fd00::21]:9093"
+    files = {
+        "/etc/kafka/server.properties": {"listeners": listeners},
+        "/etc/zookeeper/zoo.cfg": {"secureClientPort": "2281"},
+    }
+    monkeypatch.setattr(probe, "properties", lambda path: files.get(path, {}))
+    assert probe.installed_listeners() == {"CLIENT": 9092, "REPLICATION": 9093}
+    assert probe.installed_client_ports() == [2281]
+    files.clear()
+    assert (probe.installed_listeners(), probe.installed_client_ports()) == ({}, [])
+
+
 def test_nft(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """'' where it answers; else the first line of why not."""
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible.errors import AnsibleError
 from ansible.inventory.manager import InventoryManager
 from ansible.parsing.dataloader import DataLoader
+from ansible.template import trust_as_template
 from ansible.vars.manager import VariableManager
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import find_collections
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import find_collections, templar_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Function, functions, variables
 
 ROOT = Path(__file__).parents[2]
@@ -39,6 +41,15 @@ def test_every_host_has_the_variables_of_every_function(tmp_path: Path) -> None:
     assert list(found["function_units"]) == [name for name, function in functions().items() if function.units]
     assert list(functions())[:3] == ["zookeeper", "kafka", "spark"]
     assert [name for function in functions().values() for name in function.variables if name not in found] == []
+
+
+@pytest.mark.parametrize(("host", "mounts"), [("a", ["/data/k"]), ("z", ["/data/zookeeper-log"]), ("s", [])])
+def test_what_a_function_says_is_computed_on_its_hosts_alone(host: str, mounts: list[str], tmp_path: Path) -> None:
+    """What a site says of one group, as CONTRIBUTING has it, others do not have."""
+    hosts = HOSTS.replace("kafka: {", "kafka: {vars: {kafka_log_dirs: [/data/k]}, ", 1)
+    found = values(tmp_path, {"hosts.yml": PLUGIN + hosts.replace("rack_a", "spark: {hosts: {s: {}}}, rack_a")}, host)
+    text = trust_as_template("{{ function_mounts | millrace.kafka.function_items(group_names) }}")
+    assert templar_of(DataLoader(), found).template(text) == mounts
 
 
 @pytest.mark.parametrize(
@@ -99,6 +110,43 @@ def test_what_sites_share_for_a_group_is_below_what_the_site_says_of_all(
     }
     found = values(tmp_path / "mine", files)
     assert (found[NAME], found["x"], found["y"], found["layout"]) == ("/site", "shared", "site", "stretch2")
+
+
+SHARED = PLUGIN + 'shared: ["{{ inventory_dir }}/../shared"]\n'
+
+
+def beside(name: str, vars: str = "") -> str:
+    """Return a site that takes what others share, with a group beside kafka that has the same host."""
+    group = f"{name}: {{hosts: {{a: {{}}}}{f', vars: {{{vars}}}' if vars else ''}}}"
+    return SHARED + HOSTS.replace("rack_a", f"{group}, rack_a")
+
+
+@pytest.mark.parametrize(
+    ("files", "heap"),
+    [
+        ({"hosts.yml": beside("big"), "group_vars/big.yml": "kafka_heap: 6g\n"}, "6g"),
+        ({"hosts.yml": beside("wide", "kafka_heap: 6g")}, "6g"),
+        ({"hosts.yml": beside("big", "kafka_heap: 6g").replace("big: {hosts: {a", "big: {hosts: {z")}, "31g"),
+        ({"a.yml": SHARED, "hosts": "[kafka]\na\n"}, "31g"),
+        ({"a.yml": SHARED, "hosts": "[kafka]\na\n[kafka:vars]\nkafka_heap=6g\n"}, "6g"),
+        ({"hosts.yml": beside("big", "kafka_heap: 6g")}, "refused"),
+    ],
+    ids=["file of a group", "a stronger group", "of other hosts", "INI later", "INI later says it", "a weaker group"],
+)
+def test_what_sites_share_for_a_group_is_below_other_groups(
+    files: dict[str, str], heap: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also where the group is in a source that is read later; what Ansible would turn round is refused."""
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "kafka.yml").write_text("kafka_heap: 31g\n")
+    if heap != "refused":
+        assert values(tmp_path / "mine", files)["kafka_heap"] == heap
+        return
+    with pytest.raises(AnsibleError):
+        values(tmp_path / "mine", files)
+    said = " ".join(capsys.readouterr().err.split())
+    assert "kafka_heap would go before what the site says of the group big, which has hosts of it" in said
+    assert "write that into group_vars/big.yml" in said
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ class Files:
             if folder and before == content and (folder.alone or not self.drifted(folder.entry(path), wanted)):
                 self.attributes(folder.entry(path), wanted)
                 return
-            hidden = wanted["secret"] or secret or HINT.search(before or "")
+            hidden = wanted["secret"] or secret or HINT.search(f"{before or ''}\n{content}")
             old, new = ("(secret)\n", "(secret, changed)\n") if hidden else (before or "", content)
             if self.act(f"file {path}", path, "" if before is None else old, new):
                 self.replace(folder, path, content, wanted)

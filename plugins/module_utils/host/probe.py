@@ -8,8 +8,6 @@ import errno
 import glob
 import os
 import re
-import socket
-import ssl
 import subprocess
 import time
 from collections.abc import Iterable, Mapping
@@ -78,6 +76,18 @@ def installed_log_dirs() -> list[str]:
     """Return log.dirs of the broker that is installed; [] where none is."""
     told = properties("/etc/kafka/server.properties").get("log.dirs", "")
     return [path.strip() for path in told.split(",") if path.strip()]
+
+
+def installed_listeners() -> dict[str, int]:
+    """Return the port of each listener of the broker that is installed; {} where none is."""
+    told = properties("/etc/kafka/server.properties").get("listeners", "")
+    return {name: int(port) for name, port in re.findall(r"(\w+)://[^,]*:(\d+)", told)}
+
+
+def installed_client_ports() -> list[int]:
+    """Return the ports at which the ZooKeeper server that is installed listens for clients; [] where none is."""
+    told = properties("/etc/zookeeper/zoo.cfg")
+    return [int(told[key]) for key in ("secureClientPort", "clientPort") if told.get(key, "").isdecimal()]
 
 
 def given_up(log_dirs: Iterable[str], unit: str) -> list[str]:
@@ -219,46 +229,9 @@ def units(names: Iterable[str]) -> dict[str, str]:
     return dict(zip(asked, text, strict=True))
 
 
-def tls_context(tls: Mapping[str, str]) -> ssl.SSLContext:
-    """Return the context of a client that shows `certificate` (a PEM file with its key) and trusts `ca`.
-
-    Names are compared. Raises OSError.
-    """
-    context = ssl.create_default_context(cafile=tls["ca"])
-    context.load_cert_chain(tls["certificate"])
-    return context
-
-
-def four_letter_word(
-    address: str, port: int, word: str, tls: Mapping[str, str] | None = None, timeout: float = 2.0
-) -> str:
-    """Return a ZooKeeper server's answer to `srvr`, `mntr` or `ruok`; '' when it does not answer.
-
-    `tls` as for `tls_context`.
-    """
-    answer = b""
-    try:
-        with contextlib.ExitStack() as stack:
-            connection = stack.enter_context(socket.create_connection((address, port), timeout=timeout))
-            if tls:
-                connection = stack.enter_context(tls_context(tls).wrap_socket(connection, server_hostname=address))
-            connection.sendall(word.encode())
-            while chunk := connection.recv(65536):
-                answer += chunk
-    except OSError:
-        return ""
-    return answer.decode(errors="replace")
-
-
-def zookeeper_mode(answer: str) -> str:
-    """Return leader, follower, observer or standalone from the text of `srvr`; 'not serving' or 'down' otherwise."""
-    found = re.search(r"^Mode: (\w+)", answer, re.MULTILINE)
-    return found.group(1) if found else ("not serving" if answer else "down")
-
-
 def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Return all facts of one host for the options of the module host_probe."""
-    port, log_dirs = wanted.get("zookeeper_port"), installed_log_dirs() if wanted["kafka_log_dirs"] else []
+    log_dirs = installed_log_dirs() if wanted["kafka_log_dirs"] else []
     return {
         "addresses": addresses(),
         "clock": clock(),
@@ -268,6 +241,8 @@ def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
         "mounts": mounts(wanted["mounts"]),
         "given_up": given_up(log_dirs, "kafka.service"),
         "log_dirs": log_dirs,
+        "listeners": installed_listeners() if wanted["kafka_log_dirs"] else {},
+        "client_ports": installed_client_ports() if wanted.get("zookeeper_data_dir") else [],
         "meta_properties": {path: properties(f"{path}/meta.properties") for path in wanted["kafka_log_dirs"]},
         "myid": first_line(f"{wanted['zookeeper_data_dir']}/myid") if wanted.get("zookeeper_data_dir") else "",
         "archives": installed_archives(),
@@ -277,9 +252,4 @@ def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
         "java": javas(wanted["java_executables"]),
         "units": units(wanted["units"]),
         "behind": behind(wanted["units"]),
-        "zookeeper_mode": zookeeper_mode(
-            four_letter_word(wanted["zookeeper_address"], port, "srvr", wanted.get("zookeeper_tls"))
-        )
-        if port
-        else "",
     }

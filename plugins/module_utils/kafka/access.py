@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import client
+
 SECONDS = 20.0
 CLUSTER = "kafka-cluster"
 # librdkafka's words where they are not ours.
@@ -64,16 +66,14 @@ class Access:
     def __init__(self, admin: Mapping[str, Any], login: Mapping[str, Any], check_mode: bool = False) -> None:
         """`admin` are properties of a super user, `login` those of the users' listener, without a login.
 
-        Both under librdkafka's names.
+        Both under librdkafka's names. Raises ClientError, ImportError.
         """
-        from confluent_kafka.admin import AdminClient
-
-        self.client = AdminClient({"log_level": 0, "socket.connection.setup.timeout.ms": 3000, **admin})
+        self.client = client.admin(admin)
         self.login, self.check_mode = dict(login), check_mode
         self.changes: list[str] = []
 
     def converge(self, users: Sequence[Mapping[str, Any]], declared: Sequence[Mapping[str, Any]]) -> None:
-        """Bring users, then ACLs, to what is declared; what is not named is left. Raises AccessError."""
+        """Bring users, then ACLs, to what is declared; what is not named is left. Raises AccessError, ClientError."""
         from confluent_kafka import KafkaException
 
         try:
@@ -160,26 +160,18 @@ class Access:
 
     def logs_in(self, name: str, password: str, mechanism: str) -> bool:
         """Try a password, for nobody can read one back. Raises AccessError where the listener does not answer."""
-        from confluent_kafka import KafkaError, KafkaException, Producer
+        from confluent_kafka import KafkaError, KafkaException
 
         errors: list[KafkaError] = []
         login = {"sasl.mechanism": mechanism, "sasl.username": name, "sasl.password": password}
-        client = Producer(
-            {
-                "log_level": 0,
-                "socket.connection.setup.timeout.ms": 3000,
-                **self.login,
-                **login,
-                "error_cb": errors.append,
-            }
-        )
+        asked = client.producer({**self.login, **login, "error_cb": errors.append})
         deadline = time.monotonic() + SECONDS
         while True:
             try:
-                client.list_topics(timeout=0.5)
+                asked.list_topics(timeout=0.5)
                 return True
             except KafkaException as error:
-                client.poll(0)
+                asked.poll(0)
                 if any(found.code() == KafkaError._AUTHENTICATION for found in errors):
                     return False
                 if time.monotonic() > deadline:

@@ -11,6 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.client import admin
+
 
 class ClusterError(Exception):
     """The cluster did not answer; the text carries the client's own words."""
@@ -80,11 +82,11 @@ class Cluster:
     """A connection to one cluster through each of its listeners."""
 
     def __init__(self, listeners: Mapping[str, Mapping[str, Any]]) -> None:
-        """`listeners` maps a listener's name to client properties (bootstrap.servers and what security needs)."""
-        from confluent_kafka.admin import AdminClient
+        """`listeners` maps a listener's name to client properties (bootstrap.servers and what security needs).
 
-        quiet = {"log_level": 0, "socket.connection.setup.timeout.ms": 3000}
-        self.clients = {name: AdminClient({**quiet, **properties}) for name, properties in listeners.items()}
+        Raises ClientError, ImportError.
+        """
+        self.clients = {name: admin(properties) for name, properties in listeners.items()}
 
     def state(self, timeout: float = 5.0) -> State:
         """Ask once, without the racks. Raises ClusterError when a listener does not answer within `timeout` seconds.

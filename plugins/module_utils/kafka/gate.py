@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ansible_collections.millrace.kafka.plugins.module_utils.host.network import connect
@@ -14,12 +14,16 @@ Lacking = Mapping[str, Sequence[str]]
 """What is not whole, by kind: `brokers`, `offline`, `under_replicated`."""
 
 
-def lacking(state: State, expected: Iterable[int]) -> dict[str, list[str]]:
-    """Return what is not whole; {} where everything is."""
+def lacking(state: State, expected: Iterable[int], own: Collection[int] = ()) -> dict[str, list[str]]:
+    """Return what is not whole; {} where everything is.
+
+    Not what lacks by the `own` brokers of a run alone: it has to be there when they are back.
+    """
+    offline = [p for p in state.offline() if not p.isr or set(p.isr) - set(own)]
     found = {
-        "brokers": [str(broker) for broker in sorted(set(expected) - set(state.brokers))],
-        "offline": [str(partition) for partition in state.offline()],
-        "under_replicated": [str(partition) for partition in state.under_replicated()],
+        "brokers": [str(broker) for broker in sorted(set(expected) - set(state.brokers) - set(own))],
+        "offline": [str(partition) for partition in offline],
+        "under_replicated": [str(partition) for partition in state.under_replicated(own)],
     }
     return {kind: names for kind, names in found.items() if names}
 
@@ -134,6 +138,6 @@ def after_restart(
         words = "; ".join(state.problems(expected))
         if set(returned) - set(state.brokers) or any(worse.values()):
             return Verdict(False, found, words)
-        return Verdict(True, found, f"the cluster is not whole, as before the restart: {words}")
+        return Verdict(True, found, f"the cluster is not whole, as before: {words}")
 
     return watch(ask, expected, settled, timeout, patience, at_last=True)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import client
 from ansible_collections.millrace.kafka.plugins.module_utils.tls.served import Served, differs, observe
 
 SECONDS = 20.0
@@ -43,11 +44,13 @@ class Reload:
     ) -> None:
         """`admin` are the properties of a super user with a certificate, `endpoints` those of endpoints.py.
 
-        `patience` is how many seconds a listener may take until it answers.
+        `patience` is how many seconds a listener may take until it answers. Raises ClientError, ImportError.
         """
-        from confluent_kafka.admin import AdminClient
-
-        self.client = AdminClient({"log_level": 0, "socket.connection.setup.timeout.ms": 3000, **admin})
+        lacking = [name for name in ("ssl.certificate.location", "ssl.ca.location") if not admin.get(name)]
+        if lacking:
+            why = "listeners say what they serve and trust to a client with a certificate alone"
+            raise client.ClientError(f"{', '.join(lacking)} not set: {why}; take a listener of kafka_admin_listeners")
+        self.client = client.admin(admin)
         self.tls = {"certificate": admin["ssl.certificate.location"], "ca": admin["ssl.ca.location"]}
         self.endpoints = sorted(endpoints, key=lambda one: (one["broker"], not one["inter_broker"]))
         self.check_mode, self.patience = check_mode, patience

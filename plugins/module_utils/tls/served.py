@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.module_utils.host.probe import tls_context
+from ansible_collections.millrace.kafka.plugins.module_utils.tls.client import tls_context
 
 # RFC 4514 with numbers for all attributes, which names.name knows whatever words this openssl has for them.
 NAMES = "oid,sep_comma_plus,dn_rev,utf8,esc_2253,esc_ctrl,esc_msb"

@@ -2,20 +2,48 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import socket
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.module_utils.host.probe import four_letter_word, zookeeper_mode
+from ansible_collections.millrace.kafka.plugins.module_utils.tls.client import tls_context
 
 Tls = Mapping[str, str]
+PATIENCE = 10.0  # seconds: in an election nobody serves for a while
 
 
 class EnsembleError(Exception):
     """The ensemble refused, or did not answer; the text says what to look at."""
+
+
+def four_letter_word(address: str, port: int, word: str, tls: Tls | None = None, timeout: float = 2.0) -> str:
+    """Return a server's answer to `srvr`, `mntr` or `ruok`; '' when it does not answer.
+
+    `tls` as for `tls_context`. Raises OwnFileError: a file that is missing here is no silence there.
+    """
+    context, answer = tls_context(tls) if tls else None, b""
+    try:
+        with contextlib.ExitStack() as stack:
+            connection = stack.enter_context(socket.create_connection((address, port), timeout=timeout))
+            if context:
+                connection = stack.enter_context(context.wrap_socket(connection, server_hostname=address))
+            connection.sendall(word.encode())
+            while chunk := connection.recv(65536):
+                answer += chunk
+    except OSError:
+        return ""
+    return answer.decode(errors="replace")
+
+
+def zookeeper_mode(answer: str) -> str:
+    """Return leader, follower, observer or standalone from the text of `srvr`; 'not serving' or 'down' otherwise."""
+    found = re.search(r"^Mode: (\w+)", answer, re.MULTILINE)
+    return found.group(1) if found else ("not serving" if answer else "down")
 
 
 def state(servers: Mapping[str, str], port: int, tls: Tls | None = None) -> dict[str, str]:
@@ -49,10 +77,10 @@ def problems(servers: Mapping[str, str], port: int, tls: Tls | None = None) -> t
     return modes, found
 
 
-def idle(servers: Mapping[str, str], port: int, tls: Tls | None = None, patience: float = 10.0) -> list[str]:
+def idle(servers: Mapping[str, str], port: int, tls: Tls | None = None, patience: float = PATIENCE) -> list[str]:
     """Return the servers that take no part in the ensemble, so that stopping them takes nothing from anybody.
 
-    Only those of which that is so for `patience` seconds: in an election nobody serves for a while.
+    Only those of which that is so for `patience` seconds.
     """
     deadline, tick = time.monotonic() + patience, threading.Event()
     found = _idle(servers, port, tls)
@@ -88,7 +116,7 @@ def wait(
 ) -> tuple[dict[str, str], list[str]]:
     """Ask until nothing is wrong, `timeout` seconds at most (0: once); return the last answer.
 
-    `tls` as for `tls_context`.
+    `tls` as for `tls_context`. Raises OwnFileError.
     """
     deadline, tick = time.monotonic() + timeout, threading.Event()
     while True:

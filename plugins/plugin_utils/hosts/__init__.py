@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import archives, connections, disks, machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import archives, connections, disks, machine, ports
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
@@ -49,4 +49,5 @@ def check_hosts(model: Model, probes: Mapping[str, Probe]) -> list[Problem]:
         *disks.clusters(model, probes),
         *disks.capacity(model, probes),
         *archives.verified(model, probes),
+        *ports.changed(model, probes),
     ]

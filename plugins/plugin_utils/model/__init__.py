@@ -34,6 +34,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model import (
     replication,
     risks,
     security,
+    units,
     weakened,
     words,
 )
@@ -127,6 +128,7 @@ RULES: tuple[Rule, ...] = (
     jvm.heaps,
     jvm.flags,
     jvm.strangers,
+    units.secrets,
     jobs.loops,
     jobs.directories,
     jobs.groups,

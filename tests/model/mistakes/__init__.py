@@ -27,6 +27,7 @@ from model.mistakes import (
     replication,
     risks,
     security,
+    units,
     weakened,
     words,
 )
@@ -54,5 +55,6 @@ MISTAKES: tuple[Mistake, ...] = (
     *machinery.MISTAKES,
     *permissions.MISTAKES,
     *risks.MISTAKES,
+    *units.MISTAKES,
     *weakened.MISTAKES,
 )

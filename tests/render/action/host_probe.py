@@ -22,6 +22,8 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
         },
         "peers": {},
         "log_dirs": [],
+        "listeners": {},
+        "client_ports": [],
         "meta_properties": {},
         "myid": "",
         "nft": "",
@@ -31,7 +33,6 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
         "archives": {f"/opt/{digit}": digit * 128 for digit in "abcde"},
         "java": dict.fromkeys(self._task.args.get("java_executables", ["/usr/bin/java"]), "17.0.19"),
         "units": {},
-        "zookeeper_mode": "",
     }
     return {"changed": False, "probe": probe}
 

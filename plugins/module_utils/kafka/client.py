@@ -1,0 +1,45 @@
+"""The clients of a cluster that questions, reloads and users are asked through; no Ansible import."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+QUIET = {"log_level": 0, "socket.connection.setup.timeout.ms": 3000}
+
+
+class ClientError(Exception):
+    """Properties of which no client can be made, so that nobody was asked; the text names the file that is why."""
+
+
+def admin(properties: Mapping[str, Any]) -> Any:
+    """Return an admin client of librdkafka's properties. Raises ClientError, ImportError."""
+    from confluent_kafka.admin import AdminClient
+
+    return _made(AdminClient, properties)
+
+
+def producer(properties: Mapping[str, Any]) -> Any:
+    """Return a producer of librdkafka's properties. Raises ClientError, ImportError."""
+    from confluent_kafka import Producer
+
+    return _made(Producer, properties)
+
+
+def _made(kind: Any, properties: Mapping[str, Any]) -> Any:
+    from confluent_kafka import KafkaException
+
+    try:
+        return kind({**QUIET, **properties})
+    except KafkaException as error:
+        places = {name: str(value) for name, value in properties.items() if name.endswith(".location")}
+        for name, path in places.items():
+            try:
+                with open(path, "rb"):
+                    pass
+            except OSError as unread:
+                why = f"{unread.strerror} on this host, so nobody was asked"
+                advice = "put the file there, or correct kafka_admin_listeners"
+                raise ClientError(f"{name} = {path}: {why}; {advice}") from error
+        said = error.args[0].str()
+        raise ClientError(f"no client can be made of {', '.join(places) or 'the properties'}: {said}") from error

@@ -1,0 +1,26 @@
+"""How a client that shows a certificate connects; no Ansible import."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping
+
+
+class OwnFileError(OSError):
+    """A file of the client itself, which says nothing of whom it would have asked."""
+
+
+def tls_context(tls: Mapping[str, str]) -> ssl.SSLContext:
+    """Return the context of a client that shows `certificate` (a PEM file with its key) and trusts `ca`.
+
+    Names are compared. Raises OwnFileError, which names the file.
+    """
+    path = tls["ca"]
+    try:
+        context = ssl.create_default_context(cafile=path)
+        path = tls["certificate"]
+        context.load_cert_chain(path)
+    except OSError as error:
+        words = f"cannot be read here ({error.strerror or error}), so nobody was asked"
+        raise OwnFileError(f"{path}: {words}; correct admin_tls, or put the file on this host") from error
+    return context

@@ -1,0 +1,53 @@
+"""Rules on what a site adds to systemd's units: everybody on a host can read them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import ENVIRONMENT
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+OVERRIDES = ("kafka_unit_overrides", "zookeeper_unit_overrides", "spark_job_unit_overrides")
+SECRET = re.compile(r"passw|secret|passphrase|token$|(access|account|api|private|shared)_?key$", re.IGNORECASE)
+# Names a file that holds the secret, or where one is asked for.
+ELSEWHERE = re.compile(r"(file|path|location|dir|id|ur[il]|name)$", re.IGNORECASE)
+
+
+def secrets(model: Model) -> Iterator[Problem]:
+    """No unit holds a secret: systemctl shows it to everybody, and so do diffs."""
+    for machine in model.functional:
+        for name in OVERRIDES:
+            for place, text in _settings(machine.inputs.mapping(name)):
+                for said in _secrets(place, text):
+                    wrong = "everybody on the host can read it: units are no secret"
+                    advice = "name a file that holds it: EnvironmentFile, or LoadCredential"
+                    yield machine.problem(f"{name}{place}", "UNIT_SECRET", said, wrong, advice)
+
+
+def _settings(overrides: Mapping[Any, Any]) -> Iterator[tuple[str, str]]:
+    """Yield each text of a drop-in with its place."""
+    for section, settings in overrides.items():
+        for key, value in settings.items() if isinstance(settings, Mapping) else ():
+            for text in value if isinstance(value, (list, tuple)) else [value]:
+                if isinstance(text, str):
+                    yield f"[{section}][{key}]", text
+
+
+def _secrets(place: str, text: str) -> Iterator[str]:
+    """Yield the names of what is a secret in one text, as in `Environment=A_SECRET=x` and `ExecStart=/x --token=y`."""
+    if place.endswith("[SetCredential]"):
+        yield text.partition(":")[0]
+    if ENVIRONMENT.fullmatch(text.strip().strip("\"'")):
+        return  # judged with the other options of the JVM
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        words = text.split()
+    for word in words:
+        name, _, value = word.partition("=")
+        if value and SECRET.search(name) and not ELSEWHERE.search(name):
+            yield name

@@ -1,0 +1,15 @@
+"""Wrong inventories: what a site adds to systemd's units."""
+
+from __future__ import annotations
+
+from model.mistakes.base import BROKERS, Mistake, kafka
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        "UNIT_SECRET",
+        f"{BROKERS}/kafka_unit_overrides[Service][Environment]",
+        "EnvironmentFile",
+        variables=kafka(kafka_unit_overrides={"Service": {"Environment": "AWS_SECRET_ACCESS_KEY=Guoph0Eeshi7"}}),
+        inventory="stretch3",
+    ),
+)
