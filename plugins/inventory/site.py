@@ -101,6 +101,10 @@ class InventoryModule(YamlInventory):  # type: ignore[misc]
         except ValueError as error:
             raise AnsibleParserError(str(error)) from error
         self._lay("all", wiring, written)
+        # It is in the group all, and has no address there; tasks that are delegated to it would show the template.
+        here = self.inventory.get_host("localhost")
+        if here.implicit:
+            here.set_variable("ansible_host", here.name)
         for folder in shared:
             for file in self._shared(path, str(folder)):
                 values = read(file) or {}
