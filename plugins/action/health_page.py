@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.health import Certificates, page
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health_json import as_json
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 
@@ -33,7 +35,7 @@ class ActionModule(ActionBase):
             return next((answer for answer in answers[name] if key in answer), {})
 
         probes = zip(values, answers["probe"], strict=True)
-        text, problems = page(
+        found = (
             {host: declared(model, host) for host in values},
             {host: answer["probe"] for host, answer in probes if "probe" in answer},
             first("cluster", "brokers"),
@@ -44,10 +46,20 @@ class ActionModule(ActionBase):
             ),
             {name: len(set(members) - set(values)) for name, members in model.groups.items()},
         )
+        text, problems = said(task_vars, found)
         Display().display(text)
         if problems:
             return {"failed": True, "msg": f"not healthy: {'; '.join(problems)}"}
         return {"changed": False, "msg": "healthy"}
+
+
+def said(
+    task_vars: Mapping[str, Any],
+    found: tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any], Certificates, Mapping[str, int]],
+) -> tuple[str, list[str]]:
+    """Return what is printed, for people or for programs, and what is wrong."""
+    text, problems = page(*found)
+    return (as_json(*found) if task_vars.get("check_output") == "json" else text), problems
 
 
 def declared(model: Model, host: str) -> dict[str, Any]:
