@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from generate_errors import PAGE, RUNS, certificate_codes_in_source, codes_in_source, page, written
+from generate_errors import PAGE, certificate_codes_in_source, codes_in_source, page, written
+from unit.run_lock_mistakes import RUNS
 
 from model.mistakes import MISTAKES
 from model.mistakes.base import INVENTORIES, LAB, Mistake, spoil
