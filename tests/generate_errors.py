@@ -11,6 +11,7 @@ from model.mistakes import MISTAKES
 from model.probes import PROBES, model, probed
 from model.said import ROOT, row, told
 from unit.certificate_mistakes import CERTIFICATES
+from unit.run_lock_mistakes import RUNS
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import check_hosts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.access import OPERATIONS
@@ -39,6 +40,11 @@ SECTIONS = {
         "Said by preflight, and by every play that makes or installs certificates, before a file is written.",
     ),
     "The hosts": ("tests/model/test_probes.py::test_probe", ""),
+    "Other runs": (
+        "tests/unit/test_run_lock.py::test_said",
+        "Said by playbooks that change hosts, where nothing is wrong with the inventory; [whom a lock keeps out]"
+        "(control_node.md#one-run-at-a-time).",
+    ),
 }
 TABLE = ["| Code | Example |", "| --- | --- |"]
 RULES = ROOT / "plugins/plugin_utils"
@@ -100,6 +106,7 @@ def page(rows: Mapping[str, str]) -> str:
         "The inventory": [mistake.code for mistake in MISTAKES],
         "Certificates": list(CERTIFICATES),
         "The hosts": [probe.code for probe in PROBES],
+        "Other runs": list(RUNS),
     }
     parts = [HEAD]
     for title, (test, text) in SECTIONS.items():
@@ -125,6 +132,9 @@ def said() -> dict[str, str]:
         for code, make in CERTIFICATES.items():
             (Path(folder) / code.lower()).mkdir()
             rows[code] = row(*make(Path(folder) / code.lower()))
+        for code, run in RUNS.items():
+            (Path(folder) / code.lower()).mkdir()
+            rows[code] = row(run(Path(folder) / code.lower()), False)
     for probe in PROBES:
         (problem,) = merged(check_hosts(model(probe), probed(probe)))
         rows[probe.code] = row(line(problem, model(probe).groups), problem.warning)

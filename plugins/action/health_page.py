@@ -10,6 +10,7 @@ from ansible.utils.display import Display
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_files import several, without_wiring
 from ansible_collections.millrace.kafka.plugins.plugin_utils.health import Certificates, page
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health_json import as_json
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import other_mounts
@@ -39,20 +40,21 @@ class ActionModule(ActionBase):
         def first(name: str, key: str) -> Any:
             return next((answer for answer in answers.get(name, ()) if key in answer), {})
 
-        asked, found = first("ensemble", "modes"), first("certificates", "hosts")
+        asked, held = first("ensemble", "modes"), first("certificates", "hosts")
         probes = zip(values, answers["probe"], strict=True)
         unasked = [] if asked.get("modes") else asked.get("problems", [])
-        text, problems = page(
+        found = (
             {host: declared(model, host) for host in values},
             {host: with_mode(answer["probe"], host, asked) for host, answer in probes if "probe" in answer},
             first("cluster", "brokers"),
             Certificates(
-                {**found, "problems": [*found.get("problems", []), *unasked]},
+                {**held, "problems": [*held.get("problems", []), *unasked]},
                 first("served", "served").get("served", []),
                 int(self._task.args.get("certificate_days", 14)),
             ),
             {name: len(set(members) - set(values)) for name, members in model.groups.items()},
         )
+        text, problems = said(task_vars, found)
         Display().display(text)
         if problems:
             return {"failed": True, "msg": f"not healthy: {'; '.join(problems)}"}
@@ -62,6 +64,15 @@ class ActionModule(ActionBase):
 def with_mode(probe: Mapping[str, Any], host: str, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a host answered, and the mode in which the control node found its ZooKeeper server."""
     return {**probe, "zookeeper_mode": asked.get("modes", {}).get(host, "not asked")}
+
+
+def said(
+    task_vars: Mapping[str, Any],
+    found: tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any], Certificates, Mapping[str, int]],
+) -> tuple[str, list[str]]:
+    """Return what is printed, for people or for programs, and what is wrong."""
+    text, problems = page(*found)
+    return (as_json(*found) if task_vars.get("check_output") == "json" else text), problems
 
 
 def declared(model: Model, host: str) -> dict[str, Any]:

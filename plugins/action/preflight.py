@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
@@ -15,9 +16,10 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import layout_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.peers import peers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import as_json, count, merged, report
+from ansible_collections.millrace.kafka.plugins.plugin_utils.run_lock import problems as lock_problems
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import survival
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.tables import text_table
-from ansible_collections.millrace.kafka.plugins.plugin_utils.tags import unknown
+from ansible_collections.millrace.kafka.plugins.plugin_utils.tags import only_asked, unknown
 
 
 class ActionModule(ActionBase):
@@ -28,7 +30,8 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Fail with every mistake at once.
 
-        Option `register` (where each host's answer of host_probe is) selects the second phase.
+        Option `register` (where each host's answer of host_probe is) selects the second phase. Where nothing is wrong
+        and `changes` is on, no other run can change these hosts until this one ends.
         """
         super().run(tmp, task_vars)
         task_vars = task_vars or {}
@@ -39,6 +42,8 @@ class ActionModule(ActionBase):
         if register is None:
             what = count(model.function_hosts, "host")
             problems = problems_of(reader, model)
+            if self._will_change(task_vars) and all(problem.warning for problem in problems):
+                problems += lock_problems(addresses(model), str(self._task.args.get("lock_directory") or ""))
             for words in unknown(task_vars.get("ansible_run_tags", ()), task_vars.get("ansible_skip_tags", ())):
                 Display().warning(words)
             if self._task.args.get("survival", True) and not any(not p.warning for p in problems) and model.cluster:
@@ -71,6 +76,11 @@ class ActionModule(ActionBase):
         more = {} if register else asked(model, task_vars["ansible_play_hosts"])
         return {"changed": False, "msg": f"{what}, no mistake found", **more}
 
+    def _will_change(self, task_vars: Mapping[str, Any]) -> bool:
+        """Tell whether the plays that follow change hosts."""
+        changes = boolean(self._task.args.get("changes", False))
+        return changes and not self._task.check_mode and not only_asked(task_vars.get("ansible_run_tags", ()))
+
 
 def asked(model: Model, hosts: Sequence[str]) -> dict[str, Any]:
     """Return what hosts are asked that the model alone knows."""
@@ -78,3 +88,8 @@ def asked(model: Model, hosts: Sequence[str]) -> dict[str, Any]:
         "peers": {host: peers(model, host) for host in hosts},
         "java": {host: list(model.executables(model.machines[host])) for host in hosts},
     }
+
+
+def addresses(model: Model) -> dict[str, str]:
+    """Return by what a host is known, whichever checkout or inventory names it."""
+    return {machine.name: str(machine.address("client")) for machine in model.functional}

@@ -15,6 +15,16 @@ Job = Mapping[str, Any]
 HOME = PurePosixPath("/var/lib/spark-job")
 
 
+def present(jobs: Sequence[Job]) -> list[Job]:
+    """Return the jobs that are installed, started or stopped."""
+    return [job for job in jobs if job.get("state") != "absent"]
+
+
+def absent(jobs: Sequence[Job]) -> list[Job]:
+    """Return the jobs that are to be taken away."""
+    return [job for job in jobs if job.get("state") == "absent"]
+
+
 def spark_job_config(job: Job, jars: str) -> str:
     """Return the frozen configuration file of a job: what is declared, and where this release keeps its jars."""
     return json.dumps({"jars_directory": jars, **job["config"]}, indent=2, sort_keys=True) + "\n"
@@ -32,8 +42,12 @@ def spark_job_files(jobs: Sequence[Job], release: str, jars: str, unit: str) -> 
 
     Client properties may hold passwords: no diff of them, and no text that Ansible would note in the host's journal.
     """
-    files = []
-    for job in jobs:
+    files: list[dict[str, Any]] = [
+        {"path": f"/etc/spark-job/{job['name']}.{kind}", "state": "absent"}
+        for job in absent(jobs)
+        for kind in ("json", "env")
+    ]
+    for job in present(jobs):
         base = {"owner": "root", "group": "spark", "mode": "0640"}
         secret = told(job["config"])
         config = spark_job_config(job, jars)
@@ -50,13 +64,16 @@ def spark_job_files(jobs: Sequence[Job], release: str, jars: str, unit: str) -> 
 
 
 def spark_job_directories(jobs: Sequence[Job]) -> list[dict[str, str]]:
-    """Return /etc/spark-job and the directories that jobs own: their home, checkpoint and input."""
+    """Return /etc/spark-job and the directories that jobs own: their home, checkpoint and input.
+
+    Those of a job that is absent are left as they are: they hold its progress and its data.
+    """
     owned = {"owner": "spark", "group": "spark", "mode": "0750"}
     directories = [
         {"path": "/etc/spark-job", "owner": "root", "group": "spark", "mode": "0750"},
         {"path": str(HOME), **owned},
     ]
-    for job in jobs:
+    for job in present(jobs):
         directories.append({"path": str(HOME / job["name"]), **owned})
         directories += [
             {"path": job["config"][key], **owned}
@@ -75,13 +92,13 @@ def spark_job_units(jobs: Sequence[Job], release: str, jars: str, unit: str) -> 
             "enabled": job.get("state") != "stopped",
             "state": "stopped" if job.get("state") == "stopped" else "converged",
         }
-        for job in jobs
-    ]
+        for job in present(jobs)
+    ] + [{"name": f"spark-job@{job['name']}.service", "enabled": False, "state": "absent"} for job in absent(jobs)]
 
 
 def spark_job_running(jobs: Sequence[Job]) -> list[str]:
     """Return the units of those jobs that are to run."""
-    return [f"spark-job@{job['name']}.service" for job in jobs if job.get("state") != "stopped"]
+    return [f"spark-job@{job['name']}.service" for job in present(jobs) if job.get("state") != "stopped"]
 
 
 class FilterModule:

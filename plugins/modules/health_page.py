@@ -14,6 +14,11 @@ description:
   - Fails, as preflight does, where the inventory is several, or does not name the plugin C(millrace.kafka.site).
   - Runs on the control node, and changes nothing; use C(run_once). No connection is needed. Hosts of the play
     that have no function (C(functions/*.yml)) are left out.
+  - "The variable C(check_output=json) has it print one line of JSON in place of the page: C(healthy), C(problems) as on
+    the page, C(not_looked_at) (number of hosts by function, with C(--limit)), C(zookeeper) (mode by host), C(kafka)
+    (C(controller), C(partitions), C(offline), C(under_replicated), and by host C(leaders) and C(registered)), C(disks)
+    (C(host), C(path), C(size), C(free) in bytes, C(error)), C(units) (C(host), C(unit), C(state)) and C(certificates)
+    (C(host), C(name), C(subject), C(until)). What is not known is null."
 options:
   registers:
     description: Names of the variables in which the answers are.

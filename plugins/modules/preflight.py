@@ -23,8 +23,20 @@ options:
     description: Whether what the layout survives is printed, where nothing is wrong.
     type: bool
     default: true
+  changes:
+    description:
+      - Whether the plays that follow change hosts. Where nothing is wrong, the hosts are locked until this run ends,
+        and a run that holds one of them is a mistake. Not in check mode, and not where C(--tags) chooses phases of
+        preflight alone.
+      - The locks are kept by the process of the run, which the inventory plugin C(millrace.kafka.site) prepares.
+    type: bool
+    default: false
+  lock_directory:
+    description: "Folder of the locks. Empty: C(/run/lock) where all users may write to it, else C(/var/tmp)."
+    type: str
+    default: ""
 attributes:
-  check_mode: {description: The same as without., support: full}
+  check_mode: {description: "The same as without, but for the lock.", support: full}
   diff_mode: {description: There is none., support: none}
 seealso:
   - {module: millrace.kafka.host_probe}

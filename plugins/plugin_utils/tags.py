@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 # Those of playbooks/.
 TAGS = ("model", "hosts", "install", "config", "resources", "jobs")
+# The two phases of preflight.
+ASK = {"model", "hosts"}
 ANSIBLE_TAGS = ("all", "always", "never", "tagged", "untagged")
 
 
@@ -23,3 +25,8 @@ def unknown(run: Iterable[str], skip: Iterable[str]) -> list[str]:
         for option, tags in found.items()
         if tags
     ]
+
+
+def only_asked(run: Iterable[str]) -> bool:
+    """Tell whether --tags chose phases of preflight and nothing else."""
+    return bool({*run}) and {*run} <= ASK

@@ -9,6 +9,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from faults.inventory import Inventory
 from faults.lab import Lab
+from render.site import readme_command
 from testinfra.host import Host
 
 from infra.conftest import limit, service_problem
@@ -106,11 +107,8 @@ def test_topics_are_not_created_by_accident(inventory: Inventory, admin: AdminCl
 
 
 def test_tools_are_on_the_path_with_a_client_file(inventory: Inventory, topic: str) -> None:
-    host = inventory.hosts("kafka")[0]
-    servers = f"{inventory.replication_address(host)}:{inventory.port('REPLICATION')}"
-    listed = inventory.run(
-        host, f"kafka-topics.sh --bootstrap-server {servers} --command-config /etc/kafka/client.properties --list"
-    )
+    """By the lines that README.md shows."""
+    listed = inventory.run(inventory.hosts("kafka")[0], readme_command())
     assert topic in listed.splitlines()
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from generate_errors import PAGE, certificate_codes_in_source, codes_in_source, page, written
+from unit.run_lock_mistakes import RUNS
 
 from model.mistakes import MISTAKES
 from model.mistakes.base import INVENTORIES, LAB, Mistake, spoil
@@ -47,7 +48,7 @@ def test_the_page_of_errors_is_made_from_this() -> None:
     """docs/errors.md has a row for each code, compared where the code is tested, and no other; README says how many."""
     rows = written()
     assert PAGE.read_text(encoding="utf-8") == page(rows), "run: make docs"
-    codes = codes_in_source() | certificate_codes_in_source()
+    codes = codes_in_source() | certificate_codes_in_source() | set(RUNS)
     assert set(rows) == codes
     readme = (INVENTORIES.parent / "README.md").read_text(encoding="utf-8")
     assert re.findall(r"(\d+) kinds of mistakes", readme) == [str(len(codes))]

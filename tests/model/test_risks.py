@@ -160,11 +160,12 @@ RIGHT: dict[str, dict[str, dict[str, Any]]] = {
         "spark": {"client_bootstrap": "198.19.55.21:443"},
         "zookeeper": {"client_bootstrap": "198.19.55.21:443"},
     },
-    "a checkpoint on a disk that the unit may write, and a standby of the same group": {
+    "a checkpoint on a disk that the unit may write, a standby of the same group, and a job that is taken away": {
         "spark_consumer": {
             "spark_job_jobs": [
                 {**JOB, "config": {**JOB["config"], "checkpoint": "/data/spark/words"}},
                 {**again(), "state": "stopped"},
+                {"name": "old", "job": "no_more", "state": "absent", "config": {**JOB["config"], "spark": {"a": 1}}},
             ],
             "spark_job_unit_overrides": {"Service": {"ReadWritePaths": "/data/spark"}},
         }

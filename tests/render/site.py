@@ -8,6 +8,7 @@ import atexit
 import base64
 import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -87,6 +88,12 @@ def properties(text: str) -> dict[str, str]:
     found = pairs(text)
     assert len(dict(found)) == len(found), f"a key is there twice:\n{text}"
     return dict(found)
+
+
+def readme_command() -> str:
+    """Return what README.md tells to type on a broker's host."""
+    (found,) = re.findall(r"```\n(f=\S+\nkafka-topics\.sh .*\n)```", (ROOT / "README.md").read_text(encoding="utf-8"))
+    return str(found)
 
 
 @cache

@@ -1,11 +1,15 @@
 """What a broker gets: server.properties, client.properties, the unit, directories, links."""
 
+import os
 import re
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from render.conftest import INVENTORIES, Hosts
+from render.site import readme_command
 
 SERVER = "/etc/kafka/server.properties"
 # host, id, rack, then the host's number in both networks; the networks of each inventory are below.
@@ -140,6 +144,24 @@ def test_tools_are_what_the_broker_is(inventory_name: str, hosts: Hosts) -> None
     assert links["/opt/kafka/current"] == "/opt/kafka/3.9.2"
     assert links["/usr/local/bin/kafka-topics.sh"] == "/opt/kafka/current/bin/kafka-topics.sh"
     assert all(link.startswith("/usr/local/bin/") for link in set(links) - {"/opt/kafka/current"})
+
+
+@pytest.mark.parametrize("inventory_name", ["lab"])
+def test_the_command_of_the_readme_asks_the_broker(inventory_name: str, hosts: Hosts, tmp_path: Path) -> None:
+    """The lines that README.md shows, with the host's own file, and a tool that prints what it is given."""
+    given = tmp_path / "client.properties"
+    given.write_text(hosts[host(inventory_name, 1)].text("/etc/kafka/client.properties"))
+    (tmp_path / "kafka-topics.sh").write_text('#!/bin/sh\necho "$@"\n')
+    (tmp_path / "kafka-topics.sh").chmod(0o755)
+    done = subprocess.run(
+        readme_command().replace("/etc/kafka/client.properties", str(given)),
+        shell=True,
+        capture_output=True,
+        text=True,
+        env={"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+    )
+    servers = f"{REPLICATION_NETWORK[inventory_name]}.21:9093"
+    assert done.stdout == f"--bootstrap-server {servers} --command-config {given} --list\n", done.stderr
 
 
 @pytest.mark.parametrize("inventory_name", INVENTORIES)

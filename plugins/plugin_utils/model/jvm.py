@@ -37,7 +37,7 @@ def options(machine: Machine) -> dict[str, list[str]]:
         found[f"{name}[Service][Environment]"] = _words([match.group(1) for match in matches if match])
     for entry in machine.inputs.entries("spark_job_jobs"):
         config = entry.get("config")
-        spark = config.get("spark") if isinstance(config, Mapping) else None
+        spark = config.get("spark") if isinstance(config, Mapping) and entry.get("state") != "absent" else None
         for name, value in spark.items() if isinstance(spark, Mapping) else ():
             if str(name).endswith("JavaOptions"):
                 found[f"spark_job_jobs[{entry.get('name')}].config.spark[{name}]"] = _words([value])

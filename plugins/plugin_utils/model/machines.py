@@ -258,8 +258,9 @@ class SparkNode(Machine):
 
     @cached_property
     def jobs(self) -> list[Job]:
-        """Its jobs."""
-        return [_job(entry) for entry in self.inputs.entries("spark_job_jobs")]
+        """Its jobs, without those that are to be taken away."""
+        entries = self.inputs.entries("spark_job_jobs")
+        return [_job(entry) for entry in entries if entry.get("state") != "absent"]
 
 
 def _job(entry: Mapping[str, Any]) -> Job:

@@ -49,10 +49,14 @@ def of_services(machine: Machine, model: Model) -> list[Port]:
     return found
 
 
+# States of a job that opens no port.
+IDLE = ("stopped", "absent")
+
+
 def of_jvms(machine: Machine, model: Model) -> list[Port]:
     """Return what JVMs of a host open besides: JMX, agents, debuggers, ZooKeeper's AdminServer and metrics."""
     entries = machine.inputs.entries("spark_job_jobs")
-    idle = tuple(f"spark_job_jobs[{entry.get('name')}]." for entry in entries if entry.get("state") == "stopped")
+    idle = tuple(f"spark_job_jobs[{entry.get('name')}]." for entry in entries if entry.get("state") in IDLE)
     found = [
         port
         for name, told in options(machine).items()

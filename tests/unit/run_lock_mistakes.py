@@ -1,0 +1,41 @@
+"""What stands in the way of a run that changes hosts, by its code; docs/errors.md shows what is said of it."""
+
+import fcntl
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils import run_lock
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import line
+
+HOSTS = {"dc1-zk1": "198.18.1.11", "dc1-kafka1": "198.18.1.21"}
+FIRST = "millrace-198.18.1.11.lock"
+OTHER = run_lock.Run(
+    user="alice",
+    pid=4711,
+    command="ansible-playbook -i inventories/dc1 playbooks/kafka.yml",
+    since="2026-03-01 09:30:00+01:00",
+    node="ops1",
+    mark="4711 another",
+)
+
+
+def said(folder: Path) -> str:
+    """Return the only line."""
+    run_lock.prepare()
+    (problem,) = run_lock.problems(HOSTS, str(folder))
+    assert not problem.warning
+    return line(problem, {}).replace(str(folder), "/srv/locks")
+
+
+def locked(folder: Path) -> str:
+    """A run of another control node holds a host."""
+    with (folder / FIRST).open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        json.dump(asdict(OTHER), file)
+        file.flush()
+        return said(folder)
+
+
+RUNS: dict[str, Callable[[Path], str]] = {"RUN_LOCKED": locked, "LOCK_FOLDER": lambda folder: said(folder / "absent")}

@@ -1,0 +1,43 @@
+"""A job that is declared absent: stopped, out of the boot, its files removed; its progress and its data stay."""
+
+from typing import Any
+
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+
+from ansible_collections.millrace.kafka.plugins.filter.spark_job import FilterModule
+from ansible_collections.millrace.kafka.plugins.modules.host_state import SPEC
+from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec
+
+JOBS: dict[str, Any] = FilterModule().filters()
+CONFIG = {"checkpoint": "/c/old", "input_directory": "/in", "kafka": {"ssl.key.password": "pw"}}
+OLD = {"name": "old", "job": "count_words", "state": "absent", "config": CONFIG}
+NEW = {"name": "new", "job": "count_words", "config": {"checkpoint": "/c/new"}}
+STARTED_FROM = ("r1", "/jars", "unit")
+
+
+def test_its_files_are_removed_and_hold_nothing() -> None:
+    files = {file["path"]: file for file in JOBS["spark_job_files"]([OLD, NEW], *STARTED_FROM)}
+    assert files["/etc/spark-job/old.json"] == {"path": "/etc/spark-job/old.json", "state": "absent"}
+    assert files["/etc/spark-job/old.env"] == {"path": "/etc/spark-job/old.env", "state": "absent"}
+    assert "state" not in files["/etc/spark-job/new.json"]
+
+
+def test_its_unit_is_stopped_and_disabled() -> None:
+    units = {unit["name"]: unit for unit in JOBS["spark_job_units"]([OLD, NEW], *STARTED_FROM)}
+    assert units["spark-job@old.service"] == {"name": "spark-job@old.service", "enabled": False, "state": "absent"}
+    assert units["spark-job@new.service"]["state"] == "converged"
+    assert JOBS["spark_job_running"]([OLD, NEW]) == ["spark-job@new.service"]
+
+
+def test_its_directories_are_neither_made_nor_changed() -> None:
+    paths = [directory["path"] for directory in JOBS["spark_job_directories"]([OLD, NEW])]
+    assert [path for path in paths if "old" in path or path == "/in"] == []
+    assert {"/var/lib/spark-job/new", "/c/new"} <= {*paths}
+
+
+def test_role_and_module_take_it() -> None:
+    option = argument_spec("spark_job")["spark_job_jobs"]
+    told = ArgumentSpecValidator({"spark_job_jobs": option}).validate({"spark_job_jobs": [OLD]})
+    assert told.error_messages == []
+    wanted = {name: JOBS[f"spark_job_{name}"]([OLD], *STARTED_FROM) for name in ("files", "units")}
+    assert ArgumentSpecValidator(SPEC).validate(wanted).error_messages == []
