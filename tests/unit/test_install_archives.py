@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from unit.test_archive_sources import HELLO
 
 
 def load() -> ModuleType:
