@@ -17,7 +17,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine impor
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import line
 
 
-class ActionModule(ActionBase):
+class ActionModule(ActionBase):  # type: ignore[misc]
     """Runs once, on the control node, from what host_probe and kafka_cluster answered."""
 
     _requires_connection = False

@@ -22,7 +22,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.tables imp
 from ansible_collections.millrace.kafka.plugins.plugin_utils.tags import only_asked, unknown
 
 
-class ActionModule(ActionBase):
+class ActionModule(ActionBase):  # type: ignore[misc]
     """Runs once, on the control node, for all hosts of the inventory, also under --limit."""
 
     _requires_connection = False
