@@ -75,8 +75,8 @@ run() {
   done
 }
 
-# Lanes of layers side by side: one that waits most of the time beside those that compute, which get what it leaves where
-# their lane begins with `idle`. Each lane's output is shown when all have ended.
+# Lanes of layers side by side: one that waits most of the time beside those that compute, which get what it leaves
+# where their lane begins with `idle`. Each lane's output is shown when all have ended.
 together() {
   local lane number=0 lanes=() failed=0
   for lane in "$@"; do
