@@ -75,18 +75,15 @@ run() {
   done
 }
 
-# Lanes of layers side by side: one that waits most of the time beside those that compute, which get what it leaves
-# where their lane begins with `idle`. Each lane's output is shown when all have ended.
+# Lanes of layers side by side: those that wait most of the time beside those that compute. Each lane's output is shown
+# when all have ended.
 together() {
   local lane number=0 lanes=() failed=0
   for lane in "$@"; do
     number=$((number + 1))
     : >"$LOGS/test-costs$number"
-    (
-      [ "${lane%% *}" != idle ] || chrt --idle --pid 0 "$BASHPID"
-      # shellcheck disable=SC2086  # a lane is a list of layers
-      MILLRACE_TEST_COSTS="$PWD/$LOGS/test-costs$number" run ${lane#idle }
-    ) >"$LOGS/test-lane$number.log" 2>&1 &
+    # shellcheck disable=SC2086  # a lane is a list of layers
+    MILLRACE_TEST_COSTS="$PWD/$LOGS/test-costs$number" run $lane >"$LOGS/test-lane$number.log" 2>&1 &
     lanes+=("$!")
   done
   for number in "${!lanes[@]}"; do wait "${lanes[number]}" || failed=1; done
@@ -100,9 +97,10 @@ together() {
   }
 }
 
-# Promises of survival and molecule are seconds: what computes beside them stands back, and takes the time in which they
-# wait.
-all() { together "survival molecule" "lab spark" "idle lint unit render"; }
+all() {
+  together "lint unit render spark" "survival lab"
+  run molecule
+}
 
 for layer in "${@:-none}"; do
   case $layer in

@@ -7,6 +7,7 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils import run_lock
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.identity import nobody
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import line
@@ -20,8 +21,9 @@ def function_pattern(groups: Mapping[str, Sequence[str]]) -> str:
 
     Raises AnsibleFilterError where an inventory has hosts and none of them is one: a run that does nothing would end
     well. Without hosts it is the control node, where preflight and check say so: where only the syntax is looked at,
-    there are none either.
+    there are none either. Computed in the run's own process, it is also where locks of the run are made ready.
     """
+    run_lock.prepare()
     found = ":".join(name for name in functions() if groups.get(name))
     if groups.get("all") and not found:
         raise AnsibleFilterError(line(nobody(groups), groups))

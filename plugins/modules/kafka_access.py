@@ -107,7 +107,7 @@ def main() -> None:
         module.fail_json(msg=str(error))
     try:
         access.converge(module.params["users"], module.params["acls"])
-    except AccessError as error:
+    except (AccessError, ClientError) as error:
         module.fail_json(
             msg=f"users and ACLs: {error}; look at: journalctl -u kafka on the brokers", changes=access.changes
         )

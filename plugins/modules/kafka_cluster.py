@@ -30,9 +30,10 @@ options:
     description:
       - Id of a broker that is about to be restarted, or, with I(before), was. Then the question is whether it may be,
         or is back.
-      - It may be stopped where the cluster is whole; or where it has not been for 30 s, and no partition would lose by
-        it, because those that it is in sync with have all others in sync as well, or are offline, or are reached by
-        nobody since it is registered at an address that is none of I(endpoints) and does not answer.
+      - It may be stopped where the cluster is whole; or where it has not been for 30 s (for half of a shorter
+        I(timeout)), and no partition would lose by it, because those that it is in sync with have all others in sync as
+        well, or are offline, or are reached by nobody since it is registered at an address that is none of
+        I(endpoints) and does not answer.
     type: int
   endpoints: {type: list, elements: str, default: [], description: "Its own, each C(LISTENER://address:port)."}
   before:
@@ -78,7 +79,8 @@ brokers:
   returned: always
 controller: {description: "Id of the controller, -1 where there is none.", type: int, returned: always}
 lacking:
-  description: What is not whole, by kind, C(brokers), C(offline) and C(under_replicated).
+  description: >-
+    What is not whole, by kind, C(brokers), C(offline) and C(under_replicated), of which each replica is named.
   type: dict
   returned: with restart, and where the cluster answered
 problems: {description: What keeps the cluster from being whole., type: list, elements: str, returned: always}
@@ -93,12 +95,13 @@ def gate(module: AnsibleModule, cluster: Cluster) -> None:
     """Answer whether a broker may be stopped, or is back; ends the module."""
     expected, broker, before = (module.params[name] for name in ("brokers", "restart", "before"))
     seconds = module.params["timeout"]
+    patience = min(30.0, seconds / 2)
     if before is None:
-        verdict = before_restart(cluster.state, expected, broker, module.params["endpoints"], seconds)
+        verdict = before_restart(cluster.state, expected, broker, module.params["endpoints"], seconds, patience)
         failed = f"broker {broker} was not stopped, for partitions would lose by it"
     else:
         returned = module.params["returned"] if broker is None else [broker]
-        verdict = after_restart(cluster.state, expected, returned, before, seconds)
+        verdict = after_restart(cluster.state, expected, returned, before, seconds, patience)
         who = "what this run started" if broker is None else f"broker {broker} was restarted and"
         failed = f"{who} is not back; no other was stopped"
     if not verdict.go:

@@ -164,8 +164,11 @@ def opened(path: Path) -> int:
         file = os.open(path, flags)
     except FileNotFoundError:
         try:  # O_CREAT alone is refused of another user's file in a folder that is open to all (fs.protected_regular)
-            file = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o666)
-            os.fchmod(file, 0o666)
+            mask = os.umask(0)
+            try:
+                file = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o666)
+            finally:
+                os.umask(mask)
         except FileExistsError:
             file = os.open(path, flags)
     if not stat.S_ISREG(os.fstat(file).st_mode):
@@ -180,7 +183,7 @@ def read(file: int) -> Run:
         said = json.loads(os.pread(file, 65536, 0))
         user, command, since, node, mark = (_shown(said[name]) for name in ("user", "command", "since", "node", "mark"))
         return Run(user, int(said["pid"]), command, since, node, mark)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return Run("somebody", 0, "a command that is not noted", "an unknown time", "an unknown one", "")
 
 
@@ -231,4 +234,6 @@ def _lives(run: Run) -> bool:
         return False
     except PermissionError:
         return True
+    except OverflowError:
+        return False
     return run.pid > 0

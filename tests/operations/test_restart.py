@@ -10,6 +10,8 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from confluent_kafka import KafkaException
@@ -82,7 +84,11 @@ def interrupt_before_the_first_restart(operator: Operator) -> None:
     try:
         until("every broker's file is new", lambda: with_the_change(operator) == brokers, 120)
     finally:
+        workers = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
         os.killpg(run.pid, signal.SIGKILL)
+        for worker in workers:  # each in a session of its own
+            with suppress(ProcessLookupError):
+                os.kill(int(worker), signal.SIGKILL)
         run.communicate()
     assert operator.processes() == before, "it was too late: a broker was restarted already"
 

@@ -39,7 +39,7 @@ def settings(tmp_path: Path) -> Iterator[dict[str, Any]]:
         **control_node(INVENTORY, tmp_path),
         "run_lock_directory": str(tmp_path / "locks"),
         "folder": str(tmp_path),
-        "patience": 100,
+        "patience": 900,
     }
     (tmp_path / "go").touch()
 

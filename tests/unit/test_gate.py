@@ -88,7 +88,7 @@ def test_silence_and_no_controller_prove_nothing() -> None:
 
 def test_it_is_back_where_nothing_more_lacks() -> None:
     before = lacking(state(LACKS_3, ALONE), [1, 2, 3])
-    assert before == {"under_replicated": ["t-1", "t-3"]}
+    assert before == {"under_replicated": ["t-1 without 3", "t-3 without 1", "t-3 without 3"]}
     for found, back in (
         (state(LACKS_3), True),
         (state(LACKS_3, ALONE), True),
@@ -108,7 +108,7 @@ def test_what_was_offline_may_lack_replicas_now() -> None:
 def test_after_several_restarts_nothing_more_lacks() -> None:
     """Brokers that were away before the first may still be, unless this run started them; others may not."""
     before = lacking(state(LACKS_3, brokers=(1, 2)), [1, 2, 3])
-    assert before == {"brokers": ["3"], "under_replicated": ["t-1"]}
+    assert before == {"brokers": ["3"], "under_replicated": ["t-1 without 3"]}
     same, worse = state(LACKS_3, brokers=(1, 2)), state(LACKS_3, brokers=(1,))
     assert after_restart(asks(same), [1, 2, 3], [1, 2], before, 0.4, patience=0.1).go
     assert not after_restart(asks(same), [1, 2, 3], [1, 3], before, 0.4, patience=0.1).go
@@ -120,13 +120,15 @@ def test_what_lacked_by_brokers_of_the_run_has_to_be_there_when_they_are_back() 
     both = Partition("t", 4, 1, (1, 2, 3), (1,))
     down = state(FULL, LACKS_3, OFFLINE, both, Partition("t", 5, 1, (1, 2), (1,)), brokers=(1, 3))
     noted = lacking(down, [1, 2, 3], [2])
-    assert noted == {"under_replicated": ["t-1", "t-2", "t-4"]}  # of t-2, broker 1 lacks as well
+    assert noted == {"under_replicated": ["t-1 without 3", "t-2 without 1", "t-4 without 3"]}
 
     def verdict(*partitions: Partition, brokers: tuple[int, ...] = (1, 2, 3)) -> bool:
         answer = asks(state(FULL, LACKS_3, *partitions, brokers=brokers))
         return after_restart(answer, [1, 2, 3], [2], noted, 0.3, patience=0.1).go
 
     assert verdict()
+    assert verdict(Partition("t", 4, 1, (1, 2, 3), (1, 2)))
+    assert not verdict(both), "broker 2 is registered, and takes no part"
     assert not verdict(OFFLINE)
     assert not verdict(Partition("t", 5, 1, (1, 2), (1,)))
     assert not verdict(brokers=(1, 3))

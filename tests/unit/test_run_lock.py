@@ -43,6 +43,12 @@ time.sleep(60)
 """
 
 
+@pytest.fixture(autouse=True)
+def found_by_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes that a test starts import what it does."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+
+
 @contextmanager
 def another(folder: Path, addresses: str, how: str = "waits") -> Iterator[subprocess.Popen[str]]:
     """Run a second process that holds these addresses; kill it at the end."""

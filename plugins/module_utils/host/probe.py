@@ -81,7 +81,7 @@ def installed_log_dirs() -> list[str]:
 def installed_listeners() -> dict[str, int]:
     """Return the port of each listener of the broker that is installed; {} where none is."""
     told = properties("/etc/kafka/server.properties").get("listeners", "")
-    return {name: int(port) for name, port in re.findall(r"(\w+)://[^,]*:(\d+)", told)}
+    return {name.upper(): int(port) for name, port in re.findall(r"([^,/\s]+)://[^,]*:(\d+)", told)}
 
 
 def installed_client_ports() -> list[int]:

@@ -11,7 +11,8 @@ from ansible_collections.millrace.kafka.plugins.module_utils.host.network import
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import ClusterError, Partition, State
 
 Lacking = Mapping[str, Sequence[str]]
-"""What is not whole, by kind: `brokers`, `offline`, `under_replicated`."""
+"""What is not whole, by kind: `brokers`, `offline`, `under_replicated` (each replica, as `topic-0 without 3`)."""
+WITHOUT = " without "
 
 
 def lacking(state: State, expected: Iterable[int], own: Collection[int] = ()) -> dict[str, list[str]]:
@@ -23,7 +24,11 @@ def lacking(state: State, expected: Iterable[int], own: Collection[int] = ()) ->
     found = {
         "brokers": [str(broker) for broker in sorted(set(expected) - set(state.brokers) - set(own))],
         "offline": [str(partition) for partition in offline],
-        "under_replicated": [str(partition) for partition in state.under_replicated(own)],
+        "under_replicated": [
+            f"{partition}{WITHOUT}{broker}"
+            for partition in state.under_replicated(own)
+            for broker in sorted(set(partition.replicas) - set(partition.isr) - set(own))
+        ],
     }
     return {kind: names for kind, names in found.items() if names}
 
@@ -134,7 +139,11 @@ def after_restart(
     def settled(state: State, found: Lacking) -> Verdict:
         worse = {kind: sorted(set(names) - set(before.get(kind, ()))) for kind, names in found.items()}
         # What was offline may be under-replicated now.
-        worse["under_replicated"] = sorted(set(worse.get("under_replicated", ())) - set(before.get("offline", ())))
+        worse["under_replicated"] = [
+            name
+            for name in worse.get("under_replicated", ())
+            if name.partition(WITHOUT)[0] not in before.get("offline", ())
+        ]
         words = "; ".join(state.problems(expected))
         if set(returned) - set(state.brokers) or any(worse.values()):
             return Verdict(False, found, words)

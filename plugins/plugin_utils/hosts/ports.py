@@ -46,12 +46,15 @@ def _admin_listeners(model: Model, broker: Broker, probes: Mapping[str, Probe]) 
     installed = probes[broker.name]["listeners"]
     for listener in broker.listeners if installed else ():
         port = whole(listener.port)
-        if listener.name not in broker.inputs.mapping("kafka_admin_listeners") or installed.get(listener.name) == port:
+        if (
+            listener.name not in broker.inputs.mapping("kafka_admin_listeners")
+            or installed.get(listener.name.upper()) == port
+        ):
             continue
         others = (other for other in model.brokers if other.name != broker.name)
-        if any(_serves(other, listener.name, probes, installed.get(listener.name)) for other in others):
+        if any(_serves(other, listener.name, probes, installed.get(listener.name.upper())) for other in others):
             continue
-        old = installed.get(listener.name)
+        old = installed.get(listener.name.upper())
         there = f"has it at port {old}" if old else "does not have it"
         wrong = f"admins use it, and the broker that runs there {there}: nobody would answer before a restart"
         keep = f"declare {old} again" if old else "take it out of kafka_admin_listeners"
@@ -65,4 +68,4 @@ def _serves(broker: Broker, name: str, probes: Mapping[str, Probe], old: int | N
     probe = probes.get(broker.name)
     if probe is None:
         return declared is not None and declared == old
-    return _runs(probe, "kafka.service") and declared is not None and probe["listeners"].get(name) == declared
+    return _runs(probe, "kafka.service") and declared is not None and probe["listeners"].get(name.upper()) == declared

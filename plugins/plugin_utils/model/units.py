@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
@@ -14,7 +15,12 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 OVERRIDES = ("kafka_unit_overrides", "zookeeper_unit_overrides", "spark_job_unit_overrides")
 SECRET = re.compile(r"passw|secret|passphrase|token$|(access|account|api|private|shared)_?key$", re.IGNORECASE)
 # Names a file that holds the secret, or where one is asked for.
-ELSEWHERE = re.compile(r"(file|path|location|dir|id|ur[il]|name)$", re.IGNORECASE)
+ELSEWHERE = re.compile(
+    r"(file|path|location|dir|id|ur[il]|name|backend|engine|policy|login|mount|provider|store|type|length|ttl)$",
+    re.IGNORECASE,
+)
+# A variable, a specifier of systemd, a file, a switch or a number.
+NO_SECRET = re.compile(r"[$%/].*|true|false|yes|no|on|off|\d+", re.IGNORECASE)
 
 
 def secrets(model: Model) -> Iterator[Problem]:
@@ -48,6 +54,6 @@ def _secrets(place: str, text: str) -> Iterator[str]:
     except ValueError:
         words = text.split()
     for word in words:
-        name, _, value = word.partition("=")
-        if value and SECRET.search(name) and not ELSEWHERE.search(name):
-            yield name
+        for name, value in pairwise(word.split("=")):  # of A=-Db=c, c is b's
+            if value and SECRET.search(name) and not ELSEWHERE.search(name) and not NO_SECRET.fullmatch(value):
+                yield name
