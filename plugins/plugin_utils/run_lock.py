@@ -8,6 +8,7 @@ kernel releases it.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -100,6 +101,8 @@ def problems(addresses: Mapping[str, str], folder: str) -> list[Problem]:
     except OSError as error:
         wrong = f"{error.strerror}: {error.filename or place}, and without a lock two runs could restart two brokers"
         advice = "name a folder in which all who run playbooks may make and write files, on a file system with flock"
+        if error.errno in (errno.EMFILE, errno.ENFILE, errno.ETOOMANYREFS):
+            advice = "raise the number of files that may be open (ulimit -n): a lock is one for each host"
         return [Problem((), "run_lock_directory", "LOCK_FOLDER", place, wrong, advice)]
     if found is None:
         return []
@@ -169,6 +172,7 @@ def opened(path: Path) -> int:
                 file = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o666)
             finally:
                 os.umask(mask)
+            os.fchmod(file, 0o666)  # where the folder has an ACL
         except FileExistsError:
             file = os.open(path, flags)
     if not stat.S_ISREG(os.fstat(file).st_mode):
@@ -196,7 +200,7 @@ def this_run() -> Run:
     """Return this run, as others are to see it."""
     pid = int(_KEEPER.mark.partition(" ")[0] or os.getpid())
     since = datetime.now().astimezone().isoformat(" ", "seconds")
-    return Run(user(), pid, command_line(sys.argv), since, platform.node(), _KEEPER.mark)
+    return Run(user(), pid, _shown(command_line(sys.argv)), since, platform.node(), _KEEPER.mark)
 
 
 def user() -> str:

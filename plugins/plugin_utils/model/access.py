@@ -24,7 +24,7 @@ OPERATIONS = {
         "DESCRIBE",
     },
 }
-LEAST_ITERATIONS = 4096
+LEAST_ITERATIONS, MOST_ITERATIONS = 4096, 16384
 DEFAULTS = {"pattern": "literal", "host": "*"}
 
 
@@ -54,8 +54,8 @@ def users(model: Model) -> Iterator[Problem]:
                 "no password",
                 f"name vault.passwords.{name}, from the vaulted file",
             )
-        if iterations is not None and iterations < LEAST_ITERATIONS:
-            wrong = f"fewer than {LEAST_ITERATIONS}, and Kafka refuses that"
+        if iterations is not None and not LEAST_ITERATIONS <= iterations <= MOST_ITERATIONS:
+            wrong = f"not from {LEAST_ITERATIONS} to {MOST_ITERATIONS}, and Kafka refuses that"
             yield Problem(hosts, f"{variable}.iterations", "USER_ITERATIONS", iterations, wrong, "leave it out: 8192")
         if enabled and mechanism not in enabled:
             wrong = f"no listener takes logins of this kind (they take {', '.join(sorted(enabled))})"

@@ -96,6 +96,9 @@ def jobs(model: Model) -> Iterator[Problem]:
     """The name of a job is the name of its unit on the node, and its checkpoint is its own."""
     for node in model.spark_nodes:
         names = [str(entry["name"]) for entry in node.inputs.entries("spark_job_jobs") if entry.get("name")]
+        for name in sorted({name for name in names if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", name)}):
+            wrong, advice = "it names a unit and files", "use letters, figures and _ . - alone"
+            yield node.problem("spark_job_jobs", "JOB_NAME", name, wrong, advice)
         for name in sorted({name for name in names if names.count(name) > 1}):
             wrong, advice = "two jobs of that name on one node", "give each a name of its own"
             yield node.problem("spark_job_jobs", "JOB_DUPLICATE", name, wrong, advice)

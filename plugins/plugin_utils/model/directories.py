@@ -13,6 +13,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 
 DATA = ("zookeeper_data_dir", "zookeeper_data_log_dir")
 # Not for data: the system's own, and homes, which units do not see (ProtectHome).
+UNSEEN = ("/home", "/root", "/run/user", "/tmp", "/var/tmp")
 SYSTEM = ("/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/sbin", "/sys", "/usr", "/home", "/root")
 
 
@@ -44,6 +45,22 @@ def _written(machine: Machine, name: str, path: str) -> Iterator[Problem]:
         yield machine.problem(name, "PATH_FORM", path, wrong, advice)
 
 
+def of_locks(model: Model) -> Iterator[Problem]:
+    """All who change a host look for its lock in one folder, whichever hosts a run has, and wherever it is begun."""
+    name, told = "run_lock_directory", dict[str, list[str]]()
+    for machine in model.functional:
+        told.setdefault(str(machine.inputs.get(name) or ""), []).append(machine.name)
+    for path, hosts in told.items():
+        if path and not path.startswith("/"):
+            wrong = "not a path from / on, so that runs from other folders would not find the lock"
+            yield Problem(tuple(hosts), name, "LOCK_DIRECTORY", path, wrong, "write it from / on")
+    if len(told) > 1:
+        path, few = min(told.items(), key=lambda item: len(item[1]))
+        others = ", ".join(sorted(other or "the usual one" for other in told if other != path))
+        wrong = f"other hosts have {others}, and runs on some hosts would not find the lock of runs on others"
+        yield Problem(tuple(few), name, "LOCK_DIRECTORY", path or None, wrong, "say it once, for all hosts")
+
+
 def kept(model: Model) -> Iterator[Problem]:
     """Data is where it stays, and where no system is."""
     for server in model.servers:
@@ -52,6 +69,12 @@ def kept(model: Model) -> Iterator[Problem]:
     for broker in model.brokers:
         for path in broker.log_dirs:
             yield from _kept(broker, "kafka_log_dirs", path)
+    for machine in model.functional:
+        for name in model.input_names(machine, "java"):
+            path = str(machine.inputs.get(name) or "")
+            if folder := below(path, *UNSEEN):
+                wrong = f"below {folder}, which units do not see (ProtectHome, PrivateTmp)"
+                yield machine.problem(name, "PATH_SYSTEM", path, wrong, "install it for all, as below /usr/lib/jvm")
 
 
 def _kept(machine: Machine, name: str, path: str) -> Iterator[Problem]:

@@ -23,6 +23,10 @@ def listeners(model: Model) -> Iterator[Problem]:
             advice = "leave it out for the usual two, or name one at least"
             yield broker.problem("kafka_listeners", "LISTENERS_NONE", None, wrong, advice)
         for number, item in enumerate(broker.listeners):
+            if not re.fullmatch(r"[A-Za-z0-9_-]+", str(item.name)):
+                wrong = "Kafka parts lists of listeners at commas and colons, and blanks end a name"
+                advice = "use letters, figures, _ and - alone, as CLIENT"
+                yield broker.problem("kafka_listeners", "LISTENER_NAME", item.name, wrong, advice)
             for other in broker.listeners[:number]:
                 yield from _pair(broker, other, item)
 

@@ -10,6 +10,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Function
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker, Machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import plain_path
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
@@ -38,17 +39,18 @@ def log_dirs(model: Model) -> Iterator[Problem]:
         paths, name = broker.log_dirs, "kafka_log_dirs"
         if not paths and isinstance(broker.inputs.values.get(name), list):
             yield broker.problem(name, "LOG_DIRS_EMPTY", None, "no log directory", "name at least one mount point")
-        for path in sorted({path for path in paths if paths.count(path) > 1}):
+        plain = [plain_path(path) for path in paths]
+        for path in sorted({path for path in plain if plain.count(path) > 1}):
             yield broker.problem(name, "LOG_DIRS_DUPLICATE", path, "named twice", "name each file system once")
         for path in sorted(set(paths)):
             yield from _log_dir(broker, path)
     for server in model.servers:
         for path in broker_dirs(model, server.name):
-            if path in server.data_dirs:
+            if plain_path(path) in server.data_dirs:
                 wrong, advice = "ZooKeeper's directory as well", "give each its own file system"
                 yield server.problem("kafka_log_dirs", "LOG_DIRS_ZOOKEEPER", path, wrong, advice)
         data, log = server.data_dirs
-        if data == log:
+        if plain_path(str(data)) == plain_path(str(log)):
             wrong = "snapshots and the write-ahead log in one directory wait for each other"
             advice, warning = "mount a device of its own for the write-ahead log", not server.production
             yield server.problem("zookeeper_data_log_dir", "ZOOKEEPER_DIRS_SAME", log, wrong, advice, warning=warning)

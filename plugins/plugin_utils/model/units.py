@@ -34,6 +34,17 @@ def secrets(model: Model) -> Iterator[Problem]:
                     yield machine.problem(f"{name}{place}", "UNIT_SECRET", said, wrong, advice)
 
 
+def sections(model: Model) -> Iterator[Problem]:
+    """What is added to a unit stands in sections, as systemd has them."""
+    for machine in model.functional:
+        for name in OVERRIDES:
+            for section, settings in machine.inputs.mapping(name).items():
+                if not isinstance(settings, Mapping):
+                    wrong = "no section of a unit with its settings"
+                    advice = f"write {{Service: {{{section}: {settings}}}}}"
+                    yield machine.problem(f"{name}[{section}]", "UNIT_SECTION", settings, wrong, advice)
+
+
 def _settings(overrides: Mapping[Any, Any]) -> Iterator[tuple[str, str]]:
     """Yield each text of a drop-in with its place."""
     for section, settings in overrides.items():

@@ -52,6 +52,8 @@ def of_duplicates(settings: Mapping[str, Any]) -> Iterator[Problem]:
     """Yield each name and each path of a certificate that an earlier one has."""
     for option in ("name", "path"):
         values = [item[option] for item in settings["certificates"] if item[option]]
+        if option == "path":
+            values = [store["path"] for store in settings["truststores"]] + values
         for number, value in enumerate(values):
             if value in values[:number]:
                 wrong = f"two certificates have this {option}"

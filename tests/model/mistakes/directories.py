@@ -24,4 +24,10 @@ MISTAKES: tuple[Mistake, ...] = (
         variables=zookeeper(zookeeper_data_log_dir="/tmp/zookeeper"),
     ),
     Mistake("PATH_SYSTEM", LOG_DIRS, "mount a disk", variables=kafka(kafka_log_dirs=["/etc/kafka-logs"])),
+    Mistake(
+        "LOCK_DIRECTORY",
+        f"{BROKERS}/run_lock_directory",
+        "say it once",
+        variables=kafka(run_lock_directory="/srv/locks"),
+    ),
 )

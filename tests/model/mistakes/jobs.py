@@ -113,4 +113,5 @@ MISTAKES: tuple[Mistake, ...] = (
             "dc1-spark2": {"memory": "8g"},
         },
     ),
+    Mistake("JOB_NAME", "dc1-spark2/spark_job_jobs", "letters, figures", variables=job({**again(), "name": "a/b"})),
 )

@@ -66,4 +66,14 @@ MISTAKES: tuple[Mistake, ...] = (
         variables=kafka(kafka_listeners=listeners(port=443)),
         also=frozenset({"BOOTSTRAP_UNKNOWN"}),
     ),
+    Mistake(
+        "LISTENER_NAME",
+        f"{BROKERS}/kafka_listeners",
+        "alone, as CLIENT",
+        variables=kafka(
+            site_listeners=[
+                {"name": "EX:TERNAL", "address": "{{ client_address }}", "port": 9095, "protocol": "SASL_SSL"}
+            ]
+        ),
+    ),
 )

@@ -12,4 +12,10 @@ MISTAKES: tuple[Mistake, ...] = (
         variables=kafka(kafka_unit_overrides={"Service": {"Environment": "AWS_SECRET_ACCESS_KEY=Guoph0Eeshi7"}}),
         inventory="stretch3",
     ),
+    Mistake(
+        "UNIT_SECTION",
+        f"{BROKERS}/kafka_unit_overrides[CPUQuota]",
+        "write {Service: {CPUQuota: 400%}}",
+        variables=kafka(kafka_unit_overrides={"CPUQuota": "400%"}),
+    ),
 )

@@ -1,0 +1,42 @@
+"""Other ways to make a mistake that a row of docs/errors.md shows in one."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from model.mistakes.base import LAB, spoil
+from model.said import check
+
+EXTERNAL = {"name": "EXTERNAL", "address": "{{ client_address }}", "port": 9095, "protocol": "SASL_SSL"}
+
+CERTIFICATE = {"name": "x", "subject": "CN=x,O=lab", "authority": "infra"}
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"kafka": {"kafka_log_dirs": ["/data/kafka1", "/data/kafka1/"]}}, "LOG_DIRS_DUPLICATE"),
+        ({"zookeeper": {"zookeeper_data_dir": "/d/z/", "zookeeper_data_log_dir": "/d/z"}}, "ZOOKEEPER_DIRS_SAME"),
+        (
+            {"kafka": {"kafka_users": [{"name": "a", "password": "long enough 1", "iterations": 20000}]}},
+            "USER_ITERATIONS",
+        ),
+        ({"kafka": {"site_listeners": [{**EXTERNAL, "advertised_port": 99999}]}}, "PORT_RANGE"),
+        ({"kafka": {"kafka_java_executable": "/home/ops/jdk/bin/java"}}, "PATH_SYSTEM"),
+        ({"spark": {"java_executable": "java"}}, "PATH_RELATIVE"),
+        ({"dc1-kafka1": {"rack": ""}}, "RACK_MISSING"),
+        ({"all": {"run_lock_directory": "locks"}}, "LOCK_DIRECTORY"),
+        ({"zookeeper": {"zookeeper_unit_overrides": {"Service": None}}}, "UNIT_SECTION"),
+        ({"spark_consumer": {"spark_job_jobs": [{"name": "../old", "state": "absent"}]}}, "JOB_NAME"),
+        (
+            {"kafka": {"site_certificates": [{**CERTIFICATE, "path": "/etc/kafka/tls/ca.pem"}]}},
+            "CERTIFICATE_DUPLICATE",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_is_said(variables: dict[str, Any], said: str, tmp_path: Path) -> None:
+    problems, lines = check(spoil(tmp_path / "inventory", replace(LAB, variables=variables)))
+    assert said in {problem.code for problem in problems}, lines
