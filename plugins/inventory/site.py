@@ -10,7 +10,7 @@ from typing import Any
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory.yaml import InventoryModule as YamlInventory
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils import functions, run_lock
+from ansible_collections.millrace.kafka.plugins.plugin_utils import functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import weakest_first
 
 DOCUMENTATION = """
@@ -67,7 +67,6 @@ class InventoryModule(YamlInventory):  # type: ignore[misc]
 
     def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:
         """Read the groups of the file, then set what it leaves to this project."""
-        run_lock.prepare()  # workers, in which tasks run, end too early to keep a lock
         super(YamlInventory, self).parse(inventory, loader, path)
         data = dict(loader.load_from_file(path, cache="none", trusted_as_template=True))
         data.pop("plugin")

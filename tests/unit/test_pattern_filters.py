@@ -2,10 +2,20 @@
 
 from typing import Any
 
+import pytest
 from unit.test_filters import general
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils import run_lock
 
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
 KEYS, CAS = "/tls/keystore.pem", "/tls/ca.pem"
+
+
+def test_the_pattern_of_preflight_makes_ready_what_keeps_locks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is computed in the run's own process, also where the inventory was exported and no plugin reads it."""
+    monkeypatch.setattr(run_lock, "_KEEPER", run_lock.Keeper())
+    assert general["function_pattern"]({"all": ["a"], "kafka": ["a"]}) == "kafka"
+    assert run_lock._KEEPER.sender
 
 
 def probed(*java: str, **inputs: str) -> dict[str, Any]:
