@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, datacenters, names
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 # What a layout means: datacenters with brokers, and witnesses, which have ZooKeeper servers alone.
@@ -48,14 +47,9 @@ def layout(model: Model) -> Iterator[Problem]:
             yield Problem(names(members), "datacenter", "DATACENTER_WITHOUT_ZOOKEEPER", name, wrong, advice)
 
 
-def _empty(broker: Broker) -> bool:
-    """Tell whether a broker's rack is made of one that is said, and empty."""
-    return str(broker.kafka_rack).endswith("-") and broker.inputs.values.get("rack", "rack") in (None, "")
-
-
 def racks(model: Model) -> Iterator[Problem]:
     """Every broker names its rack, racks are of one size, and each belongs to one datacenter."""
-    named = {broker.name: broker.kafka_rack for broker in model.brokers if broker.kafka_rack and not _empty(broker)}
+    named = {broker.name: broker.kafka_rack for broker in model.brokers if broker.kafka_rack}
     for broker in model.brokers:
         if broker.name not in named and broker.datacenter is not None:
             wrong = "the broker has no rack, so replicas cannot be spread and topic creation fails"
