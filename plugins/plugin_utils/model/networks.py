@@ -16,6 +16,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import
     is_address,
     subnet,
     v6,
+    whole,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
@@ -162,6 +163,10 @@ def _listener(broker: Broker, item: Listener) -> Iterator[Problem]:
             "use client_address or replication_address",
         )
         yield broker.problem(item.variable, "LISTENER_ADDRESS", item.address, wrong, advice)
+    told = whole(item.advertised_port)
+    if told is not None and told != whole(item.port) and not 1 <= told <= 65535:
+        wrong, advice = "clients would be told this port, and there is none", "correct it, or leave it out"
+        yield broker.problem(item.variable, "PORT_RANGE", told, wrong, advice)
     if broker.production and item.protocol in ("PLAINTEXT", "SASL_PLAINTEXT"):
         wrong = "everything on this listener can be read on the network, and this is production"
         yield broker.problem(item.variable, "LISTENER_PLAINTEXT", item.protocol, wrong, "use SSL or SASL_SSL")

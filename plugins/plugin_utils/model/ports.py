@@ -107,15 +107,6 @@ def taken(model: Model) -> Iterator[Problem]:
                     wrong, advice = f"taken by {one.what} and by {other.what}", "give one of them another port"
                     place = "" if other in services or not other.product else other.variable
                     yield machine.problem(place, "PORT_CLASH", one.number, wrong, advice)
-        for broker in model.brokers:
-            for item in broker.listeners if broker.name == machine.name else ():
-                told = whole(item.advertised_port)
-                if told is not None and told != whole(item.port) and not 1 <= told <= 65535:
-                    wrong, advice = (
-                        "clients would be told this port, and there is none",
-                        "correct it, or leave it out",
-                    )
-                    yield broker.problem(item.variable, "PORT_RANGE", told, wrong, advice)
         for port in found:
             if isinstance(port.number, int) and not 1 <= port.number <= 65535:
                 wrong = f"{port.what} has no port from 1 to 65535"
