@@ -1,11 +1,8 @@
 """Properties files, written and read, against java.util.Properties itself."""
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
-
-import pytest
 
 from ansible_collections.millrace.kafka.plugins.filter.properties import properties
 from ansible_collections.millrace.kafka.plugins.module_utils.host.properties import line, pairs
@@ -98,7 +95,6 @@ def in_java(folder: Path, *texts: str) -> tuple[list[dict[str, str]], list[str]]
     return list(found.values()), [file.with_suffix(".properties.stored").read_text("latin-1") for file in files]
 
 
-@pytest.mark.skipif(not shutil.which("java"), reason="asks java.util.Properties")
 def test_java_reads_what_is_written(tmp_path: Path) -> None:
     """Every character of keys and values; and of any file, ours, Java's own and people's, the same is read here."""
     ours = "\n".join(["# ours", *properties(SETTINGS), ""])
