@@ -41,7 +41,7 @@ def sections(model: Model) -> Iterator[Problem]:
             for section, settings in machine.inputs.mapping(name).items():
                 if not isinstance(settings, Mapping):
                     wrong = "no section of a unit with its settings"
-                    advice = f"write {{Service: {{{section}: {settings}}}}}"
+                    advice = "write the settings below their section, as {Service: {CPUQuota: 400%}}"
                     yield machine.problem(f"{name}[{section}]", "UNIT_SECTION", settings, wrong, advice)
 
 

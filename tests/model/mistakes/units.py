@@ -15,7 +15,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "UNIT_SECTION",
         f"{BROKERS}/kafka_unit_overrides[CPUQuota]",
-        "write {Service: {CPUQuota: 400%}}",
+        "below their section",
         variables=kafka(kafka_unit_overrides={"CPUQuota": "400%"}),
     ),
 )
