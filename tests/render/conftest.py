@@ -51,6 +51,7 @@ VARIED: dict[str, dict[str, Any]] = {
             "Service": {"CPUQuota": "400%", "ReadWritePaths": None},
         },
         "kafka_class_data_archive": True,
+        "kafka_fencing": True,
         "kafka_client_properties": {"request.timeout.ms": 5000},
         "kafka_listeners": [
             {
