@@ -112,6 +112,13 @@ def rotation(campaign: Campaign) -> None:
         campaign.run("pytest", "tests/rotation", "-m", "campaign", "--inventory", inventory)
 
 
+def fencing(campaign: Campaign) -> None:
+    """Leaders are killed, frozen, and not wholly gone: whose registration is removed, and how long writes wait."""
+    with campaign.lab("fencing", *prepared()) as inventory:
+        seed = ("--faults-seed", str(campaign.seed))
+        campaign.run("pytest", "tests/faults", "-m", "campaign", *seed, "--inventory", inventory)
+
+
 def cures(campaign: Campaign) -> None:
     """Wrong inventories on running servers, and what mends them."""
     with campaign.lab("cures", *prepared()) as inventory:
@@ -144,6 +151,7 @@ PARTS: dict[str, Callable[[Campaign], None]] = {
     "cuts": cuts,
     "losses": losses,
     "rotation": rotation,
+    "fencing": fencing,
     "cures": cures,
     "debian13": debian13,
     "bench-unchanged": bench_unchanged,

@@ -12,6 +12,11 @@ from .words import INPUT, JOBS, OUTPUT, LastCounts
 _JOURNAL_LINES = 15
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Take the seed of what is chosen by chance."""
+    parser.addoption("--faults-seed", type=int, default=1, metavar="N", help="chooses whom a fault hits (1)")
+
+
 @pytest.fixture(scope="session")
 def session_lab(inventory: Inventory) -> Lab:
     """The lab of --inventory."""

@@ -19,9 +19,11 @@ FULL = "all ISRs full"
 ENSEMBLE = "ensemble whole"
 COUNTED = "words counted"
 GIVEN_UP = "directory given up"
+FENCED = "median of the longest gaps"
 
 PROMISES: dict[str, dict[str, float]] = {
     "kill -9 of a broker": {GAP: 14, BACK: 20, FULL: 40, ENSEMBLE: 40},
+    "kill -9 of a leader, fenced": {FENCED: 2.5},
     "kill -9 of the ZooKeeper leader": {GAP: 3, "another leader": 6, BACK: 20, ENSEMBLE: 25, FULL: 25},
     "kill -9 of a Spark job": {BACK: 15, COUNTED: 75},
     "restart of every host": {"services active": 30, ENSEMBLE: 60, FULL: 60, COUNTED: 110},
