@@ -1,8 +1,8 @@
 #!/bin/bash
 # prepared.sh GROUP...: the lab's image with the archives and environments of these groups (kafka, zookeeper, spark)
 # installed, as the roles install them; a lab of it (lab/create.yml -e lab_image=NAME) converges sooner, and site.yml
-# finds everything installed. Made once for each base image, set of archives and install steps. Prints the image's name
-# on the last line. What tests installing starts bare.
+# finds everything installed, brokers' class data included. Made once for each base image, set of archives and install
+# steps. Prints the image's name on the last line. What tests installing starts bare.
 set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
 cd "$here/../.."
@@ -20,21 +20,32 @@ for group in "$@"; do
   done
   sources+=("roles/${roles[$group]}"/{tasks/install,vars/main,defaults/main}.yml)
 done
+sources+=(roles/kafka/templates/{class-data.sh,log4j.properties}.j2)
 key=$({ echo "$base $*"; cat "${sources[@]}"; } | sha256sum | cut -c1-12)
 image=localhost/millrace-lab-prepared:$key
 
 if ! podman image exists "$image"; then
   echo "building $image from $base with $*" >&2
   container=millrace-prepare-$key
+  groups=$(printf '"%s",' "$@" | sed 's/,$//')
   remove() { podman rm -f -t 0 --ignore "$container" >/dev/null; }
   trap remove EXIT
-  remove
-  podman run -d --name "$container" --ulimit nofile=4096:4096 --ulimit nproc=30000:30000 --network none \
-    "$base" sleep infinity >/dev/null
-  groups=$(printf '"%s",' "$@" | sed 's/,$//')
-  ansible-playbook -i inventories/lab lab/image/prepared.yml \
-    -e "lab_container=$container" -e "{\"lab_groups\": [$groups]}" >&2
-  podman commit --quiet --change 'CMD ["/sbin/init"]' "$container" "$image" >/dev/null
+  # FROM STEP TO: runs one step in a container of an image, and keeps what it made as another.
+  make() {
+    remove
+    podman run -d --name "$container" --ulimit nofile=4096:4096 --ulimit nproc=30000:30000 --network none \
+      "$1" sleep infinity >/dev/null
+    ansible-playbook -i inventories/lab lab/image/prepared.yml --tags "$2" \
+      -e "lab_container=$container" -e "{\"lab_groups\": [$groups]}" >&2
+    podman commit --quiet --change 'CMD ["/sbin/init"]' "$container" "$3" >/dev/null
+  }
+  case " $* " in
+    *" kafka "*) # in two steps: Java wants the jars in the order in which hosts see them
+      make "$base" install "$image-installed"
+      make "$image-installed" class_data "$image"
+      ;;
+    *) make "$base" install "$image" ;;
+  esac
   # Those of earlier contents, unless something still uses them.
   podman image ls --format '{{.Repository}}:{{.Tag}}' \
     --filter reference=localhost/millrace-lab-prepared --filter until=24h |

@@ -8,9 +8,9 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -58,6 +58,11 @@ def plain(name: str) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that was probably meant, None where none is like it."""
+    return _nearest(name, tuple(known))
+
+
+@lru_cache(maxsize=1024)  # hosts have the same names
+def _nearest(name: str, known: Sequence[str]) -> str | None:
     names = {plain(other): other for other in known}
     found = difflib.get_close_matches(plain(name), names, n=1, cutoff=0.82)
     return names[found[0]] if found else None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.host.files import HINT
@@ -32,7 +33,12 @@ def is_secret(path: str, text: str) -> bool:
     name = path.rpartition("[")[2].rstrip("]")
     if name in NAMED:
         return False
-    return bool(text) and (not BARE.fullmatch(text) if name.endswith("jaas.config") else bool(NAME.search(name)))
+    return bool(text) and (not BARE.fullmatch(text) if name.endswith("jaas.config") else _named(name))
+
+
+@lru_cache(maxsize=4096)  # hosts have the same names
+def _named(name: str) -> bool:
+    return bool(NAME.search(name))
 
 
 def texts(path: str, value: Any) -> Iterator[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from confluent_kafka import KafkaException
 
 from .lab import Lab, until
@@ -11,6 +12,7 @@ from .promises import BACK, ENSEMBLE, FULL, GAP, Clock
 from .reader import read_all
 from .writer import Writer
 
+pytestmark = pytest.mark.timed
 BEFORE, AFTER = 1000, 500  # records acknowledged before the kill, and more of them once all is whole again
 
 

@@ -15,6 +15,7 @@ from .promises import FULL, GAP, GIVEN_UP, Clock
 from .reader import read_all
 from .writer import Writer
 
+pytestmark = pytest.mark.timed
 BEFORE, AFTER = 500, 500
 PATH = "/data/kafka2"
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from .inventory import ROOT
 from .lab import Lab, until_none
 from .ledger import load
@@ -14,6 +16,7 @@ from .reader import read_all
 from .words import LastCounts, publish
 from .writer import Writer
 
+pytestmark = pytest.mark.timed
 RECORDS = 1000
 FIREWALL = "nft list table inet millrace"
 UNITS = "'zookeeper.service' 'kafka.service' 'spark-job@*.service'"

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 
+import pytest
 from confluent_kafka import TopicPartition
 
 from .lab import Lab, until, until_none
@@ -10,6 +11,7 @@ from .promises import BACK, COUNTED, Clock
 from .reader import high_watermark, partitions
 from .words import INPUT, JOBS, MANY, WORDS_A_LINE, LastCounts, many_words, publish
 
+pytestmark = pytest.mark.timed
 UNIT = JOBS["spark_consumer"]
 CHECKPOINT = "/var/lib/spark-job/count_words/checkpoint"
 

@@ -12,6 +12,7 @@ from .lab import Lab, until
 from .promises import Clock
 from .zookeeper import ZooKeeperWriter
 
+pytestmark = pytest.mark.timed
 PAUSE = "longest gap between writes"
 
 

@@ -1,5 +1,6 @@
 """Values of any type are mistakes to report, never the end of the check."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -110,12 +111,19 @@ def test_no_value_ends_the_check(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "variable",
-    ["kafka_config", "kafka_config_overrides", "zookeeper_config", "kafka_client", "kafka_client_properties"],
+    ("variable", "own", "others"),
+    [
+        ("kafka_config", KAFKA, ZOOKEEPER),
+        ("kafka_config_overrides", KAFKA, ZOOKEEPER),
+        ("zookeeper_config", ZOOKEEPER, KAFKA),
+        ("kafka_client", KAFKA, ZOOKEEPER),
+        ("kafka_client_properties", KAFKA, ZOOKEEPER),
+    ],
 )
-def test_no_property_ends_the_check(variable: str) -> None:
-    for name in (*KAFKA, *ZOOKEEPER, 7):
-        for value in VALUES:
+def test_no_property_ends_the_check(variable: str, own: Sequence[str], others: Sequence[str]) -> None:
+    for value in VALUES:
+        check(variable, dict.fromkeys(others, value))  # names that nobody there knows
+        for name in (*own, 7):
             check(variable, {name: value})
 
 

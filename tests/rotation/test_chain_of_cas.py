@@ -10,7 +10,7 @@ from operations.conftest import Operator
 from rotation.authorities import NEW, NEXT, OLD, Corporate, Steps, interrupted
 from rotation.load import Load, served, services
 
-pytestmark = pytest.mark.campaign
+pytestmark = [pytest.mark.campaign, pytest.mark.timed]
 
 
 @pytest.fixture

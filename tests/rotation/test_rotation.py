@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from faults.inventory import Inventory
 from faults.lab import until
 from operations.conftest import Operator
@@ -15,6 +16,7 @@ from rotation.load import Load, on_disk, served, services
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.access import Access
 
+pytestmark = pytest.mark.timed
 USER = "lab"
 
 

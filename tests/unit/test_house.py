@@ -74,3 +74,11 @@ def test_what_is_measured() -> None:
     function = "@decorator\ndef f() -> None:\n" + "    pass\n" * (FUNCTION - 1)
     assert long_functions("a.py", function) == []
     assert long_functions("a.py", f"{function}    pass\n") == ["a.py:2: f"]
+
+
+def test_what_is_promised_in_seconds_is_tested_on_a_quiet_machine() -> None:
+    """Tests that use the clock of tests/faults/promises.py carry the marker."""
+    clocks = ("promises import", "rotation.load import")
+    found = {name: text for name, text in texts("tests/*/test_*.py") if any(clock in text for clock in clocks)}
+    assert len(found) >= 7
+    assert [name for name, text in found.items() if "pytest.mark.timed" not in text] == []

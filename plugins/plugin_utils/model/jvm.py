@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, inputs
@@ -46,13 +47,15 @@ def options(machine: Machine) -> dict[str, list[str]]:
 
 def _words(texts: Any) -> list[str]:
     """Return the options of texts, each of which may hold several."""
-    found: list[str] = []
-    for text in texts:
-        try:
-            found += shlex.split(str(text))
-        except ValueError:
-            found += str(text).split()
-    return found
+    return [word for text in texts for word in _split(str(text))]
+
+
+@lru_cache(maxsize=1024)  # hosts are told the same
+def _split(text: str) -> Sequence[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()
 
 
 def heaps(model: Model) -> Iterator[Problem]:

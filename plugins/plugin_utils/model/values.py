@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import PurePosixPath
 from typing import Any
@@ -59,6 +60,7 @@ def plain_path(path: str) -> str:
     return str(PurePosixPath(re.sub("^//+", "/", path)))
 
 
+@lru_cache(maxsize=1024)  # hosts have the same paths
 def below(path: str, *folders: str) -> str | None:
     """Return the folder that a path is in, or is; None where it is in none of them."""
     parts = PurePosixPath(plain_path(path))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
@@ -42,7 +41,6 @@ def names(model: Model) -> Iterator[Problem]:
     """A variable that begins with a role's name is one of its inputs; one that is almost a site word is suspect."""
     words = frozenset(name for name in model.known if not _prefixed(model, name))
     everywhere = laid()
-    near_words = cache(lambda name: nearest(name, words))  # hosts have the same names
     for host, found in model.names.items():
         for name in found - model.known:
             if _prefixed(model, name):
@@ -57,7 +55,7 @@ def names(model: Model) -> Iterator[Problem]:
                     advice,
                 )
             elif not name.startswith(("ansible_", "group", "inventory_", "omit", "play", "role_", "_")):
-                near = near_words(name)
+                near = nearest(name, words)
                 there = near in found - everywhere
                 if near and abs(len(near) - len(name)) <= 2 and not there and name not in everywhere and len(name) > 4:
                     wrong = "nothing of ours reads a variable of this name"
