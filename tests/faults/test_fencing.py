@@ -17,7 +17,7 @@ from .promises import FENCED, Clock
 from .reader import read_all
 from .writer import Writer
 
-pytestmark = pytest.mark.campaign
+pytestmark = [pytest.mark.campaign, pytest.mark.timed]
 UNIT = "kafka.service"
 ROUNDS = 20
 REMOVED, LEFT = "removed the registration of broker", "is left to its session: processes of kafka.service are still"
