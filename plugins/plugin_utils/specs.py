@@ -21,6 +21,14 @@ def argument_spec(role: str) -> dict[str, Any]:
 
 
 @cache
+def site_words() -> dict[str, Any]:
+    """Return the options of the site's own words (plugins/definitions/site.yml)."""
+    with (ROLES_PATH.parent / "plugins" / "definitions" / "site.yml").open(encoding="utf-8") as stream:
+        words: dict[str, Any] = yaml_load(stream)
+    return words
+
+
+@cache
 def role_of() -> dict[str, str]:
     """Return the role that has an input, by the input's name, of all roles of the collection.
 

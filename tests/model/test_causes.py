@@ -12,6 +12,7 @@ import pytest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.tags import TAGS
 from model.mistakes import MISTAKES
+from model.mistakes.access import SAID, acl
 from model.mistakes.base import INVENTORIES, LAB, kafka, spoil
 from model.mistakes.words import WITHOUT_SHARED
 from model.preflight import playbook
@@ -82,11 +83,29 @@ def test_syntax_is_looked_at_without_an_inventory() -> None:
         ),
         ({}, kafka(kafka_replication_factor=2, kafka_min_insync_replicas=2),
          ["MIN_ISR_EQUAL group kafka/kafka_min_insync_replicas"]),
+        # Where it is written, though other hosts cannot compute what they have of it.
+        ({"client_address: 198.18.1.12": "client_address: '{{ zk2_ip }}'"}, {}, ["VARIABLE_MISSING dc1-zk2/zk2_ip"]),
+        ({"layout: single": "layout: singel"}, {}, ["INPUT_REFUSED group all/layout"]),
+        (
+            {"client_address: 198.18.1.21": "client_address: 198.18.1.21/24"},
+            {},
+            ["ADDRESS_INVALID dc1-kafka1/client_address"],
+        ),
+        ({}, kafka(kafka_log_dirs=["/"]), ["LOG_DIRS_PATH group kafka/kafka_log_dirs"]),
+        ({}, kafka(kafka_heap="{{ kafka_heap }}"), ["NOT_COMPUTED group kafka/kafka_heap"]),
+        # The entry of a list in which something is wrong.
+        (
+            {},
+            kafka(site_listeners=[{"name": "MORE", "address": "{{ client_address }}", "port": 9094}]),
+            ["INPUT_REFUSED group kafka/kafka_listeners[MORE]"],
+        ),
+        ({}, acl({**SAID, "resource": "topics"}), ["INPUT_REFUSED group all/kafka_acls[User:lab]"]),
+        ({}, acl({**SAID, "principal": "Group:lab"}), ["ACL_PRINCIPAL group kafka/kafka_acls[Group:lab]"]),
     ],
 )  # fmt: skip
 def test_once(hosts: dict[str, str], variables: dict[str, Any], said: list[str], tmp_path: Path) -> None:
     lines = check(spoil(tmp_path / "inventory", replace(LAB, hosts=hosts, variables=variables)))[1]
-    found = [line.partition(":")[0].partition(" = ")[0] for line in lines if not line.startswith("SECRET_CLEAR")]
+    found = [line.partition(": ")[0].partition(" = ")[0] for line in lines if not line.startswith("SECRET_CLEAR")]
     assert sorted(found) == said
 
 
