@@ -24,9 +24,10 @@ def super_users(broker: Broker) -> list[tuple[str, str]]:
 
 def vault(model: Model) -> Iterator[Problem]:
     """What stands in the vault has a value: a name without one is null, and nobody sees it in an encrypted file."""
+    mistyped = {problem.variable for problem in model.mistyped}
     for name, values in model.hosts.items():
         held = values.get("vault")
-        for place in _null(held) if isinstance(held, Mapping) else ():
+        for place in {*_null(held)} - mistyped if isinstance(held, Mapping) else ():
             advice = "write it there (ansible-vault edit), or take the line out"
             yield Problem((name,), place, "VAULT_EMPTY", None, "nothing is written there", advice)
 
