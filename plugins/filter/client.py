@@ -23,9 +23,8 @@ def kafka_login(users: Sequence[Mapping[str, Any]], name: str) -> dict[str, str]
     """Return the login of a user of kafka_users, as a Java client's properties."""
     found = [user for user in users if user["name"] == name and user.get("state") != "absent"]
     if not found:
-        raise AnsibleFilterError(
-            f"kafka_users has no {name}; it has {', '.join(user['name'] for user in users) or 'nobody'}"
-        )
+        others = ", ".join(str(user.get("name")) for user in users if user.get("state") != "absent")
+        raise AnsibleFilterError(f"kafka_users has no {name}; it has {others or 'nobody'}")
     return scram_login(found[0]["password"], name, found[0].get("mechanism") or "SCRAM-SHA-512")
 
 

@@ -78,6 +78,7 @@ class InventoryModule(YamlInventory):  # type: ignore[misc]
                 raise AnsibleParserError(f"{path}: {group} = {content}: a group, as all is: hosts, children and vars")
             if "shared" in ((content or {}).get("vars") or {}):
                 raise AnsibleParserError(f"{path}: shared in vars of {group}: it stands beside plugin, in column one")
+            self._well_formed(path, group, content)
             self._parse_group(group, content)
         written = {
             name: {
@@ -114,6 +115,20 @@ class InventoryModule(YamlInventory):  # type: ignore[misc]
                 self._unrivalled(file, values, written)
                 inventory.add_group(file.stem)  # its hosts may stand in a source that is read later
                 self._lay(file.stem, values, written)
+
+    @classmethod
+    def _well_formed(cls, path: str, group: str, content: Mapping[str, Any] | None) -> None:
+        """Refuse lists and texts where groups and hosts have a mapping: Ansible names a class of Python there."""
+        for part in ("hosts", "children", "vars"):
+            found = (content or {}).get(part)
+            if found is None or isinstance(found, Mapping):
+                continue
+            written = "a list, whose lines begin with a dash" if isinstance(found, list) else f"{found}"
+            example = {"hosts": "kafka1: {...}", "children": "kafka: {...}", "vars": "rack: a"}[part]
+            raise AnsibleParserError(f"{path}: {part} of {group}: {written}; write lines as {example}")
+        for name, child in ((content or {}).get("children") or {}).items():
+            if child is None or isinstance(child, Mapping):
+                cls._well_formed(path, name, child)
 
     @staticmethod
     def _shared(path: str, folder: str) -> list[Path]:

@@ -3,13 +3,20 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.client import ClientError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, State
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import after_restart, before_restart, lacking
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import (
+    Part,
+    after_restart,
+    before_restart,
+    lacking,
+)
+from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTIONS, Wait, waiting
 
 DOCUMENTATION = """
 module: kafka_cluster
@@ -54,6 +61,13 @@ options:
     type: list
     elements: int
     default: []
+  pause:
+    description: >-
+      The action of the same name gives it, and I(waited), to say each 10 s what is waited for. Seconds after which the
+      module returns C(waiting), where the wait goes on; 0 waits to the end.
+    type: int
+    default: 0
+  waited: {type: dict, default: {}, description: "With I(pause), what C(waiting.waited) of the call before was."}
 attributes:
   check_mode: {description: The same as without., support: full}
   diff_mode: {description: There is none., support: none}
@@ -71,6 +85,11 @@ EXAMPLES = """
 """
 
 RETURN = """
+waiting:
+  description: >-
+    C(what) keeps the wait going, its C(timeout) (seconds), and C(waited) for the next call.
+  type: dict
+  returned: with pause, where the wait goes on
 brokers:
   description: >-
     By id (a text), each registered broker's C(rack), null where it did not say, and C(address:port) by name of the
@@ -95,15 +114,18 @@ def gate(module: AnsibleModule, cluster: Cluster) -> None:
     """Answer whether a broker may be stopped, or is back; ends the module."""
     expected, broker, before = (module.params[name] for name in ("brokers", "restart", "before"))
     seconds = module.params["timeout"]
-    patience = min(30.0, seconds / 2)
+    patience, part = min(30.0, seconds / 2), Part(module.params["pause"], **module.params["waited"])
     if before is None:
-        verdict = before_restart(cluster.state, expected, broker, module.params["endpoints"], seconds, patience)
+        verdict = before_restart(cluster.state, expected, broker, module.params["endpoints"], seconds, patience, part)
         failed = f"broker {broker} was not stopped, for partitions would lose by it"
     else:
         returned = module.params["returned"] if broker is None else [broker]
-        verdict = after_restart(cluster.state, expected, returned, before, seconds, patience)
+        verdict = after_restart(cluster.state, expected, returned, before, seconds, patience, part)
         who = "what this run started" if broker is None else f"broker {broker} was restarted and"
         failed = f"{who} is not back; no other was stopped"
+    if verdict.rest:
+        seen = {name: value for name, value in asdict(verdict.rest).items() if name != "pause"}
+        module.exit_json(changed=False, waiting=waiting([verdict.why], seconds, **seen))
     if not verdict.go:
         words = f"Kafka cluster not whole after {seconds} s: {verdict.why}; {failed}. "
         module.fail_json(msg=f"{words}Look at: journalctl -u kafka on the brokers named", lacking=verdict.lacking)
@@ -138,6 +160,7 @@ def main() -> None:
             "restart": {"type": "int"},
             "endpoints": {"type": "list", "elements": "str", "default": []},
             "before": {"type": "dict"},
+            **OPTIONS,
         },
         supports_check_mode=True,
     )
@@ -152,7 +175,10 @@ def main() -> None:
     if module.params["restart"] is not None or module.params["before"]:
         gate(module, cluster)
     sick = module.params["sick"]
-    state, found = cluster.wait(module.params["brokers"], module.params["timeout"], sick)
+    wait = Wait(module.params["timeout"], module.params["pause"], **module.params["waited"])
+    state, found = cluster.wait(module.params["brokers"], wait.part, sick)
+    if found and wait.left() > 0:
+        module.exit_json(changed=False, waiting=waiting(found, wait.timeout, begun=wait.begun))
     if excused := sorted({str(p) for p in state.under_replicated()} - {str(p) for p in state.under_replicated(sick)}):
         module.warn(
             f"{len(excused)} partitions lack a replica on a disk that failed, of the brokers {sick} "

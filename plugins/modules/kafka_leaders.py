@@ -25,6 +25,13 @@ options:
     type: dict
     required: true
   timeout: {type: int, default: 60, description: Seconds until the elected ones lead; after that there is a warning.}
+  restarted:
+    description:
+      - In check mode, ids of brokers that a run would restart. They lead nothing after that, so theirs move as well.
+      - A cluster that does not answer is no mistake then; a run would start it.
+    type: list
+    elements: int
+    default: []
 attributes:
   check_mode: {description: Says which partitions would move., support: full}
   diff_mode: {description: There is none., support: none}
@@ -51,7 +58,11 @@ moved:
 def main() -> None:
     """Run as an Ansible module."""
     module = AnsibleModule(
-        argument_spec={"listeners": {"type": "dict", "required": True}, "timeout": {"type": "int", "default": 60}},
+        argument_spec={
+            "listeners": {"type": "dict", "required": True},
+            "timeout": {"type": "int", "default": 60},
+            "restarted": {"type": "list", "elements": "int", "default": []},
+        },
         supports_check_mode=True,
     )
     try:
@@ -62,10 +73,12 @@ def main() -> None:
         module.fail_json(msg=str(error))
     try:
         if module.check_mode:
-            moved, left = cluster.state().led_by_another(), []
+            moved, left = cluster.state().to_elect(module.params["restarted"]), []
         else:
             moved, left = cluster.prefer(module.params["timeout"])
     except ClusterError as error:
+        if module.check_mode and module.params["restarted"]:
+            module.exit_json(changed=False, moved=[])
         module.fail_json(
             msg=f"{error}. Every partition keeps the leader it has; Kafka elects the preferred one by itself in a while"
         )

@@ -7,6 +7,7 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
 from ansible_collections.millrace.kafka.plugins.module_utils.tls import served
 from ansible_collections.millrace.kafka.plugins.module_utils.tls.client import OwnFileError
+from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTIONS, Wait, waiting
 from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.ensemble import (
     PATIENCE,
     EnsembleError,
@@ -50,6 +51,13 @@ options:
         or for I(timeout) where that is less.
     type: bool
     default: true
+  pause:
+    description: >-
+      The action of the same name gives it, and I(waited), to say each 10 s what is waited for. Seconds after which the
+      module returns C(waiting), where the wait goes on; 0 waits to the end.
+    type: int
+    default: 0
+  waited: {type: dict, default: {}, description: "With I(pause), what C(waiting.waited) of the call before was."}
 attributes:
   check_mode: {description: The ACL is compared and not written., support: full}
   diff_mode: {description: There is none., support: none}
@@ -70,6 +78,11 @@ EXAMPLES = """
 """
 
 RETURN = """
+waiting:
+  description: >-
+    C(what) keeps the wait going, its C(timeout) (seconds), and C(waited) for the next call.
+  type: dict
+  returned: with pause, where the wait goes on
 modes:
   description:
     - By name of the server, C(leader), C(follower), C(observer), C(standalone), C(not serving) or C(down).
@@ -91,6 +104,47 @@ changes:
 """
 
 
+def whole(module: AnsibleModule) -> dict[str, str]:
+    """Return the modes of an ensemble that is whole; ends the module where it is not, or not yet."""
+    seconds, servers, port, tls = (module.params[name] for name in ("timeout", "servers", "port", "tls"))
+    this = Wait(seconds, module.params["pause"], module.params["waited"].get("begun"))
+    try:
+        modes, found = wait(servers, port, this.part, tls)
+    except OwnFileError as error:
+        answer = {"modes": {}, "problems": [str(error)]}
+        if module.params["fail"]:
+            module.fail_json(msg=f"{error}. No server was stopped.", **answer)
+        module.exit_json(changed=False, idle=[], changes=[], **answer)
+    if found and this.left() > 0:
+        module.exit_json(changed=False, waiting=waiting(found, seconds, begun=this.begun))
+    if found and not module.params["fail"]:
+        silent = idle(servers, port, tls, min(PATIENCE, seconds))
+        module.exit_json(changed=False, modes=modes, problems=found, idle=silent, changes=[])
+    if found:
+        module.fail_json(
+            msg=f"ZooKeeper ensemble not whole after {seconds} s: {'; '.join(found)}. No server was stopped. "
+            "Look at: journalctl -u zookeeper on the servers named",
+            modes=modes,
+            problems=found,
+        )
+    return modes
+
+
+def in_use(module: AnsibleModule, modes: dict[str, str]) -> None:
+    """Return when certificates are in use; ends the module where they are not, or not yet."""
+    seconds, endpoints = module.params["timeout"], module.params["served"]
+    this = Wait(seconds, module.params["pause"], module.params["waited"].get("whole"))
+    left = served.wait(endpoints, module.params["tls"], this.part) if endpoints else []
+    if left and this.left() > 0:
+        module.exit_json(changed=False, waiting=waiting(left, seconds, whole=this.begun))
+    if left:
+        module.fail_json(
+            msg=f"certificates not in use after {seconds} s: {'; '.join(left)}. No server was stopped.",
+            modes=modes,
+            problems=[],
+        )
+
+
 def main() -> None:
     """Run as an Ansible module."""
     module = AnsibleModule(
@@ -102,39 +156,21 @@ def main() -> None:
             "root_acl": {"type": "dict", "default": {}},
             "timeout": {"type": "int", "default": 0},
             "fail": {"type": "bool", "default": True},
+            **OPTIONS,
         },
         supports_check_mode=True,
     )
-    seconds = module.params["timeout"]
-    servers, port = module.params["servers"], module.params["port"]
-    try:
-        modes, found = wait(servers, port, seconds, module.params["tls"])
-    except OwnFileError as error:
-        answer = {"modes": {}, "problems": [str(error)]}
-        if module.params["fail"]:
-            module.fail_json(msg=f"{error}. No server was stopped.", **answer)
-        module.exit_json(changed=False, idle=[], changes=[], **answer)
-    if found and not module.params["fail"]:
-        silent = idle(servers, port, module.params["tls"], min(PATIENCE, seconds))
-        module.exit_json(changed=False, modes=modes, problems=found, idle=silent, changes=[])
-    if found:
-        module.fail_json(
-            msg=f"ZooKeeper ensemble not whole after {seconds} s: {'; '.join(found)}. No server was stopped. "
-            "Look at: journalctl -u zookeeper on the servers named",
-            modes=modes,
-            problems=found,
-        )
-    left = served.wait(module.params["served"], module.params["tls"], seconds) if module.params["served"] else []
-    if left:
-        module.fail_json(
-            msg=f"certificates not in use after {seconds} s: {'; '.join(left)}. No server was stopped.",
-            modes=modes,
-            problems=[],
-        )
+    modes = whole(module)
+    in_use(module, modes)
     changes: list[str] = []
     if module.params["root_acl"]:
         try:
-            changes = keep_root_acl(list(servers.values()), port, module.params["root_acl"], module.check_mode)
+            changes = keep_root_acl(
+                list(module.params["servers"].values()),
+                module.params["port"],
+                module.params["root_acl"],
+                module.check_mode,
+            )
         except ImportError:
             module.fail_json(msg=missing_required_lib("kazoo"))
         except EnsembleError as error:

@@ -12,11 +12,11 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals i
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_certificates import certificate_problems
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_files import several, strays, without_wiring
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_jobs import job_problems
-from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_readers import unread
+from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_readers import texts_for_switches, unread
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import FOLDER
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model, check_model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.causes import Causes, Standing, base
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.causes import NAME, Causes, Standing, base, texts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 # How Ansible says that a value is of another type than its role declares.
@@ -34,7 +34,21 @@ CAUSES: Mapping[str, tuple[str, ...]] = {
     "NETWORKS_SWAPPED": ("client_network", "replication_network"),
     "NETWORK_ELSEWHERE": (),
     "ADDRESS_VERSION": (),
+    "ADDRESS_INVALID": (),
+    "ADVERTISED_INVALID": (),
+    "ADVERTISED_LOCAL": (),
+    "AUTHORITY_UNKNOWN": (),
+    "LAYOUT_DATACENTERS": (),
+    "LOG_DIRS_PATH": (),
+    "PATH_ROOT": (),
+    "USER_NAME": (),
+    "USER_PASSWORD": (),
+    "VAULT_EMPTY": (),
 }
+# An input of a single value that its spec refuses: what was computed of it is no mistake of its own.
+REFUSED_VALUE = re.compile(r"^value of \w+ must be one of: ")
+NOBODY = re.compile(r"kafka_users has no (.*); it has (.*)")
+LOOP = re.compile(r"Recursive loop")
 
 
 def problems_of(reader: Reader, model: Model) -> list[Problem]:
@@ -48,6 +62,7 @@ def problems_of(reader: Reader, model: Model) -> list[Problem]:
     found = [
         *reader.said_of(check_model(model)),
         *unread(raw, model),
+        *texts_for_switches(raw, model),
         *job_problems(model),
         *certificate_problems(reader, model),
     ]
@@ -64,14 +79,24 @@ def _folded(found: Sequence[Problem], reader: Reader, model: Model, files: Seque
     for problem in found:
         if problem.code in CAUSES:
             causes.add(problem, CAUSES[problem.code])
+        elif problem.code == "INPUT_REFUSED" and REFUSED_VALUE.search(problem.wrong) and "[" not in problem.variable:
+            causes.add(problem)
     kept = [problem for problem in found if not _said_better(problem, model.mistyped)]
     kept = [problem for problem in kept if not _in_a_file(problem, files)]
     failed = [problem for problem in kept if problem.code == "NOT_COMPUTED" and not causes.explain(problem)]
     missing = [problem for problem in _missing(failed, standing) if not _in_a_file(problem, files)]
     for problem in missing:
         causes.add(problem)
+    absent = {base(problem.variable) for problem in missing}
     rest = [problem for problem in kept if not causes.explain(problem)]
+    rest = [problem for problem in rest if not _of_another_host(problem, absent)]
     return [*missing, *(_worded(problem, standing) for problem in rest)]
+
+
+def _of_another_host(problem: Problem, absent: set[str]) -> bool:
+    """Tell whether a value could not be computed for what another host does not have."""
+    undefined = UNDEFINED.findall(problem.wrong) if problem.code == "NOT_COMPUTED" else []
+    return bool(undefined) and absent.issuperset(undefined)
 
 
 def _said_better(problem: Problem, mistyped: Sequence[Problem]) -> bool:
@@ -96,6 +121,12 @@ def _missing(failed: Sequence[Problem], standing: Standing) -> list[Problem]:
         for host in problem.hosts:
             for name in _lacking(problem, host, standing):
                 found[name, host][problem.variable] = None
+    written = {
+        (name, host) for name, host in found if any(_names(standing.raw(host).get(v), name) for v in found[name, host])
+    }
+    found = {
+        key: value for key, value in found.items() if key in written or key[0] not in {name for name, _ in written}
+    }
     hosts: dict[str, dict[str, None]] = defaultdict(dict)
     variables: dict[str, dict[str, None]] = defaultdict(dict)
     for (name, host), standing_on_it in found.items():
@@ -106,6 +137,11 @@ def _missing(failed: Sequence[Problem], standing: Standing) -> list[Problem]:
                 _advice(name, standing.raw(next(iter(hosts[name])))))
         for name in hosts
     ]  # fmt: skip
+
+
+def _names(value: Any, name: str) -> bool:
+    """Tell whether the templates of a value name a variable themselves."""
+    return any(name in NAME.findall(text) for text in texts(value))
 
 
 def _all(names: Sequence[str]) -> str:
@@ -119,8 +155,8 @@ def _lacking(problem: Problem, host: str, standing: Standing) -> Iterator[str]:
     if undefined or not LACKING.search(problem.wrong):
         return
     raw = standing.raw(host)
-    for texts in standing.on(host, problem.variable).values():
-        for text in texts:
+    for written in standing.on(host, problem.variable).values():
+        for text in written:
             for root, rest in PATH.findall(text):
                 place, value = root, raw.get(root)
                 for key in re.findall(r"[^\s.\[\]'\"]+", rest):
@@ -161,6 +197,13 @@ def _worded(problem: Problem, standing: Standing) -> Problem:
     path = _file(raw.get(problem.variable))
     own = path if path and not path.startswith(str(FOLDER)) else None
     wrong, advice = problem.wrong.rstrip("."), f"correct it in {own}" if own else problem.advice
+    if nobody := NOBODY.search(wrong):
+        name, others = nobody.groups()
+        wrong = f"no user of kafka_users has this name; they are {others.rstrip('.')}"
+        advice = "correct the name, or declare the user"
+        return replace(problem, code="LOGIN_UNKNOWN", value=name, wrong=wrong, advice=advice)
+    if LOOP.search(wrong):
+        wrong = "cannot be computed: it stands on itself"
     if plugin := re.search(r"The (?:filter|lookup) plugin '([\w.]+)' failed", wrong):
         names = [name for name in standing.on(problem.hosts[0], problem.variable) if name in raw]
         wrong = f"cannot be computed: {plugin.group(1)} does not take what it is given"

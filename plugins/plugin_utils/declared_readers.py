@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, laid
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.causes import texts
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import FALSE
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
-from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec
+from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec, role_of, site_words
+
+
+def texts_for_switches(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterator[Problem]:
+    """Yield switches that are written as a text, and false, where a template of the site takes any text for true."""
+    for host in model.function_hosts:
+        for name in sorted(switches() & raw[host].keys()):
+            value = raw[host][name]
+            if not isinstance(value, str) or value.strip().lower() not in FALSE:
+                continue
+            unread = re.compile(rf"\b{name}\b(?!\s*(\|\s*default\([^)]*\)\s*)?\|\s*bool\b)")
+            for variable in sorted(raw[host].keys() & model.names[host] - laid() - {"hostvars", "groups", "vars"}):
+                if any(unread.search(text) for text in texts(raw[host][variable])):
+                    wrong = f"a text, and {variable} takes any text for true: it does not read {name} | bool"
+                    yield Problem((host,), name, "BOOLEAN_TEXT", repr(str(value)), wrong, "write it without quotes")
+
+
+@cache
+def switches() -> frozenset[str]:
+    """Return the names of all inputs and words of the site that are true or false."""
+    specs = [site_words(), *(argument_spec(role) for role in set(role_of().values()))]
+    return frozenset(name for spec in specs for name, option in spec.items() if option.get("type") == "bool")
 
 
 def unread(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterator[Problem]:

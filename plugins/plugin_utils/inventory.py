@@ -13,8 +13,6 @@ from typing import Any
 
 from ansible.errors import AnsibleError
 from ansible.inventory.manager import InventoryManager
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible.module_utils.common.yaml import yaml_load
 from ansible.parsing.dataloader import DataLoader
 from ansible.vars.hostvars import HostVars
 from ansible.vars.manager import VariableManager
@@ -31,35 +29,16 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import fu
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model, model_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import SAID
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.refused_inputs import refused
 from ansible_collections.millrace.kafka.plugins.plugin_utils.secret import is_secret, texts
-from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec
+from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec, site_words
 from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import templates, undeclared
-
-PLUGINS = Path(__file__).resolve().parents[1]
-
-
-@cache
-def site_words() -> dict[str, Any]:
-    """Return the options of the site's own words (plugins/definitions/site.yml)."""
-    with (PLUGINS / "definitions" / "site.yml").open(encoding="utf-8") as stream:
-        words: dict[str, Any] = yaml_load(stream)
-    return words
 
 
 def in_the_clear(text: str) -> bool:
     """Tell whether a text stands unencrypted in a file of the inventory, the file itself not being a vault either."""
     path = written_in(text)
     return path is not None and not was_vaulted(text) and not is_vault(path)
-
-
-_JUDGED: dict[Hashable, list[str]] = {}
-"""What is wrong with an input, by role, name and value: most hosts have the same."""
-
-
-@cache
-def _validator(role: str, name: str) -> ArgumentSpecValidator:
-    options = site_words() if role == "site" else argument_spec(role)
-    return ArgumentSpecValidator({name: options[name]})
 
 
 @cache
@@ -220,11 +199,9 @@ class Reader:
             if name in uncomputed or name in identity:
                 continue
             given = {name: values[name]} if name in values else {}
-            key = (role, name, repr(given))
-            if key not in _JUDGED:
-                _JUDGED[key] = [text.rstrip(".") for text in _validator(role, name).validate(given).error_messages]
             self.problems += [
-                Problem((host,), name, "INPUT_REFUSED", None, message, advice) for message in _JUDGED[key]
+                Problem((host,), place, "INPUT_REFUSED", None, wrong, advice)
+                for place, wrong in refused(role, name, given)
             ]
 
     def _secrets(self, hosts: Mapping[str, Mapping[str, Any]]) -> None:

@@ -49,6 +49,7 @@ class Listener:
     truststore: str
     rules: tuple[str, ...]
     """ssl.principal.mapping.rules."""
+    protocol_said: bool = True
 
     @classmethod
     def of(cls, entry: Mapping[str, Any]) -> Listener:
@@ -66,6 +67,7 @@ class Listener:
             str(entry.get("keystore") or ""),
             str(entry.get("truststore") or ""),
             tuple(map(str, rules)) if isinstance(rules, (list, tuple)) else (),
+            bool(entry.get("protocol")),
         )
 
     @property

@@ -10,6 +10,7 @@ from typing import Any
 from ansible.module_utils.common.yaml import yaml_load
 
 ROLES_PATH = Path(__file__).resolve().parents[2] / "roles"
+WORDS_PATH = Path(__file__).resolve().parents[1] / "definitions" / "site.yml"
 
 
 @cache
@@ -18,6 +19,14 @@ def argument_spec(role: str) -> dict[str, Any]:
     with (ROLES_PATH / role / "meta" / "argument_specs.yml").open(encoding="utf-8") as stream:
         options: dict[str, Any] = yaml_load(stream)["argument_specs"]["main"]["options"]
     return options
+
+
+@cache
+def site_words() -> dict[str, Any]:
+    """Return the options of the site's own words (plugins/definitions/site.yml)."""
+    with WORDS_PATH.open(encoding="utf-8") as stream:
+        words: dict[str, Any] = yaml_load(stream)
+    return words
 
 
 @cache

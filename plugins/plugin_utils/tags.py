@@ -16,11 +16,13 @@ def unknown(run: Iterable[str], skip: Iterable[str]) -> list[str]:
 
     A site's own plays may have tags of their own, so that this is no error.
     """
+    skip = list(skip)
     found = {
         option: [tag for tag in given if tag not in (*TAGS, *ANSIBLE_TAGS)]
         for option, given in (("--tags", run), ("--skip-tags", skip))
     }
-    return [
+    said = [] if "model" not in skip else ["--skip-tags model: it is checked all the same, for all else stands on it"]
+    return said + [
         f"{option} {','.join(tags)}: no task of this project's playbooks has such a tag; there are {', '.join(TAGS)}"
         for option, tags in found.items()
         if tags

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils import functions, inventory, specs
+from ansible_collections.millrace.kafka.plugins.plugin_utils import declared_readers, functions, refused_inputs, specs
 from model.mistakes.base import LAB, spoil
 
 HOST = "dc1-echo1"
@@ -65,7 +65,8 @@ CACHES = (
     functions.internal,
     specs.argument_spec,
     specs.role_of,
-    inventory._validator,
+    refused_inputs._validator,
+    declared_readers.switches,
 )
 
 
@@ -73,7 +74,7 @@ def forget() -> None:
     """Let functions and roles be read again."""
     for cached in CACHES:
         cached.cache_clear()
-    inventory._JUDGED.clear()
+    refused_inputs._KNOWN.clear()
 
 
 @contextmanager

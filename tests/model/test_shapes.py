@@ -72,6 +72,7 @@ def test_a_quoted_id_is_the_same_id(tmp_path: Path) -> None:
         ("Ohg4ieXeipha", ["INPUT_REFUSED group all/vault"]),
         (["Ohg4ieXeipha"], ["INPUT_REFUSED group all/vault"]),
         ({**VAULT, "passwords": ["Ohg4ieXeipha"]}, ["INPUT_REFUSED group all/vault.passwords"]),
+        ({**VAULT, "passwords": None}, ["VAULT_EMPTY group all/vault.passwords"]),
         ({"passwords": VAULT["passwords"]}, ["VARIABLE_MISSING group all/vault.pki_passphrase"]),
         (
             {**VAULT, "passwords": {"lab": "Ohg4ieXeipha"}},

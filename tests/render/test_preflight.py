@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
@@ -38,3 +39,15 @@ def test_no_mistake(name: str, preflight: Callable[[str], Answer]) -> None:
     assert "TASK [Probe the host]" in done.stdout
     assert "TASK [Check the hosts]" in done.stdout
     assert "mistake;" not in done.stdout
+
+
+def test_nothing_is_rotated_in_the_clear(tmp_path: Path) -> None:
+    """One sentence, and no task after it."""
+    make_archives(tmp_path / "archives")
+    inventory = ROOT / "inventories" / "lab"
+    settings = json.dumps({**control_node(inventory, tmp_path), "security_profile": "plaintext"})
+    done = run_playbooks(inventory, ["playbooks/rotate_certificates.yml"], "-e", settings)
+    assert done.returncode != 0
+    assert "nothing to rotate: security_profile is plaintext" in " ".join(done.stdout.split())
+    assert "TASK [Wait until the ensemble is whole]" not in done.stdout
+    assert "Traceback" not in done.stdout

@@ -94,6 +94,7 @@ CERTIFICATES: dict[str, Callable[[Path], Said]] = {
     "CERTIFICATE_FINGERPRINT": unmounted,
     "CERTIFICATE_KEY": judged(lambda ca: ca.issue(new_key())),
     "CERTIFICATE_MISSING": missing,
+    "CERTIFICATE_PATH": declared(certificates=[{**BROKER, "path": "tls/broker.pem"}]),
     "CERTIFICATE_NAME": declared(certificates=[{**BROKER, "name": "../broker"}]),
     "CERTIFICATE_NOT_YET": judged(lambda ca: ca.issue(KEY, begin=datetime(2026, 6, 2, tzinfo=UTC))),
     "CERTIFICATE_PASSPHRASE": declared(passphrase=None),

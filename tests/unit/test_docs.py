@@ -9,9 +9,9 @@ import generate_site_docs
 from survival.conftest import LAYOUTS
 from survival.rows import chosen
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load, site_words
+from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import layout_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec
+from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec, site_words
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import Row, survival
 
 ROOT = Path(__file__).parents[2]

@@ -148,6 +148,18 @@ def test_who_leads_in_place_of_the_preferred_leader() -> None:
     assert state(moved, away, brokers=(1, 2)).led_by_another() == [moved]
 
 
+def test_whom_an_election_moves_after_a_restart() -> None:
+    """Partitions that prefer the restarted one and have another to lead meanwhile, and those that another leads now."""
+    own, lone, moved = (
+        Partition("t", 6, 3, (3, 1), (3, 1)),
+        Partition("t", 7, 3, (3,), (3,)),
+        Partition("t", 8, 2, (1, 2), (2, 1)),
+    )
+    every = state(FULL, own, lone, moved)
+    assert [str(p) for p in every.to_elect([3])] == ["t-6", "t-8"]
+    assert [str(p) for p in every.to_elect([])] == ["t-8"]
+
+
 def test_registered_elsewhere() -> None:
     """At another address than its own, where nobody answers."""
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_server(("127.0.0.1", 0)) as other:

@@ -54,6 +54,15 @@ class State:
         there = [p for p in self.partitions if p.replicas and p.replicas[0] in self.brokers]
         return [p for p in there if p.leader != p.replicas[0] and p.replicas[0] in p.isr]
 
+    def to_elect(self, restarted: Collection[int]) -> list[Partition]:
+        """Return the partitions that an election moves after these brokers were restarted one by one.
+
+        Another replica leads while the preferred one is away; where there is none, nobody is elected.
+        """
+        now = {str(p) for p in self.led_by_another()}
+        theirs = {str(p) for p in self.partitions if p.replicas[:1] and p.replicas[0] in restarted and p.isr[1:]}
+        return [p for p in self.partitions if str(p) in now | theirs]
+
     def leaders(self) -> dict[int, int]:
         """Return the number of partitions that each registered broker leads."""
         counts = dict.fromkeys(self.brokers, 0)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from ansible_collections.millrace.kafka.plugins.module_utils.host.network import connect
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import ClusterError, Partition, State
+from ansible_collections.millrace.kafka.plugins.module_utils.waits import Wait, now
 
 Lacking = Mapping[str, Sequence[str]]
 """What is not whole, by kind: `brokers`, `offline`, `under_replicated` (each replica, as `topic-0 without 3`)."""
@@ -61,6 +61,20 @@ def elsewhere(state: State, broker: int, endpoints: Iterable[str], timeout: floa
 
 
 @dataclass(frozen=True)
+class Part:
+    """What the parts of a wait before this one saw lacking at last, and since when."""
+
+    pause: float = 0
+    """Seconds after which this one ends; 0: with the wait."""
+    begun: float | None = None
+    since: float | None = None
+    lacking: Lacking = field(default_factory=dict)
+
+
+WHOLE = Part()
+
+
+@dataclass(frozen=True)
 class Verdict:
     """What a wait came to."""
 
@@ -68,38 +82,44 @@ class Verdict:
     lacking: Lacking
     why: str = ""
     """Why it goes on, or what it would cost, where the cluster is not whole."""
+    rest: Part | None = None
+    """What the next part has to know, where the wait goes on."""
 
 
 def watch(
     ask: Callable[[], State],
     expected: Sequence[int],
     settled: Callable[[State, Lacking], Verdict],
-    timeout: float,
-    patience: float,
+    wait: tuple[float, float, Part],
     at_last: bool = False,
 ) -> Verdict:
     """Ask until the cluster is whole, or, where the same has lacked for `patience` seconds, `settled` lets it be.
 
-    With `at_last`, what lacks in the end may have changed until then.
+    `wait` is the timeout (seconds), the patience, and the part. With `at_last`, what lacks in the end may have changed
+    until then.
     """
-    deadline, tick = time.monotonic() + timeout, threading.Event()
-    since, before = time.monotonic(), dict[str, list[str]]()
+    timeout, patience, part = wait
+    whole, tick = Wait(timeout, part.pause, part.begun), threading.Event()
+    deadline, until = whole.begun + timeout, now() + whole.part
+    since, before = part.since or now(), {kind: list(names) for kind, names in part.lacking.items()}
     while True:
-        now = time.monotonic()
+        at = now()
         try:
             state = ask()
             found = lacking(state, expected)
             if not found and state.controller >= 0:
                 return Verdict(True, {})
             if found != before:
-                since, before = now, found
+                since, before = at, found
             verdict = Verdict(False, found, "; ".join(state.problems(expected)))
-            if state.controller >= 0 and (now - since >= patience or (at_last and now >= deadline)):
+            if state.controller >= 0 and (at - since >= patience or (at_last and at >= deadline)):
                 verdict = settled(state, found)
         except ClusterError as error:
-            since, verdict = now, Verdict(False, before, str(error))
-        if verdict.go or now >= deadline:
+            since, verdict = at, Verdict(False, before, str(error))
+        if verdict.go or at >= deadline:
             return verdict
+        if at >= until:
+            return replace(verdict, rest=Part(part.pause, whole.begun, since, before))
         tick.wait(0.2)
 
 
@@ -110,6 +130,7 @@ def before_restart(
     endpoints: Sequence[str],
     timeout: float,
     patience: float = 30.0,
+    part: Part = WHOLE,
 ) -> Verdict:
     """Wait until the broker may be stopped: the cluster is whole, or nobody would miss it."""
 
@@ -123,7 +144,7 @@ def before_restart(
             f"broker {broker} is restarted though the cluster is not whole ({words}): no partition would lose by it",
         )
 
-    return watch(ask, expected, settled, timeout, patience)
+    return watch(ask, expected, settled, (timeout, patience, part))
 
 
 def after_restart(
@@ -133,6 +154,7 @@ def after_restart(
     before: Lacking,
     timeout: float,
     patience: float = 30.0,
+    part: Part = WHOLE,
 ) -> Verdict:
     """Wait until brokers are back: the cluster is whole, or has them and lacks nothing that it did not lack before."""
 
@@ -149,4 +171,4 @@ def after_restart(
             return Verdict(False, found, words)
         return Verdict(True, found, f"the cluster is not whole, as before: {words}")
 
-    return watch(ask, expected, settled, timeout, patience, at_last=True)
+    return watch(ask, expected, settled, (timeout, patience, part), at_last=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -24,6 +25,7 @@ OPERATIONS = {
         "DESCRIBE",
     },
 }
+MECHANISMS = ("SCRAM-SHA-512", "SCRAM-SHA-256")  # another is refused by the spec
 LEAST_ITERATIONS, MOST_ITERATIONS = 4096, 16384
 DEFAULTS = {"pattern": "literal", "host": "*"}
 
@@ -37,7 +39,19 @@ def users(model: Model) -> Iterator[Problem]:
     """Every user has a password, hashed often enough, and a listener where it is taken."""
     hosts, seen = names(model.brokers), set()
     enabled = {name for broker in model.brokers[:1] for listener in broker.listeners for name in listener.mechanisms}
-    for user in model.told("kafka_users"):
+    cases: dict[str, str] = {}
+    for number, user in enumerate(model.told("kafka_users")):
+        if not _named(user.get("name")):
+            wrong = "no name, or one with a blank at an end: nobody would log in with it"
+            place, advice = f"kafka_users[{number}].name", "write the name that the client logs in with"
+            yield Problem(hosts, place, "USER_NAME", repr(user.get("name")), wrong, advice)
+            continue
+        other = cases.setdefault(str(user["name"]).lower(), str(user["name"]))
+        if other != str(user["name"]) and user.get("state") != "absent":
+            wrong = f"Kafka takes it for another than {other}, and people take the two for one"
+            advice = "keep one of the two, or give one another name"
+            place = f"kafka_users[{user['name']}]"
+            yield Problem(hosts, place, "USER_CASE", None, wrong, advice, warning=True)
         name, mechanism = str(user.get("name")), str(user.get("mechanism") or "SCRAM-SHA-512")
         variable, iterations = f"kafka_users[{name}]", whole(user.get("iterations", 8192))
         if (name, mechanism) in seen:
@@ -57,7 +71,7 @@ def users(model: Model) -> Iterator[Problem]:
         if iterations is not None and not LEAST_ITERATIONS <= iterations <= MOST_ITERATIONS:
             wrong = f"not from {LEAST_ITERATIONS} to {MOST_ITERATIONS}, and Kafka refuses that"
             yield Problem(hosts, f"{variable}.iterations", "USER_ITERATIONS", iterations, wrong, "leave it out: 8192")
-        if enabled and mechanism not in enabled:
+        if enabled and mechanism not in enabled and mechanism in MECHANISMS:
             wrong = f"no listener takes logins of this kind (they take {', '.join(sorted(enabled))})"
             yield Problem(
                 hosts,
@@ -67,6 +81,10 @@ def users(model: Model) -> Iterator[Problem]:
                 wrong,
                 "add it to sasl_mechanisms of a listener, or use another",
             )
+
+
+def _named(name: Any) -> bool:
+    return name is not None and bool(str(name)) and str(name) == str(name).strip()
 
 
 def _who(acl: Mapping[str, Any]) -> str:
@@ -81,7 +99,8 @@ def acls(model: Model) -> Iterator[Problem]:
     for acl in model.told("kafka_acls"):
         who, kind, absent = str(acl.get("principal")), str(acl.get("resource")), acl.get("state") == "absent"
         if not who.startswith("User:") or who == "User:":
-            advice = f"write it as User:{who}"
+            kind_of_principal = re.match("[A-Za-z]+:", who)  # as user:a and Group:a
+            advice = f"write it as User:{who[kind_of_principal.end() :] if kind_of_principal else who}"
             yield Problem(
                 hosts, _who(acl), "ACL_PRINCIPAL", who, "Kafka knows users alone, and compares the whole text", advice
             )

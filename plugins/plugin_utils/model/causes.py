@@ -17,6 +17,13 @@ COMPARED = {
     "FIREWALL_PEER": ("kafka_listeners", "client_network", "replication_network"),
     "ACL_UNKNOWN_USER": ("kafka_users",),
     "JOB_LOGIN": ("kafka_users",),
+    "CERTIFICATE_NAMES": ("kafka_listeners",),
+    "GC_LOG_DIR": ("kafka_log_dirs", "zookeeper_data_dir", "zookeeper_data_log_dir"),
+    "ZOOKEEPER_EVEN": ("layout",),
+    "ZOOKEEPER_DATACENTER_MAJORITY": ("layout",),
+    "MIN_ISR_TOO_LOW": ("layout",),
+    "MIN_ISR_STOPS": ("layout",),
+    "RACK_MISSING": ("layout",),
 }
 TEMPLATE = re.compile(r"\{[{%](.*?)[%}]\}", re.DOTALL)
 NAME = re.compile(r"[A-Za-z_]\w*")

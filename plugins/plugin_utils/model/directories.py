@@ -32,7 +32,10 @@ def written(model: Model) -> Iterator[Problem]:
 
 def _written(machine: Machine, name: str, path: str) -> Iterator[Problem]:
     plain = plain_path(path)
-    if not path.startswith("/"):
+    if name in DATA and not path.strip("/"):
+        wrong = "the whole system, which would become the service's own"
+        yield machine.problem(name, "PATH_ROOT", path, wrong, "name the mount point of a disk, as /data/zookeeper")
+    elif not path.startswith("/"):
         wrong = "not a path from / on, and the service runs elsewhere than you write"
         yield machine.problem(name, "PATH_RELATIVE", path, wrong, "write it from / on")
     elif re.search(r"[^\w/.+@=-]", path):

@@ -78,8 +78,12 @@ def sources(model: Model) -> Iterator[Problem]:
                     ip_network(source)
                     fine.add(source)
                 except ValueError:
+                    given = machine.inputs.mapping("firewall_extra_sources")
+                    own = [kind for kind, more in given.items() if isinstance(more, list) and source in more]
                     advice = "write it as 198.51.100.7 or 198.51.100.0/24 (added sources: firewall_extra_sources)"
                     variable, wrong = f"{NAME}[{rule.get('port')}]", "no address, no subnet, or one with host bits"
+                    if own:
+                        variable, advice = f"firewall_extra_sources.{own[0]}", advice.partition(" (")[0]
                     yield machine.problem(variable, "FIREWALL_SOURCE", source, wrong, advice)
 
 

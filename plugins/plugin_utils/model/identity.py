@@ -98,6 +98,14 @@ def _without_function(model: Model, machine: Machine) -> Problem:
     return machine.problem("", "HOST_WITHOUT_FUNCTION", None, wrong, advice, warning=not (meant or written))
 
 
+def host_case(model: Model) -> Iterator[Problem]:
+    """No two hosts have one name but for its case: DNS, /etc/hosts and certificates do not tell them apart."""
+    alike = holders((name.lower(), name) for name in model.hosts)
+    for hosts in alike.values():
+        wrong = "one name but for its case, which /etc/hosts and certificates do not tell apart"
+        yield Problem(tuple(hosts), "", "HOST_CASE", None, wrong, "give each a name of its own")
+
+
 def organization(model: Model) -> Iterator[Problem]:
     """The O= of all subjects is a text that subjects, and the rules that match them, can hold."""
     for machine in model.functional:

@@ -37,6 +37,7 @@ SPARK = (
     "spark.memory.offHeap.size",
 )
 MEMORY = ("spark.driver.memory", "spark.driver.memoryOverhead", "spark.executor.memory", "spark.memory.offHeap.size")
+LEAST_DRIVER = 471859200  # bytes (org.apache.spark.memory.UnifiedMemoryManager)
 DRIVER = 2**30  # spark.driver.memory where it is not said
 
 
@@ -186,6 +187,10 @@ def memory(model: Model) -> Iterator[Problem]:
             yield from _spark(node, job, settings)
             driver = heap(settings.get("spark.driver.memory")) or DRIVER
             most = size(limit)
+            if driver < LEAST_DRIVER:
+                place, shown = f"{job.variable}.config.spark[spark.driver.memory]", settings.get("spark.driver.memory")
+                wrong = f"{driver // UNITS['m']} MiB, and Spark does not start below 450 (a number alone is MiB)"
+                yield node.problem(place, "JOB_MEMORY_SMALL", shown, wrong, "write it as 1g")
             if most is not None and driver >= most:
                 place = f"{job.variable}.config.spark[spark.driver.memory]"
                 wrong = f"the unit ends at {limit} (spark_job_memory_max), of which Python and Java's own need a part"

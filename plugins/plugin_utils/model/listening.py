@@ -102,6 +102,24 @@ def among_brokers(model: Model) -> Iterator[Problem]:
                 )
 
 
+def advertised(model: Model) -> Iterator[Problem]:
+    """Clients are told an address, or a name, that leads to the broker from where they are."""
+    for broker in model.brokers:
+        for entry in broker.inputs.entries("kafka_listeners"):
+            told, place = entry.get("advertised_address"), f"kafka_listeners[{entry.get('name')}].advertised_address"
+            text = str(told or "")
+            if not text:
+                continue
+            if text.lower().rstrip(".") == "localhost" or (is_address(text) and ip_address(text).is_loopback):
+                wrong = "every client would look for the broker on its own host"
+                advice = "name the address or the name at which clients reach this broker"
+                yield broker.problem(place, "ADVERTISED_LOCAL", told, wrong, advice)
+            elif not is_address(text) and not re.fullmatch(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?\.?", text):
+                wrong = "neither an address nor a name"
+                advice = "write the name or the address alone; a port of its own stands in advertised_port"
+                yield broker.problem(place, "ADVERTISED_INVALID", told, wrong, advice)
+
+
 def addresses(model: Model) -> Iterator[Problem]:
     """Addresses lead to this host from everywhere."""
     for machine in model.functional:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker
@@ -19,6 +20,28 @@ def super_users(broker: Broker) -> list[tuple[str, str]]:
             found = str(layer["super.users"]).split(";")
             return [(name.strip(), f"{variable}[super.users]") for name in found if name.strip()]
     return [(name, "kafka_super_users") for name in broker.super_users]
+
+
+def vault(model: Model) -> Iterator[Problem]:
+    """What stands in the vault has a value: a name without one is null, and nobody sees it in an encrypted file."""
+    mistyped = {problem.variable for problem in model.mistyped}
+    for name, values in model.hosts.items():
+        held = values.get("vault")
+        for place in {*_null(held)} - mistyped if isinstance(held, Mapping) else ():
+            advice = "write it there (ansible-vault edit), or take the line out"
+            yield Problem((name,), place, "VAULT_EMPTY", None, "nothing is written there", advice)
+
+
+def _null(held: Mapping[Any, Any]) -> Iterator[str]:
+    if "pki_passphrase" in held and held["pki_passphrase"] in (None, ""):
+        yield "vault.pki_passphrase"
+    for part in ("passwords", "new_passwords"):
+        passwords = held.get(part)
+        if part == "passwords" and part in held and passwords is None:
+            yield "vault.passwords"
+        for user, password in passwords.items() if isinstance(passwords, Mapping) else ():
+            if password in (None, ""):
+                yield f"vault.{part}.{user}"
 
 
 def almighty(model: Model) -> Iterator[Problem]:

@@ -167,7 +167,7 @@ def _listener(broker: Broker, item: Listener) -> Iterator[Problem]:
     if told is not None and told != whole(item.port) and not 1 <= told <= 65535:
         wrong, advice = "clients would be told this port, and there is none", "correct it, or leave it out"
         yield broker.problem(item.variable, "PORT_RANGE", told, wrong, advice)
-    if broker.production and item.protocol in ("PLAINTEXT", "SASL_PLAINTEXT"):
+    if broker.production and item.protocol_said and item.protocol in ("PLAINTEXT", "SASL_PLAINTEXT"):
         wrong = "everything on this listener can be read on the network, and this is production"
         yield broker.problem(item.variable, "LISTENER_PLAINTEXT", item.protocol, wrong, "use SSL or SASL_SSL")
 

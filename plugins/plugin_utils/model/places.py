@@ -28,6 +28,18 @@ def declared(model: Model) -> Iterator[Problem]:
             yield everything[name][0].problem("datacenter", "DATACENTER_TYPO", name, wrong, advice, warning=alike)
 
 
+def datacenter_groups(model: Model) -> Iterator[Problem]:
+    """A host in the group that has a datacenter's name stands there."""
+    known = datacenters(model.functional)
+    for name in known:
+        for machine in model.functional:
+            stands = machine.datacenter
+            if machine.name in model.all_groups.get(name, ()) and stands not in (None, name) and known[stands][1:]:
+                wrong = f"in group {name}, whose hosts stand in {name}"
+                advice = f"take the line out, or the host out of group {name}"
+                yield machine.problem("datacenter", "DATACENTER_GROUP", machine.datacenter, wrong, advice)
+
+
 def layout(model: Model) -> Iterator[Problem]:
     """There are as many datacenters as the layout says, each with servers."""
     brokers, servers = datacenters(model.brokers), datacenters(model.servers)

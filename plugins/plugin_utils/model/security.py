@@ -60,6 +60,23 @@ def _made(machine: Machine, keys: Mapping[str, str], trusted: Mapping[str, str])
                 yield machine.problem(variable, code, path, wrong, PROVIDED, warning=True)
 
 
+def authorities(model: Model) -> Iterator[Problem]:
+    """The CAs that sign and that are trusted are declared, and there are some."""
+    for machine in model.functional:
+        known = [str(entry.get("name")) for entry in machine.inputs.entries("pki_authorities")]
+        if machine.inputs.get("security_profile") == "plaintext" or not known:
+            continue
+        signing, trusted = machine.inputs.text("infra_authority"), machine.inputs.values.get("infra_trusted")
+        trust = [str(name) for name in trusted] if isinstance(trusted, (list, tuple)) else []
+        for variable, name in [("infra_authority", signing), *(("infra_trusted", name) for name in trust)]:
+            if name is not None and name not in known:
+                wrong, advice = "no CA of this name", f"declare it in pki_authorities, or name one: {', '.join(known)}"
+                yield machine.problem(variable, "AUTHORITY_UNKNOWN", name, wrong, advice)
+        if isinstance(trusted, (list, tuple)) and not trust:
+            wrong = "no CA is trusted, so that hosts refuse one another"
+            yield machine.problem("infra_trusted", "AUTHORITY_NONE", None, wrong, "leave it out: [infra_authority]")
+
+
 def token_urls(model: Model) -> Iterator[Problem]:
     """A broker asks no URL for tokens or keys that its JVM is not told of, and does not start."""
     for broker in model.brokers:

@@ -12,6 +12,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import ENVIRONMENT
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
+SECTIONS = ("Unit", "Service", "Install")
 OVERRIDES = ("kafka_unit_overrides", "zookeeper_unit_overrides", "spark_job_unit_overrides")
 SECRET = re.compile(r"passw|secret|passphrase|token$|(access|account|api|private|shared)_?key$", re.IGNORECASE)
 # Names a file that holds the secret, or where one is asked for.
@@ -43,6 +44,11 @@ def sections(model: Model) -> Iterator[Problem]:
                     wrong = "no section of a unit with its settings"
                     advice = "write the settings below their section, as {Service: {CPUQuota: 400%}}"
                     yield machine.problem(f"{name}[{section}]", "UNIT_SECTION", settings, wrong, advice)
+                elif section not in SECTIONS and not str(section).startswith("X-"):
+                    near = next((known for known in SECTIONS if known.lower() == str(section).lower()), None)
+                    wrong = "no section that systemd has here: it is left out without a word"
+                    advice = f"did you mean {near}?" if near else f"one of {', '.join(SECTIONS)}"
+                    yield machine.problem(f"{name}[{section}]", "SECTION_UNKNOWN", None, wrong, advice)
 
 
 def _settings(overrides: Mapping[Any, Any]) -> Iterator[tuple[str, str]]:

@@ -42,6 +42,8 @@ def of_certificates(settings: Mapping[str, Any]) -> Iterator[Problem]:
             yield mistake(variable, "UNTRUSTED", item["authority"], f"{wrong}they would refuse one another", advice)
         if item["authority"] not in known:
             yield mistake(variable, "AUTHORITY", item["authority"], "no CA of this name", DECLARE)
+        if item["path"] and not item["path"].startswith("/"):
+            yield mistake(variable, "PATH", item["path"], "not a path from / on", "write it from / on")
         for name in item["names"]:
             if not re.fullmatch(r"(\*\.)?[A-Za-z0-9_.-]+", name) and not address(name):
                 wrong = "no DNS name and no address"

@@ -60,6 +60,18 @@ MISTAKES: tuple[Mistake, ...] = (
         variables=users({"name": "lab", "password": "{{ vault.passwords.lab }}"}),
     ),
     Mistake(
+        "USER_NAME",
+        f"{BROKERS}/kafka_users[3].name",
+        "logs in with",
+        variables=users({"name": "", "password": "{{ vault.passwords.lab }}2"}),
+    ),
+    Mistake(
+        "USER_CASE",
+        f"{BROKERS}/kafka_users[Lab]",
+        "keep one of the two",
+        variables=users({**NEW, "name": "Lab"}),
+    ),
+    Mistake(
         "USER_PASSWORD",
         f"{BROKERS}/kafka_users[orders].password",
         "vault.passwords.orders",

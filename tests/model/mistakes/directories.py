@@ -25,6 +25,9 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake("PATH_SYSTEM", LOG_DIRS, "mount a disk", variables=kafka(kafka_log_dirs=["/etc/kafka-logs"])),
     Mistake(
+        "PATH_ROOT", f"{SERVERS}/zookeeper_data_dir", "the mount point", variables=zookeeper(zookeeper_data_dir="/")
+    ),
+    Mistake(
         "LOCK_DIRECTORY",
         f"{BROKERS}/run_lock_directory",
         "say it once",

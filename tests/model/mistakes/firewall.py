@@ -19,8 +19,8 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "FIREWALL_SOURCE",
-        f"{BROKERS}/base_firewall_rules[9092]",
-        "firewall_extra_sources",
+        f"{BROKERS}/firewall_extra_sources.client",
+        "or 198.51.100.0/24",
         variables=kafka(firewall_extra_sources={"client": ["198.18.7.1/24"]}),
     ),
     Mistake(

@@ -18,6 +18,12 @@ MISTAKES: tuple[Mistake, ...] = (
         hosts={"    zookeeper:\n": "    zk:\n", "    kafka:\n": "    brokers:\n", "    spark:\n": "    jobs:\n"},
     ),
     Mistake(
+        "HOST_CASE",
+        "dc1-kafka1, dc1-KAFKA1",
+        "a name of its own",
+        hosts={"        dc1-kafka2:": "        dc1-KAFKA1:", "dc1-kafka2: {}": "dc1-KAFKA1: {}"},
+    ),
+    Mistake(
         "ORGANIZATION_INVALID",
         "group all/organization",
         "as Example Inc.",
@@ -79,12 +85,18 @@ MISTAKES: tuple[Mistake, ...] = (
         variables={"dc2-spark1": {"datacenter": "dc11"}},
     ),
     Mistake(
+        "DATACENTER_GROUP",
+        "dc2-spark1/datacenter",
+        "out of group dc2",
+        inventory="lab_stretch2",
+        variables={"dc2-spark1": {"datacenter": "dc1"}},
+    ),
+    Mistake(
         "LAYOUT_DATACENTERS",
         "layout",
         "correct layout or datacenter",
         hosts={"layout: stretch2": "layout: stretch3"},
         inventory="lab_stretch2",
-        also=frozenset({"MIN_ISR_STOPS", "MIN_ISR_TOO_LOW", "ZOOKEEPER_DATACENTER_MAJORITY", "ZOOKEEPER_EVEN"}),
     ),
     Mistake(
         "DATACENTER_WITHOUT_ZOOKEEPER",
@@ -92,7 +104,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "servers wherever it has brokers",
         inventory="lab_stretch3",
         variables={"dc3-zk1": {"datacenter": "dc2"}},
-        also=frozenset({"ZOOKEEPER_DATACENTER_MAJORITY"}),
+        also=frozenset({"DATACENTER_GROUP", "ZOOKEEPER_DATACENTER_MAJORITY"}),
     ),
     Mistake(
         "RACK_MISSING",

@@ -42,6 +42,12 @@ MISTAKES: tuple[Mistake, ...] = (
         "beside each other",
         variables=job(input_topic=None, input_directory="/var/lib/spark-job/in", checkpoint="/var/lib/spark-job/in/b"),
     ),
+    Mistake(
+        "JOB_MEMORY_SMALL",
+        f"{PLACE}.spark[spark.driver.memory]",
+        "as 1g",
+        variables=job(spark={"spark.driver.memory": 4}),
+    ),
     Mistake("JOB_DIRECTORY", f"{PLACE}.checkpoint", "below /var/lib/spark-job", variables=job(checkpoint="/tmp/words")),
     Mistake(
         "JOB_CHECKPOINT_NESTED",

@@ -60,6 +60,18 @@ MISTAKES: tuple[Mistake, ...] = (
         also=frozenset({"ADDRESS_OUTSIDE"}),
     ),
     Mistake(
+        "ADVERTISED_LOCAL",
+        f"{LISTENERS}[CLIENT].advertised_address",
+        "at which clients reach this broker",
+        variables=kafka(kafka_listeners=listeners(advertised_address="127.0.0.1")),
+    ),
+    Mistake(
+        "ADVERTISED_INVALID",
+        f"{LISTENERS}[CLIENT].advertised_address",
+        "stands in advertised_port",
+        variables=kafka(kafka_listeners=listeners(advertised_address="kafka.example.org:9092")),
+    ),
+    Mistake(
         "PORT_PRIVILEGED",
         f"{LISTENERS}[CLIENT]",
         "AmbientCapabilities and CapabilityBoundingSet",

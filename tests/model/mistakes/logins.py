@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from model.mistakes.access import users
-from model.mistakes.base import BROKERS, Mistake, kafka
+from model.mistakes.base import BROKERS, JOB, VAULT, Mistake, kafka
 
 SUPER = ["User:kafka-broker", "User:admin"]
 PLACE = f"{BROKERS}/kafka_super_users"
@@ -29,6 +29,30 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{BROKERS}/kafka_users[orders].password",
         "a random one",
         variables=users({"name": "orders", "password": "{{ 'orders-2026' }}"}),
+    ),
+    Mistake(
+        "VAULT_EMPTY",
+        "group all/vault.passwords.count_words",
+        "ansible-vault edit",
+        extra={"vault": {**VAULT, "passwords": {**VAULT["passwords"], "count_words": None}}},
+    ),
+    Mistake(
+        "LOGIN_UNKNOWN",
+        "dc1-spark2/spark_job_jobs",
+        "declare the user",
+        variables={
+            "spark_consumer": {
+                "spark_job_jobs": [
+                    {
+                        **JOB,
+                        "config": {
+                            **JOB["config"],
+                            "kafka": "{{ kafka_client | combine(kafka_users | millrace.kafka.kafka_login('orders')) }}",
+                        },
+                    }
+                ]
+            }
+        },
     ),
     Mistake(
         "PASSWORD_SHARED",

@@ -32,6 +32,13 @@ def replication(**changes: Any) -> list[dict[str, Any]]:
 
 
 MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        "AUTHORITY_UNKNOWN",
+        "group all/infra_authority",
+        "name one: infra",
+        variables={"all": {"infra_authority": "corporate"}},
+    ),
+    Mistake("AUTHORITY_NONE", "group all/infra_trusted", "leave it out", variables={"all": {"infra_trusted": []}}),
     # The profile
     Mistake(
         "SECURITY_PLAINTEXT",

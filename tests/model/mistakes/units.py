@@ -18,4 +18,10 @@ MISTAKES: tuple[Mistake, ...] = (
         "below their section",
         variables=kafka(kafka_unit_overrides={"CPUQuota": "400%"}),
     ),
+    Mistake(
+        "SECTION_UNKNOWN",
+        f"{BROKERS}/kafka_unit_overrides[service]",
+        "did you mean Service?",
+        variables=kafka(kafka_unit_overrides={"service": {"CPUQuota": "400%"}}),
+    ),
 )

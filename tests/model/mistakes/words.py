@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from model.mistakes.base import BROKERS, INVENTORIES, Mistake, kafka
+from model.mistakes.base import BROKERS, INVENTORIES, JOB, Mistake, kafka
 
 WITHOUT_SHARED = {f'shared: ["{INVENTORIES.parent}/lab/shared"]\n': ""}
 
@@ -59,6 +59,17 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{BROKERS}/kafka_log_dirs",
         "[/data/kafka1]",
         variables=kafka(kafka_log_dirs="/data/kafka1"),
+    ),
+    Mistake(
+        "BOOLEAN_TEXT",
+        "dc1-spark2/standby",
+        "without quotes",
+        variables={
+            "spark_consumer": {
+                "standby": "false",
+                "spark_job_jobs": [{**JOB, "state": "{{ 'stopped' if standby | default(false) else 'started' }}"}],
+            }
+        },
     ),
     Mistake(
         "LIST_REPLACED",

@@ -1,0 +1,93 @@
+"""One line on what a run changed, from what its tasks answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+COLLECTION = "millrace.kafka."
+CHANGING = {f"{COLLECTION}{name}" for name in ("host_state", "kafka_access", "kafka_certificates")}
+"""Actions of which every run that may change something has one; a run without them has no such line."""
+ANSWERS = {
+    f"{COLLECTION}certificates": ("changes", "certificate file"),
+    f"{COLLECTION}install_archives": ("missing", "archive"),
+    f"{COLLECTION}kafka_certificates": ("changes", "reloaded listener"),
+    f"{COLLECTION}kafka_leaders": ("moved", "elected leader"),
+    f"{COLLECTION}zookeeper_ensemble": ("changes", "ACL"),
+}
+"""What of other answers is counted, and as what."""
+UNITS = {"restart": "restarted", "start": "started", "stop": "stopped"}
+COUNTED = {
+    "file": "file",
+    "block": "file",
+    "remove": "removed file",
+    "directory": "directory",
+    "attributes": "owner or mode",
+    "link": "link",
+    "user": "system user",
+    "sysctl": "kernel setting",
+    "load": "firewall",
+    "enable": "enabled unit",
+    "disable": "disabled unit",
+}
+PLURALS = {"directory": "directories", "owner or mode": "owners or modes"}
+
+
+class Closing:
+    """What was seen so far."""
+
+    def __init__(self) -> None:
+        """Nothing."""
+        self.ours = False
+        self.units: dict[tuple[str, str], list[str]] = {}
+        self.numbers: dict[str, int] = {}
+        self.others = 0
+
+    def note(self, action: str, host: str, result: Mapping[str, Any]) -> None:
+        """Note the answer of one task; a changed one of another collection is counted alone."""
+        self.ours = self.ours or action in CHANGING
+        changes = [str(change) for change in result.get("changes") or ()]
+        if action == f"{COLLECTION}host_state":
+            for change in changes:
+                self.of_host(change, host)
+        elif action == f"{COLLECTION}kafka_access":
+            self.count("user", sum(change.startswith("user ") for change in changes))
+            self.count("ACL", sum(not change.startswith("user ") for change in changes))
+        elif action in ANSWERS:
+            key, what = ANSWERS[action]
+            self.count(what, len(result.get(key) or ()))
+        elif result.get("changed"):
+            self.others += 1
+
+    def of_host(self, change: str, host: str) -> None:
+        """Note one line of host_state, as `restart kafka.service` or `file /etc/hosts`."""
+        verb, _, what = change.partition(" ")
+        if verb in UNITS:
+            self.units.setdefault((UNITS[verb], what.removesuffix(".service")), []).append(host)
+        else:
+            self.count("firewall" if what.startswith("table ") else COUNTED.get(verb, "change"), 1)
+
+    def count(self, what: str, number: int) -> None:
+        """Count what was changed."""
+        if number:
+            self.numbers[what] = self.numbers.get(what, 0) + number
+
+    def line(self, check_mode: bool, failed: Iterable[str] = ()) -> str:
+        """Return the line, '' where no task of ours could have changed anything; `failed` are the hosts that did."""
+        if not self.ours:
+            return ""
+        said = [f"{verb} {unit} on {', '.join(sorted(set(hosts)))}" for (verb, unit), hosts in self.units.items()]
+        counts = [
+            f"{number} {what if number == 1 else PLURALS.get(what, f'{what}s')}"
+            for what, number in self.numbers.items()
+        ]
+        if self.others:
+            counts.append(f"{self.others} other task{'s' if self.others > 1 else ''} changed something")
+        said += [", ".join(counts)] if counts else []
+        words = "; ".join(said) or "nothing changed"
+        if check_mode:
+            words = "check mode, nothing was changed" + (
+                f"; a run would have: {words}" if said else ", nor would a run"
+            )
+        names = ", ".join(sorted(failed))
+        return f"millrace: {words}" + (f"; then it failed on {names}" if names else "")

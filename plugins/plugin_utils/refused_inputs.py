@@ -1,0 +1,46 @@
+"""What argument specs refuse of one input, option by option: unknown keys, types, choices, what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec, site_words
+
+_KNOWN: dict[Hashable, list[tuple[str, str]]] = {}
+"""By role, name and value: most hosts have the same."""
+
+
+def refused(role: str, name: str, given: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the place and what is wrong there; `given` is {} where the input is not set.
+
+    Of a list of dicts the entry is named in which something is wrong.
+    """
+    key = (role, name, repr(given))
+    if key not in _KNOWN:
+        _KNOWN[key] = list(_refused(role, name, given))
+    return _KNOWN[key]
+
+
+@cache
+def _validator(role: str, name: str) -> ArgumentSpecValidator:
+    options = site_words() if role == "site" else argument_spec(role)
+    return ArgumentSpecValidator({name: options[name]})
+
+
+def _refused(role: str, name: str, given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    validator = _validator(role, name)
+    whole, entries = _messages(validator, given), given.get(name)
+    found = []
+    for number, entry in enumerate(entries) if whole and isinstance(entries, (list, tuple)) else ():
+        own = entry.get("principal") or entry.get("name") if isinstance(entry, Mapping) else None
+        place = f"{name}[{own if isinstance(own, str) else number}]"
+        found += [(place, text.replace(f" found in {name}", "")) for text in _messages(validator, {name: [entry]})]
+    yield from found or ((name, text) for text in whole)
+
+
+def _messages(validator: ArgumentSpecValidator, given: Mapping[str, Any]) -> list[str]:
+    return [text.rstrip(".") for text in validator.validate(given).error_messages]

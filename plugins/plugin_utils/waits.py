@@ -1,0 +1,53 @@
+"""What a task waits for, said while it waits: a module cannot, for Ansible reads its answer when it has ended."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from ansible.utils.display import Display
+
+EVERY = 10.0
+"""Seconds between two words."""
+
+Say = Callable[[str], object]
+
+
+def say(task: Any, variables: Mapping[str, Any] | None) -> Say:
+    """Return what prints words of a task of a host."""
+    host = (variables or {}).get("inventory_hostname", "")
+    return lambda words: Display().display(f"{host}: {task.name}: {words}")
+
+
+def in_parts(ask: Callable[[Mapping[str, Any]], dict[str, Any]], tell: Say, every: float = EVERY) -> dict[str, Any]:
+    """Call a module that waits again and again until its wait has ended; return its last answer.
+
+    `ask` calls it with more options; what it answers as `waiting` is said (module_utils/waits.py).
+    """
+    begun = time.monotonic()
+    result = ask({"pause": int(every)})
+    while going := result.get("waiting"):
+        tell(f"{time.monotonic() - begun:.0f} of {going['timeout']} s: {'; '.join(going['what'])}")
+        result = ask({"pause": int(every), "waited": going["waited"]})
+    return result
+
+
+@contextmanager
+def said(what: str, tell: Say, every: float = EVERY) -> Iterator[None]:
+    """Say what is waited for while a module runs that does not say it."""
+    ended, begun = threading.Event(), time.monotonic()
+
+    def tick() -> None:
+        while not ended.wait(every):
+            tell(f"{time.monotonic() - begun:.0f} s: {what}")
+
+    thread = threading.Thread(target=tick, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
