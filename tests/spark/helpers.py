@@ -43,8 +43,9 @@ def put(directory: Path, name: str, content: bytes | str) -> Path:
 
 
 def records(directory: Path) -> list[tuple[str, str]]:
-    """Keys and values that a job wrote, batch by batch."""
-    batches = sorted(directory.glob("batch=*"), key=lambda path: int(path.name.removeprefix("batch=")))
+    """Keys and values that a job wrote, batch by batch; of a batch that is being written nothing, and not a part."""
+    written = [path.parent for path in directory.glob("batch=*/_SUCCESS")]  # its files appear one by one, this the last
+    batches = sorted(written, key=lambda path: int(path.name.removeprefix("batch=")))
     return [record for batch in batches for record in records_of(batch)]
 
 
