@@ -1,6 +1,7 @@
 """Labs of several checkouts on one machine: side by side, refused, left behind, replaced, removed."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from down import remove_all
+from faults.inventory import ROOT
 from millrace_lab.machine import Machine
 
 from .small import CONTAINERS_CONF, NETWORK, SmallLab, said
@@ -128,11 +130,21 @@ def test_all_labs_of_a_checkout_and_orphans_are_removed_and_named(first: SmallLa
     assert first.run("broker", "hostname") == "broker\n"
 
 
-def test_labs_made_and_removed_at_once_never_take_each_others_route() -> None:
-    """On a machine of its own, as far as routes and podman go: other labs here would hide a route that is gone."""
-    script = Path(__file__).with_name("churn.py")
+def test_what_labs_share_is_changed_under_the_lock_alone() -> None:
+    """So labs that are made and removed at once never take each other's route.
+
+    On a machine of its own, as far as routes and podman go: other labs here would hide a route that is gone.
+    """
+    script = Path(__file__).with_name("locked.py")
     done = subprocess.run(
-        ["unshare", "--net", "--mount", sys.executable, str(script)], capture_output=True, text=True, timeout=300
+        ["unshare", "--net", "--mount", sys.executable, str(script)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "lab")},
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert json.loads(done.stdout) == {"rounds": 8, "routes missing": 0, "routes left": 0}
+    assert json.loads(done.stdout) == {
+        "present": {"while the lock is held": [0, 0], "in the end": [1, 2]},
+        "absent": {"while the lock is held": [1, 2], "in the end": [0, 0]},
+    }
