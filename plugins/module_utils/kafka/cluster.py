@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.client import admin
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import admin
 
 
 class ClusterError(Exception):

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka import client
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import client
 from ansible_collections.millrace.kafka.plugins.module_utils.tls.served import Served, differs, observe
 
 SECONDS = 20.0
