@@ -50,6 +50,11 @@ def resolved_quotas(users: Entries, entries: Entries | None = None) -> list[dict
     return _all("quotas", calls)
 
 
+def scram_users(users: Entries) -> list[dict[str, Any]]:
+    """Return users as the module kafka_access takes them: without grants and quotas."""
+    return [{key: value for key, value in user.items() if key not in ("grants", "quotas")} for user in users]
+
+
 class FilterModule:
     """The filters under their names."""
 
@@ -58,5 +63,6 @@ class FilterModule:
         return {
             "resolved_topics": resolved_topics,
             "granted_acls": granted_acls,
+            "scram_users": scram_users,
             "resolved_quotas": resolved_quotas,
         }
