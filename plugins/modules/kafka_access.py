@@ -11,7 +11,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import access_control
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import OPTIONS, PRUNE, Work, converge
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.credentials import Logins
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.users import Logins
 
 DOCUMENTATION = """
 module: kafka_access

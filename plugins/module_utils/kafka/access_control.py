@@ -7,10 +7,11 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import acls, quotas, users
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Change, Done, Plan, carry_out
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import credentials, rights
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import acls as rights
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import users as credentials
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.credentials import Logins
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.quotas import Quotas
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.users import Logins
 
 Declared = Sequence[Mapping[str, Any]]
 Prune = Mapping[str, Any] | None

@@ -13,10 +13,10 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import
     carry_out,
     in_scope,
 )
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import (
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import topics
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.topics import (
     BATCH,
-    Admin,
-    Metadata,
     MorePartitions,
     NewTopic,
     Settings,
@@ -31,7 +31,7 @@ def read(
     declared = {topic["name"]: topic for topic in wanted if topic.get("manage", True)}
     there = metadata.topics
     asked = sorted(name for name in there if name in declared or in_scope(name, (prune or {}).get("topics") or []))
-    settings = admin.describe("TOPIC", asked)
+    settings = topics.describe(admin, "TOPIC", asked)
     found = {
         name: Found(replicas, {key: one.value or "" for key, one in settings.get(name, {}).items() if one.dynamic})
         for name, replicas in there.items()
@@ -41,8 +41,8 @@ def read(
         for name, topic in declared.items()
         if topic.get("state") != "absent"
     )
-    racks = admin.racks(metadata.brokers) if placed else dict.fromkeys(metadata.brokers)
-    return Cluster(racks, found, admin.defaults(metadata.brokers) if declared else {})
+    racks = topics.racks(admin, metadata.brokers) if placed else dict.fromkeys(metadata.brokers)
+    return Cluster(racks, found, topics.defaults(admin, metadata.brokers) if declared else {})
 
 
 def plan(
@@ -65,7 +65,7 @@ def refused(admin: Admin, changes: Sequence[Change]) -> list[str]:
 def create(admin: Admin, changes: Sequence[Change], validate_only: bool = False) -> dict[str, str]:
     """Make topics."""
     new = [NewTopic(one.name, one.work["replicas"], one.work["config"]) for one in changes if one.verb == "create"]
-    return admin.create(new, validate_only)
+    return topics.create(admin, new, validate_only)
 
 
 def grow(admin: Admin, changes: Sequence[Change], validate_only: bool = False) -> dict[str, str]:
@@ -75,7 +75,7 @@ def grow(admin: Admin, changes: Sequence[Change], validate_only: bool = False) -
         for one in changes
         if one.verb == "update" and one.work["replicas"]
     ]
-    return admin.grow(more, validate_only)
+    return topics.grow(admin, more, validate_only)
 
 
 def configure(admin: Admin, changes: Sequence[Change], validate_only: bool = False) -> dict[str, str]:
@@ -85,7 +85,7 @@ def configure(admin: Admin, changes: Sequence[Change], validate_only: bool = Fal
         for one in changes
         if one.verb == "update" and (one.work["set"] or one.work["remove"])
     ]
-    return admin.configure(settings, validate_only)
+    return topics.configure(admin, settings, validate_only)
 
 
 def apply(admin: Admin, changes: Sequence[Change]) -> Done:
@@ -96,7 +96,7 @@ def apply(admin: Admin, changes: Sequence[Change]) -> Done:
         return failed | grow(admin, [change for change in batch if change.name not in failed])
 
     def delete(batch: Sequence[Change]) -> dict[str, str]:
-        return admin.delete([change.name for change in batch])
+        return topics.delete(admin, [change.name for change in batch])
 
     writers = {"create": lambda batch: create(admin, batch), "update": update, "delete": delete}
     steps = [

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.host.network import connect
@@ -16,20 +17,25 @@ ASK, WRITE = 10.0, 60.0
 """Seconds that a question and a write may take."""
 FIRST = 4.0
 """Seconds until the first answer; after that the rungs are tried one by one."""
-OF_CREATION = ["num.partitions", "default.replication.factor"]
-OF_TOPICS = {
-    "retention.ms": {"log.retention.ms": 1, "log.retention.minutes": 60_000, "log.retention.hours": 3_600_000},
-    "retention.bytes": {"log.retention.bytes": 1},
-    "cleanup.policy": {"log.cleanup.policy": 1},
-    "min.insync.replicas": {"min.insync.replicas": 1},
-}
-"""What brokers call the defaults of topics, the first that is set, with the factor of its unit."""
-BATCH = 100
-"""Topics in one request that writes."""
 
 
 class AdminError(Exception):
     """The cluster refused, or did not answer; the text names the rung, or carries the client's own words."""
+
+
+@dataclass(frozen=True)
+class Partition:
+    """One partition as the controller sees it."""
+
+    topic: str
+    number: int
+    leader: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+
+    def __str__(self) -> str:
+        """Return topic-number, as in the broker's own logs."""
+        return f"{self.topic}-{self.number}"
 
 
 @dataclass(frozen=True)
@@ -38,45 +44,20 @@ class Metadata:
 
     cluster_id: str
     controller: int
+    """-1 where there is none."""
     brokers: Mapping[int, tuple[str, int]]
-    topics: Mapping[str, Sequence[tuple[int, ...]]]
-    """Of each topic, the replicas of its partitions in the order of their numbers."""
+    """By id, the address and port of the listener that was asked."""
+    partitions: Sequence[Partition]
+    unseen: Sequence[Partition] = ()
+    """Those of them whose leader does not have this listener."""
 
-
-@dataclass(frozen=True)
-class Setting:
-    """A value as DescribeConfigs has it."""
-
-    value: str | None
-    dynamic: bool
-    """Set for this resource, and not a default of the broker or of Kafka."""
-
-
-@dataclass(frozen=True)
-class NewTopic:
-    """A topic that is to be made, each partition with the ids of its brokers."""
-
-    name: str
-    replicas: Sequence[Sequence[int]]
-    config: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class MorePartitions:
-    """Partitions that a topic gets, `total` in the end; `replicas` are those of the new ones."""
-
-    name: str
-    total: int
-    replicas: Sequence[Sequence[int]]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What is set for a topic, and what is no longer."""
-
-    name: str
-    sets: Mapping[str, str]
-    removes: Sequence[str] = ()
+    @cached_property
+    def topics(self) -> dict[str, list[tuple[int, ...]]]:
+        """Return of each topic the replicas of its partitions, in the order of their numbers."""
+        found: dict[str, list[tuple[int, ...]]] = {}
+        for partition in self.partitions:
+            found.setdefault(partition.topic, []).append(partition.replicas)
+        return found
 
 
 def said(error: BaseException) -> str:
@@ -120,19 +101,33 @@ class Admin:
 
     def metadata(self) -> Metadata:
         """Ask a broker for all topics. Raises AdminError, which names the rung that failed."""
-        from confluent_kafka import KafkaException
+        try:
+            return self.look(FIRST)
+        except AdminError as error:
+            self.client.poll(0)
+            raise AdminError(ladder.climb(self.properties, self.errors) or str(error)) from error
+
+    def look(self, timeout: float) -> Metadata:
+        """Ask a broker once. Raises AdminError in the library's own words.
+
+        By metadata alone: librdkafka 2.16.0 ends the whole process (rd_assert in rd_kafka_admin_response_parse) where
+        a broker that has just started, and knows no broker yet, answers DescribeCluster.
+        """
+        from confluent_kafka import KafkaError, KafkaException
 
         try:
-            found = self.client.list_topics(timeout=FIRST)
-        except KafkaException as error:
-            self.client.poll(0)
-            raise AdminError(ladder.climb(self.properties, [*self.errors, error.args[0]])) from error
-        topics = {
-            name: [tuple(topic.partitions[number].replicas) for number in sorted(topic.partitions)]
-            for name, topic in found.topics.items()
-        }
+            found = self.client.list_topics(timeout=timeout)
+        except (KafkaException, TimeoutError) as error:
+            raise AdminError(said(error)) from error
+        partitions, unseen = [], []
+        for name, topic in found.topics.items():
+            for number in sorted(topic.partitions):
+                one = topic.partitions[number]
+                partitions.append(Partition(name, number, one.leader, tuple(one.replicas), tuple(one.isrs)))
+                if one.error and one.error.code() == KafkaError.LISTENER_NOT_FOUND:
+                    unseen.append(partitions[-1])
         brokers = {node.id: (node.host, node.port) for node in found.brokers.values()}
-        return Metadata(found.cluster_id or "", found.controller_id, brokers, topics)
+        return Metadata(found.cluster_id or "", found.controller_id, brokers, partitions, unseen)
 
     def reach_controller(self, timeout: float = ASK) -> None:
         """Wait until there is a controller and it can be reached: topics and users are its to write.
@@ -173,127 +168,25 @@ class Admin:
             return AdminError(f"controller: no broker is it; {error}")
         return AdminError(f"advertised listener: {'; '.join(silent)}; {error}") if silent else error
 
-    # Settings
+    def elect(self, partitions: Sequence[Partition], timeout: float) -> None:
+        """Have the preferred leaders of partitions elected. Raises AdminError."""
+        from confluent_kafka import ElectionType, KafkaException, TopicPartition
 
-    def describe(self, kind: str, names: Iterable[str], timeout: float = ASK) -> dict[str, dict[str, Setting]]:
-        """Return the settings of resources of a kind (TOPIC, BROKER) by name. Raises AdminError."""
-        from confluent_kafka.admin import ConfigResource, ConfigSource, ResourceType
+        asked = [TopicPartition(one.topic, one.number) for one in partitions]
+        try:  # a timeout as a keyword is a SystemError in confluent-kafka 2.16.1
+            self.client.elect_leaders(ElectionType.PREFERRED, asked).result(timeout)
+        except (KafkaException, TimeoutError) as error:
+            raise AdminError(said(error) if str(error) else f"no answer within {timeout:.0f} s") from error
 
-        own = {ConfigSource.DYNAMIC_TOPIC_CONFIG.value, ConfigSource.DYNAMIC_BROKER_CONFIG.value}
-        resources = [ConfigResource(ResourceType[kind], name) for name in names]
-        asked: dict[Any, Future[Any]] = {}
-        # librdkafka takes one broker in a request, which goes to that broker.
-        for group in [resources] if kind == "TOPIC" else [[one] for one in resources]:
-            asked |= self.client.describe_configs(group, request_timeout=timeout) if group else {}
-        return {
-            resource.name: {
-                name: Setting(entry.value, entry.source in own) for name, entry in answer(future, timeout).items()
-            }
-            for resource, future in asked.items()
-        }
+    def reread(self, broker: int, key: str, path: str, timeout: float) -> None:
+        """Set a file's location to what it is, which makes the broker read the file; then unset it, so that files rule.
 
-    def defaults(self, brokers: Iterable[int]) -> dict[str, str]:
-        """Return what holds for topics that do not say it, and num.partitions and default.replication.factor.
-
-        Of the first broker that answers. Raises AdminError.
+        Raises AdminError.
         """
-        error = AdminError("no broker to ask")
-        for broker in list(brokers)[:2]:
-            try:
-                found = self.describe("BROKER", [str(broker)], ASK / 2)[str(broker)]
-            except AdminError as unanswered:
-                error = unanswered
-                continue
-            values = {name: setting.value for name, setting in found.items() if setting.value}
-            told: dict[str, str] = {name: values[name] for name in OF_CREATION if name in values}
-            for name, others in OF_TOPICS.items():
-                for other, factor in others.items():
-                    if other in values:
-                        told[name] = values[other] if factor == 1 else str(int(values[other]) * factor)
-                        break
-            return told
-        raise error
-
-    def racks(self, brokers: Iterable[int]) -> dict[int, str | None]:
-        """Return each broker's rack, None where it says none. Raises AdminError where one does not answer."""
-        settings = self.describe("BROKER", [str(broker) for broker in brokers])
-        return {int(name): found["broker.rack"].value or None for name, found in settings.items()}
-
-    def configure(self, topics: Sequence[Settings], validate_only: bool = False) -> dict[str, str]:
-        """Set and unset settings of topics, and leave their others; return why some failed, by topic."""
         from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
-        asked = []
-        for topic in topics:
-            entries = [
-                ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
-                for key, value in topic.sets.items()
-            ]
-            entries += [ConfigEntry(key, None, incremental_operation=AlterConfigOpType.DELETE) for key in topic.removes]
-            asked.append(ConfigResource(ResourceType.TOPIC, topic.name, incremental_configs=entries))
-
-        def send(batch: Sequence[Any]) -> Iterable[tuple[str, Future[Any]]]:
-            futures = self.client.incremental_alter_configs(
-                batch, request_timeout=ASK if validate_only else WRITE, validate_only=validate_only
-            )
-            return [(resource.name, future) for resource, future in futures.items()]
-
-        return self.in_batches(asked, send, ASK if validate_only else WRITE)
-
-    # Topics
-
-    def create(self, topics: Sequence[NewTopic], validate_only: bool = False) -> dict[str, str]:
-        """Make topics; return why some failed, by name."""
-        from confluent_kafka.admin import NewTopic as Wanted
-
-        asked = [
-            Wanted(
-                topic.name,
-                num_partitions=len(topic.replicas),
-                replica_assignment=[list(replicas) for replicas in topic.replicas],
-                config=dict(topic.config),
-            )
-            for topic in topics
-        ]
-        return self.in_batches(
-            asked,
-            lambda batch: self.client.create_topics(batch, **times(validate_only), validate_only=validate_only).items(),
-            ASK if validate_only else WRITE,
-        )
-
-    def grow(self, topics: Sequence[MorePartitions], validate_only: bool = False) -> dict[str, str]:
-        """Add partitions; return why some failed, by topic."""
-        from confluent_kafka.admin import NewPartitions
-
-        asked = [
-            NewPartitions(topic.name, topic.total, [list(replicas) for replicas in topic.replicas]) for topic in topics
-        ]
-        return self.in_batches(
-            asked,
-            lambda batch: self.client.create_partitions(
-                batch, **times(validate_only), validate_only=validate_only
-            ).items(),
-            ASK if validate_only else WRITE,
-        )
-
-    def delete(self, names: Sequence[str]) -> dict[str, str]:
-        """Delete topics with their records; return why some failed, by name."""
-        return self.in_batches(
-            names, lambda batch: self.client.delete_topics(list(batch), **times(False)).items(), WRITE
-        )
-
-    @staticmethod
-    def in_batches(
-        asked: Sequence[Any], send: Callable[[Sequence[Any]], Iterable[tuple[str, Future[Any]]]], timeout: float
-    ) -> dict[str, str]:
-        """Send one request for every BATCH resources."""
-        found: dict[str, str] = {}
-        for start in range(0, len(asked), BATCH):
-            found |= failures(send(asked[start : start + BATCH]), timeout)
-        return found
-
-
-def times(validate_only: bool) -> dict[str, float]:
-    """Return the timeouts of a request: the broker's own is a little shorter."""
-    timeout = ASK if validate_only else WRITE
-    return {"request_timeout": timeout, "operation_timeout": timeout - 5}
+        for operation in (AlterConfigOpType.SET, AlterConfigOpType.DELETE):
+            entry = ConfigEntry(key, path, incremental_operation=operation)
+            resource = ConfigResource(ResourceType.BROKER, str(broker), incremental_configs=[entry])
+            for future in self.client.incremental_alter_configs([resource], request_timeout=timeout).values():
+                answer(future, timeout)

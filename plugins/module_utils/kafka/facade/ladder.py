@@ -114,7 +114,7 @@ def climb(properties: Mapping[str, Any], errors: Sequence[Any]) -> str:
     stuck = [f"{rung}: {text}" for rung, text in found if rung]
     if asked and len(stuck) == len(asked):
         return "; ".join(stuck)
-    words = list(dict.fromkeys(error.str() for error in errors))
+    words = list(dict.fromkeys(error.str() for error in errors)) or ["within 4 s"]
     standing = [f"{host}:{port}" for (host, port), (rung, _) in zip(asked, found, strict=True) if not rung]
     told = f"Kafka: {', '.join(standing) or 'nobody'} can be reached and gave no answer ({'; '.join(words)})"
     return "; ".join([told, *stuck])
