@@ -36,11 +36,10 @@ class Placement:
         """
         if factor > len(self.racks):
             raise ValueError(f"{factor} replicas on {len(self.racks)} brokers")
-        held, led, led_in = Counter[int](), Counter[int](), Counter[Rack]()
+        held, led = Counter[int](), Counter[int]()
         for replicas in there:
             held.update(replicas)
             led.update(replicas[:1])
-            led_in.update(self.racks.get(broker) for broker in replicas[:1])
         placed: list[Replicas] = []
         for _ in range(partitions):
             chosen: Replicas = []
@@ -50,17 +49,41 @@ class Placement:
                 chosen.append(
                     min(left, key=lambda broker: (used[self.racks[broker]], held[broker], self.held[broker], broker))
                 )
-            leader = min(
-                chosen,
-                key=lambda broker: (led[broker], led_in[self.racks[broker]], self.led[broker], broker),
-            )
-            followers = [broker for broker in chosen if broker != leader]
-            # The next leader after this one, too, is another one from partition to partition.
-            turn = len(placed) % max(1, len(followers))
-            replicas = [leader, *followers[turn:], *followers[:turn]]
-            held.update(replicas)
+            held.update(chosen)
+            self.held.update(chosen)
+            leader = min(chosen, key=lambda broker: (led[broker], self.led[broker], broker))
             led.update([leader])
-            led_in.update([self.racks[leader]])
-            self.count(replicas)
-            placed.append(replicas)
-        return placed
+            self.led.update([leader])
+            placed.append([leader, *(broker for broker in chosen if broker != leader)])
+        while self.hand_on(placed, led):
+            pass
+        # The next leader after the first, too, is another one from partition to partition.
+        return [rotated(replicas, number) for number, replicas in enumerate(placed)]
+
+    def hand_on(self, placed: list[Replicas], led: Counter[int]) -> bool:
+        """Have a broker that leads two more of a topic than another hand one on, over others if need be."""
+        fullest = max(self.racks, key=lambda broker: (led[broker], -broker))
+        ways: dict[int, list[tuple[int, int]]] = {fullest: []}
+        queue = [fullest]
+        for broker in queue:
+            for number, replicas in enumerate(placed):
+                for other in replicas[1:] if replicas[0] == broker else []:
+                    if other not in ways:
+                        ways[other] = [*ways[broker], (number, other)]
+                        queue.append(other)
+        emptiest = min(queue, key=lambda broker: (led[broker], broker))
+        if led[fullest] - led[emptiest] < 2:
+            return False
+        for number, other in ways[emptiest]:
+            placed[number] = [other, *(broker for broker in placed[number] if broker != other)]
+        for counts in (led, self.led):
+            counts.subtract([fullest])
+            counts.update([emptiest])
+        return True
+
+
+def rotated(replicas: Replicas, number: int) -> Replicas:
+    """Return the same leader with its followers in another order."""
+    followers = replicas[1:]
+    turn = number % max(1, len(followers))
+    return [*replicas[:1], *followers[turn:], *followers[:turn]]
