@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from fake_cluster import Answer, FakeCluster
 from kafka.protocol import admin as wire
 from kafka.protocol.api_header import RequestHeader
 from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse, MetadataRequest, MetadataResponse
+from unit.fake_cluster import Answer, FakeCluster
 
 HIGHEST = {"Metadata": 12, "ApiVersions": 3}
 """What brokers of 3.9 speak, where the library speaks more."""

@@ -77,7 +77,10 @@ def test_two_ways_to_write_one_value(one: str, other: str) -> None:
 
 
 REFUSALS = {
-    "fewer partitions": (wanted(partitions=1), "has 2 partitions, 1 are declared, and Kafka cannot take partitions away"),
+    "fewer partitions": (
+        wanted(partitions=1),
+        "has 2 partitions, 1 are declared, and Kafka cannot take partitions away",
+    ),
     "more partitions": (wanted(partitions=3), "has 2 partitions, 3 are declared: records with a key go to other"),
     "more of a compacted one": (
         wanted(partitions=3, config={"cleanup.policy": "compact"}, allow_data_loss=True),

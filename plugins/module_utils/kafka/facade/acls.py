@@ -39,7 +39,7 @@ def found(admin: Admin) -> set[Acl]:
             one.resource_pattern_type.name,
             one.host,
         )
-        for one in answer(admin.client.describe_acls(everything, request_timeout=ASK))
+        for one in answer(admin.client.describe_acls(everything, request_timeout=ASK), ASK)
     }
 
 

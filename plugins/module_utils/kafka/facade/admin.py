@@ -15,6 +15,9 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import
 
 ASK, WRITE = 10.0, 60.0
 """Seconds that a question and a write may take."""
+REACH = 2.0
+"""Seconds until a port has to answer."""
+QUORUM = "nothing was written; look at ZooKeeper's quorum (playbooks/check.yml)"
 FIRST = 4.0
 """Seconds until the first answer; after that the rungs are tried one by one."""
 
@@ -69,7 +72,7 @@ def said(error: BaseException) -> str:
     return str(error) or "no answer in time"
 
 
-def answer(future: Future[Any], timeout: float = ASK) -> Any:
+def answer(future: Future[Any], timeout: float) -> Any:
     """Return what was answered. Raises AdminError."""
     from confluent_kafka import KafkaException
 
@@ -97,6 +100,7 @@ class Admin:
         """`properties` are librdkafka's. Raises ClientError, ImportError."""
         self.properties = dict(properties)
         self.errors: list[Any] = []
+        self.known: Metadata | None = None
         self.client = client.admin({**self.properties, "error_cb": self.errors.append})
 
     def metadata(self) -> Metadata:
@@ -127,46 +131,41 @@ class Admin:
                 if one.error and one.error.code() == KafkaError.LISTENER_NOT_FOUND:
                     unseen.append(partitions[-1])
         brokers = {node.id: (node.host, node.port) for node in found.brokers.values()}
-        return Metadata(found.cluster_id or "", found.controller_id, brokers, partitions, unseen)
+        self.known = Metadata(found.cluster_id or "", found.controller_id, brokers, partitions, unseen)
+        return self.known
 
-    def reach_controller(self, timeout: float = ASK) -> None:
+    def anybody(self) -> dict[str, int]:
+        """Return whom to ask what every broker knows: the library asks the controller, and waits for one."""
+        return {"broker": min(self.known.brokers)} if self.known and self.known.brokers else {}
+
+    def reach_controller(self) -> None:
         """Wait until there is a controller and it can be reached: topics and users are its to write.
 
         Raises AdminError, which says so.
         """
-        deadline, tick = time.monotonic() + timeout, threading.Event()
-        while True:
-            found = self.metadata()
-            place = found.brokers.get(found.controller)
-            if place is None:
-                why = f"no controller among the {len(found.brokers)} brokers that answer"
-            else:
-                reached = connect(place[0], place[1], 2.0)
-                if reached == "open":
-                    return
-                why = f"no controller: broker {found.controller} was it last, and {place[0]}:{place[1]} says {reached}"
+        deadline, tick = time.monotonic() + ASK, threading.Event()
+        while why := uncontrolled(self.metadata()):
             if time.monotonic() > deadline:
-                words = "look at ZooKeeper's quorum (playbooks/check.yml)"
-                raise AdminError(f"{why}, after {timeout:.0f} s; nothing was written; {words}")
+                raise AdminError(f"{why}, for {ASK:.0f} s; {QUORUM}")
             tick.wait(0.5)
 
     def explain(self, error: AdminError) -> AdminError:
-        """Return what is behind a question that was not answered: an advertised listener, the controller, or itself."""
+        """Return what is behind a question that was not answered: the controller, an advertised listener, or itself."""
         try:
             found = self.metadata()
-            places = sorted(found.brokers.items())
-            with ThreadPoolExecutor(max(1, len(places))) as pool:
-                answers = list(pool.map(lambda place: connect(place[1][0], place[1][1], 2.0), places))
         except AdminError as other:
             return other
+        if why := uncontrolled(found):
+            return AdminError(f"{why}; {QUORUM} ({error})")
+        places = sorted(found.brokers.items())
+        with ThreadPoolExecutor(max(1, len(places))) as pool:
+            answers = list(pool.map(lambda place: connect(place[1][0], place[1][1], REACH), places))
         silent = [
-            f"broker {broker} is advertised as {host}:{port}: {said}"
+            f"broker {broker} is advertised as {host}:{port}, which says {said}"
             for (broker, (host, port)), said in zip(places, answers, strict=True)
             if said != "open"
         ]
-        if found.controller not in dict(places):
-            return AdminError(f"controller: no broker is it; {error}")
-        return AdminError(f"advertised listener: {'; '.join(silent)}; {error}") if silent else error
+        return AdminError(f"advertised listener: {'; '.join(silent)} ({error})") if silent else error
 
     def elect(self, partitions: Sequence[Partition], timeout: float) -> None:
         """Have the preferred leaders of partitions elected. Raises AdminError."""
@@ -190,3 +189,14 @@ class Admin:
             resource = ConfigResource(ResourceType.BROKER, str(broker), incremental_configs=[entry])
             for future in self.client.incremental_alter_configs([resource], request_timeout=timeout).values():
                 answer(future, timeout)
+
+
+def uncontrolled(found: Metadata) -> str:
+    """Return why topics and users cannot be written now, '' where a controller can be reached."""
+    place = found.brokers.get(found.controller)
+    if place is None:
+        return f"no controller among the {len(found.brokers)} brokers that are known"
+    reached = connect(place[0], place[1], REACH)
+    if reached == "open":
+        return ""
+    return f"no controller: broker {found.controller} was it last, and {place[0]}:{place[1]} says {reached}"

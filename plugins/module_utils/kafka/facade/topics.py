@@ -70,10 +70,13 @@ def asked_for(admin: Admin, kind: str, names: Iterable[str], timeout: float) -> 
     from confluent_kafka.admin import ConfigResource, ResourceType
 
     resources = [ConfigResource(ResourceType[kind], name) for name in names]
+    if not resources:
+        return {}
     found: dict[Any, Future[Any]] = {}
-    # librdkafka takes one broker in a request, which goes to that broker.
-    for group in [resources] if kind == "TOPIC" else [[one] for one in resources]:
-        found |= admin.client.describe_configs(group, request_timeout=timeout) if group else {}
+    if kind == "TOPIC":
+        found = admin.client.describe_configs(resources, request_timeout=timeout, **admin.anybody())
+    for resource in resources if kind == "BROKER" else []:  # the library takes one of them in a request
+        found |= admin.client.describe_configs([resource], request_timeout=timeout)
     return {resource.name: future for resource, future in found.items()}
 
 

@@ -25,7 +25,7 @@ SIDE_BY_SIDE = 8
 
 def credentials(admin: Admin) -> dict[str, dict[str, int]]:
     """Return {user: {mechanism: iterations}} of all users. Raises AdminError."""
-    found = answer(admin.client.describe_user_scram_credentials(request_timeout=ASK))
+    found = answer(admin.client.describe_user_scram_credentials(request_timeout=ASK), ASK)
     return {
         name: {info.mechanism.name.replace("_", "-"): info.iterations for info in one.scram_credential_infos}
         for name, one in found.items()
