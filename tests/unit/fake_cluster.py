@@ -189,7 +189,7 @@ class FakeCluster:
             place = (one.resource_type_filter, one.resource_name_filter, one.pattern_type_filter)
             self.acls.remove((*place, one.principal_filter, one.host_filter, one.operation, one.permission_type))
             self.written.append(f"revoke {one.principal_filter}")
-        answers = [{"error_code": 0, "error_message": None, "matching_acls": []} for _ in request.filters]
+        answers: list[Answer] = [{"error_code": 0, "error_message": None, "matching_acls": []} for _ in request.filters]
         return {"filter_results": answers}
 
     def describe_user_scram_credentials(self, request: Any, broker: int) -> Answer:
