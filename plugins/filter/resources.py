@@ -35,16 +35,6 @@ def resolved_topics(
     return _all("kafka_topics", calls)
 
 
-def resolved_users(users: Entries) -> list[dict[str, Any]]:
-    """Return the users who have a password, without grants and quotas, as kafka_access takes them."""
-    keys = ("name", "password", "mechanism", "iterations", "state")
-    return [
-        {key: user[key] for key in keys if user.get(key) is not None}
-        for user in users
-        if user.get("credential") is not False
-    ]
-
-
 def granted_acls(users: Entries, acls: Entries | None = None) -> list[dict[str, Any]]:
     """Return the ACLs that users' grants come to, and the literal ones that none of them says already."""
     found = grants.granted(users)
@@ -60,6 +50,11 @@ def resolved_quotas(users: Entries, entries: Entries | None = None) -> list[dict
     return _all("quotas", calls)
 
 
+def scram_users(users: Entries) -> list[dict[str, Any]]:
+    """Return users as the module kafka_access takes them: without grants and quotas."""
+    return [{key: value for key, value in user.items() if key not in ("grants", "quotas")} for user in users]
+
+
 class FilterModule:
     """The filters under their names."""
 
@@ -67,7 +62,7 @@ class FilterModule:
         """Return name to function."""
         return {
             "resolved_topics": resolved_topics,
-            "resolved_users": resolved_users,
             "granted_acls": granted_acls,
+            "scram_users": scram_users,
             "resolved_quotas": resolved_quotas,
         }

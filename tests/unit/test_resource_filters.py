@@ -189,13 +189,9 @@ def test_a_user_who_is_absent_loses_what_was_granted() -> None:
     assert FILTERS["resolved_quotas"]([user]) == [{"user": "old", "client_id": None, "values": {}, "state": "absent"}]
 
 
-def test_users_who_have_a_password() -> None:
-    users = [
-        {"name": "a", "password": "x", "mechanism": None, "grants": [{"exporter": True}], "quotas": {}},
-        {"name": "CN=reports,O=example", "credential": False, "grants": []},
-        {"name": "b", "state": "absent", "credential": True},
-    ]
-    assert FILTERS["resolved_users"](users) == [{"name": "a", "password": "x"}, {"name": "b", "state": "absent"}]
+def test_users_without_what_they_are_granted() -> None:
+    users = [{"name": "a", "password": "x", "grants": [{"exporter": True}], "quotas": {}, "credential": False}]
+    assert FILTERS["scram_users"](users) == [{"name": "a", "password": "x", "credential": False}]
 
 
 def test_quotas() -> None:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ansible_collections.millrace.kafka.plugins.module_utils.host.network import connect
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import ClusterError, Partition, State
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import ClusterError, State
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Partition
 
 Lacking = Mapping[str, Sequence[str]]
 """What is not whole, by kind: `brokers`, `offline`, `under_replicated` (each replica, as `topic-0 without 3`)."""
