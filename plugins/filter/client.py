@@ -26,6 +26,8 @@ def kafka_login(users: Sequence[Mapping[str, Any]], name: str) -> dict[str, str]
         raise AnsibleFilterError(
             f"kafka_users has no {name}; it has {', '.join(user['name'] for user in users) or 'nobody'}"
         )
+    if found[0].get("credential") is False:
+        raise AnsibleFilterError(f"{name} of kafka_users has no password (credential: false)")
     return scram_login(found[0]["password"], name, found[0].get("mechanism") or "SCRAM-SHA-512")
 
 

@@ -52,14 +52,19 @@ def in_the_clear(text: str) -> bool:
     return path is not None and not was_vaulted(text) and not is_vault(path)
 
 
-_JUDGED: dict[Hashable, list[str]] = {}
-"""What is wrong with an input, by role, name and value: most hosts have the same."""
+_JUDGED: dict[Hashable, list[str]] = {}  # what is wrong with an input, by role, name and value: hosts have the same
 
 
 @cache
 def _validator(role: str, name: str) -> ArgumentSpecValidator:
-    options = site_words() if role == "site" else argument_spec(role)
-    return ArgumentSpecValidator({name: options[name]})
+    return ArgumentSpecValidator({name: (site_words() if role == "site" else argument_spec(role))[name]})
+
+
+def _judged(role: str, name: str, given: Mapping[str, Any]) -> list[str]:
+    try:
+        return [text.rstrip(".") for text in _validator(role, name).validate(given).error_messages]
+    except TypeError:  # Ansible's own, for a number in a list where a mapping belongs: words.types says it
+        return []
 
 
 @cache
@@ -222,10 +227,8 @@ class Reader:
             given = {name: values[name]} if name in values else {}
             key = (role, name, repr(given))
             if key not in _JUDGED:
-                _JUDGED[key] = [text.rstrip(".") for text in _validator(role, name).validate(given).error_messages]
-            self.problems += [
-                Problem((host,), name, "INPUT_REFUSED", None, message, advice) for message in _JUDGED[key]
-            ]
+                _JUDGED[key] = _judged(role, name, given)
+            self.problems += [Problem((host,), name, "INPUT_REFUSED", None, text, advice) for text in _JUDGED[key]]
 
     def _secrets(self, hosts: Mapping[str, Mapping[str, Any]]) -> None:
         """Report secrets that stand in the inventory as they are; a template is judged where it ends."""

@@ -189,6 +189,11 @@ def test_a_user_who_is_absent_loses_what_was_granted() -> None:
     assert FILTERS["resolved_quotas"]([user]) == [{"user": "old", "client_id": None, "values": {}, "state": "absent"}]
 
 
+def test_users_without_what_they_are_granted() -> None:
+    users = [{"name": "a", "password": "x", "grants": [{"exporter": True}], "quotas": {}, "credential": False}]
+    assert FILTERS["scram_users"](users) == [{"name": "a", "password": "x", "credential": False}]
+
+
 def test_quotas() -> None:
     """Of users, of clients, of both; the default of one is an empty name."""
     users = [{"name": "orders", "quotas": {"producer_byte_rate": "20MiB", "request_percentage": 50}}, {"name": "b"}]

@@ -17,6 +17,11 @@ COMPARED = {
     "FIREWALL_PEER": ("kafka_listeners", "client_network", "replication_network"),
     "ACL_UNKNOWN_USER": ("kafka_users",),
     "JOB_LOGIN": ("kafka_users",),
+    "JOB_ACL": ("kafka_users",),
+    "JOB_TOPIC": ("kafka_topics",),
+    "GRANT_TOPIC": ("kafka_topics",),
+    "ACL_UNKNOWN_TOPIC": ("kafka_topics",),
+    "QUOTA_UNKNOWN_USER": ("kafka_users",),
 }
 TEMPLATE = re.compile(r"\{[{%](.*?)[%}]\}", re.DOTALL)
 NAME = re.compile(r"[A-Za-z_]\w*")

@@ -116,12 +116,18 @@ def principal_of(user: Mapping[str, Any]) -> str:
     return f"User:{user.get('name')}"
 
 
+def grants_of(user: Mapping[str, Any]) -> list[Grant]:
+    """Return the grants of a user; what is none is left out."""
+    given = user.get("grants")
+    return [grant for grant in given if isinstance(grant, Mapping)] if isinstance(given, (list, tuple)) else []
+
+
 def granted(users: Sequence[Mapping[str, Any]]) -> list[Acl]:
     """Return the ACLs of what all users are granted, each once; a user who is absent loses them."""
     found: dict[str, Acl] = {}
     for user in users:
         state = {"state": "absent"} if user.get("state") == "absent" else {}
-        for grant in user.get("grants") or []:
+        for grant in grants_of(user):
             for entry in acls_of_grant(grant):
                 whole = {"principal": principal_of(user), **entry, **state}
                 found.setdefault(repr(whole), whole)

@@ -33,8 +33,8 @@ def declared(
     """Yield every quota with its place in the inventory, those of users as an entry of kafka_quotas."""
     for user in users:
         if isinstance(user.get("quotas"), Mapping):
-            entry = {"user": user.get("name"), "state": user.get("state"), **user["quotas"]}
-            yield f"kafka_users[{user.get('name')}].quotas", entry
+            own = {"user": user.get("name"), "state": user.get("state"), **user["quotas"]}
+            yield f"kafka_users[{user.get('name')}].quotas", own
     for entry in quotas:
         parts = [str(entry[key]) for key in ("user", "client_id") if entry.get(key) not in (None, "")]
         yield f"kafka_quotas[{', '.join(parts)}]", entry

@@ -40,19 +40,21 @@ def config_of(topic: Said, defaults: Said) -> dict[str, Any]:
 
     The topic's own go before its profile's, those before the defaults' own, those before the profile of the defaults.
     """
-    layers = [_profile(defaults), _mapping(defaults.get("config"))]
+    layers = [profile_of(defaults), mapping(defaults.get("config"))]
     if topic.get("profile"):
-        layers.append(_profile(topic))
-    layers.append(_mapping(topic.get("config")))
+        layers.append(profile_of(topic))
+    layers.append(mapping(topic.get("config")))
     merged = {str(name): value for layer in layers for name, value in layer.items()}
     return {name: value for name, value in merged.items() if value is not None}
 
 
-def _profile(said: Said) -> Said:
-    return _mapping(_mapping(profiles().get(str(said.get("profile")))).get("config"))
+def profile_of(said: Said) -> Said:
+    """Return the properties of the profile that is named; none where there is no such profile."""
+    return mapping(mapping(profiles().get(str(said.get("profile")))).get("config"))
 
 
-def _mapping(value: Any) -> Said:
+def mapping(value: Any) -> Said:
+    """Return a dict; an empty one for what is none."""
     return value if isinstance(value, Mapping) else {}
 
 
