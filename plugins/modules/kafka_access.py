@@ -60,27 +60,6 @@ options:
       permission: {type: str, choices: [allow, deny], default: allow, description: A denial goes before any permission.}
       host: {type: str, default: "*", description: Address that the client connects from.}
       state: {type: str, choices: [present, absent], default: present, description: Whether the ACL is there.}
-  principal: {type: str, required: true, description: "As User:orders."}
-      operations: {type: list, elements: str, required: true, description: "As [READ, DESCRIBE]."}
-      resource:
-        description: Kind of resource.
-        type: str
-        required: true
-        choices: [topic, group, transactional_id, cluster]
-      name: {type: str, description: "Name of the resource, or the beginning of it. The cluster has none."}
-      pattern: {type: str, choices: [literal, prefixed], default: literal, description: How the name is meant.}
-      permission: {type: str, choices: [allow, deny], default: allow, description: A denial goes before any permission.}
-      host: {type: str, default: "*", description: Address that the client connects from.}
-      state: {type: str, choices: [present, absent], default: present, description: Whether the ACL is there.}
-  prune:
-    description: >-
-      What may be deleted because it is not declared, by names, or beginnings of names that end with a star. Never what
-      is I(principal)'s or a super user's, and no ACL of another kind than can be declared.
-    type: dict
-    suboptions:
-      acls: {type: list, elements: str, default: [], description: Principals, as C(User:orders-*).}
-      users: {type: list, elements: str, default: [], description: Names of users.}
-      max_deletes: {type: int, default: 0, description: "Where it would be more of one of the two, nothing is written."}
   principal: {type: str, default: "User:admin", description: Who asks.}
   super_users: {type: list, elements: str, default: [], description: Principals that need no ACL.}
 extends_documentation_fragment: [millrace.kafka.kafka_resources, millrace.kafka.kafka_prune]
@@ -100,6 +79,25 @@ EXAMPLES = """
 
 RETURN = """
 changes: {description: 'One line per change, without passwords.', type: list, elements: str, returned: always}
+cluster_id: {description: Id of the cluster that answered., type: str, returned: when it answered}
+plan:
+  description: Names by what happens to them.
+  type: dict
+  returned: when it answered
+  contains:
+    create: {description: What is not there., type: list, elements: str}
+    update: {description: What is otherwise than declared., type: list, elements: str}
+    delete: {description: "What is declared absent, or pruned.", type: list, elements: str}
+    unchanged: {description: What is as declared., type: list, elements: str}
+    unmanaged: {description: "What is on the cluster and not declared, or not managed.", type: list, elements: str}
+outcome:
+  description: Where writing failed, what became of the changes, each as kind and name.
+  type: dict
+  returned: where writing failed
+  contains:
+    done: {description: What was written., type: list, elements: str}
+    failed: {description: "What was not, and why.", type: dict}
+    not_tried: {description: What was not begun., type: list, elements: str}
 """
 
 

@@ -67,7 +67,26 @@ EXAMPLES = """
 """
 
 RETURN = """
-changes: {description: 'One line per change.', type: list, elements: str, returned: always}
+changes: {description: 'One line per change, without passwords.', type: list, elements: str, returned: always}
+cluster_id: {description: Id of the cluster that answered., type: str, returned: when it answered}
+plan:
+  description: Names by what happens to them.
+  type: dict
+  returned: when it answered
+  contains:
+    create: {description: What is not there., type: list, elements: str}
+    update: {description: What is otherwise than declared., type: list, elements: str}
+    delete: {description: "What is declared absent, or pruned.", type: list, elements: str}
+    unchanged: {description: What is as declared., type: list, elements: str}
+    unmanaged: {description: "What is on the cluster and not declared, or not managed.", type: list, elements: str}
+outcome:
+  description: Where writing failed, what became of the changes, each as kind and name.
+  type: dict
+  returned: where writing failed
+  contains:
+    done: {description: What was written., type: list, elements: str}
+    failed: {description: "What was not, and why.", type: dict}
+    not_tried: {description: What was not begun., type: list, elements: str}
 """
 
 TOPIC: dict[str, Any] = {

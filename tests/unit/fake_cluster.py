@@ -83,7 +83,7 @@ class FakeCluster:
             else:
                 own = self.configs.get(one.resource_name, {})
                 entries = [(name, value, 1) for name, value in own.items()]
-                entries += [("compression.type", "producer", 5)]
+                entries += [(name, "", 5) for name in sorted(KNOWN - own.keys())]
             results.append(
                 {
                     "error_code": 0,

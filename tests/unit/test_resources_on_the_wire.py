@@ -77,8 +77,20 @@ def test_all_refusals_are_said_and_nothing_is_written(run: Run, cluster: FakeClu
     assert done["msg"] == (
         "topics: nothing was written: 2 refused\n"
         "- topic orders: has 4 partitions, 3 are declared, and Kafka cannot take partitions away; declare 4\n"
+        "- topic returns: retention.msec is no setting of topics; correct its name"
+    )
+    assert done["changed"] is False
+
+
+def test_what_only_brokers_refuse(run: Run, cluster: FakeCluster) -> None:
+    """There is no topic yet of which to learn the names of settings; brokers are asked without writing."""
+    unknown = {**ORDERS, "name": "returns", "config": {"retention.msec": "5"}}
+    done = run(kafka_topics, check_mode=True, topics=[{**ORDERS, "name": "fine"}, unknown])
+    assert done["msg"] == (
+        "topics: nothing was written: 1 refused\n"
         "- topic returns: Unknown topic config name: retention.msec (INVALID_CONFIG)"
     )
+    assert cluster.written == []
 
 
 def test_another_cluster_is_left_alone(run: Run, cluster: FakeCluster) -> None:

@@ -43,6 +43,7 @@ def converge(module: AnsibleModule, what: str, planned: Callable[[Admin, Metadat
         refusals = [text for plan, _ in works for text in plan.refusals]
         if refusals:
             words = "".join(f"\n- {text}" for text in refusals)
+            result["changed"] = False
             module.fail_json(msg=f"{what}: nothing was written: {len(refusals)} refused{words}", **result)
         if module.check_mode or not result["changed"]:
             module.exit_json(**result)

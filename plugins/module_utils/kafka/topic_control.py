@@ -31,7 +31,8 @@ def read(
     declared = {topic["name"]: topic for topic in wanted if topic.get("manage", True)}
     there = metadata.topics
     asked = sorted(name for name in there if name in declared or in_scope(name, (prune or {}).get("topics") or []))
-    settings = topics.describe(admin, "TOPIC", asked)
+    settings = topics.describe(admin, "TOPIC", asked or sorted(there)[:1])
+    known = {key for found in settings.values() for key in found}
     found = {
         name: Found(replicas, {key: one.value or "" for key, one in settings.get(name, {}).items() if one.dynamic})
         for name, replicas in there.items()
@@ -42,7 +43,7 @@ def read(
         if topic.get("state") != "absent"
     )
     racks = topics.racks(admin, metadata.brokers) if placed else dict.fromkeys(metadata.brokers)
-    return Cluster(racks, found, topics.defaults(admin, metadata.brokers) if declared else {})
+    return Cluster(racks, found, topics.defaults(admin, metadata.brokers) if declared else {}, known)
 
 
 def plan(

@@ -39,6 +39,8 @@ class Cluster:
     topics: Mapping[str, Found]
     defaults: Mapping[str, str] = field(default_factory=dict)
     """Of the brokers: num.partitions, default.replication.factor, and what holds where a topic says nothing."""
+    known: Set[str] = frozenset()
+    """Names of settings that brokers know; none where there is no topic to ask of."""
 
 
 def same(key: str, one: str | None, other: str | None) -> bool:
@@ -109,7 +111,10 @@ def one(
         if not topic.get("allow_delete"):
             return None, ["would be deleted with all its records; say allow_delete: true if that is meant"]
         return Change("topic", name, "delete", described(found)), []
-    return (created if found is None else updated)(topic, found or Found(()), cluster, placement)
+    unknown = sorted((topic.get("config") or {}).keys() - cluster.known) if cluster.known else []
+    wrong = [f"{key} is no setting of topics; correct its name" for key in unknown]
+    change, more = (created if found is None else updated)(topic, found or Found(()), cluster, placement)
+    return (None if wrong else change), [*wrong, *more]
 
 
 def created(

@@ -135,8 +135,9 @@ class Admin:
         return self.known
 
     def anybody(self) -> dict[str, int]:
-        """Return whom to ask what every broker knows: the library asks the controller, and waits for one."""
-        return {"broker": min(self.known.brokers)} if self.known and self.known.brokers else {}
+        """Return whom to ask what every broker knows: the library would ask the controller, and wait for one."""
+        places = self.known.brokers if self.known else {}
+        return next(({"broker": one} for one in sorted(places) if connect(*places[one], REACH) == "open"), {})
 
     def reach_controller(self) -> None:
         """Wait until there is a controller and it can be reached: topics and users are its to write.

@@ -117,4 +117,5 @@ def climb(properties: Mapping[str, Any], errors: Sequence[Any]) -> str:
     words = list(dict.fromkeys(error.str() for error in errors)) or ["within 4 s"]
     standing = [f"{host}:{port}" for (host, port), (rung, _) in zip(asked, found, strict=True) if not rung]
     told = f"Kafka: {', '.join(standing) or 'nobody'} can be reached and gave no answer ({'; '.join(words)})"
+    told += "; brokers that lost ZooKeeper's quorum may answer nobody (playbooks/check.yml)"
     return "; ".join([told, *stuck])
