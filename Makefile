@@ -70,8 +70,8 @@ bench-resources: ## CPU cost of an unchanged run on 1,000 topics and 1,000 ACLs 
 bench-tls: ## throughput and CPU of a secure cluster against one in the clear; writes docs/performance.md
 	@$(PATHS) python tests/bench_tls.py
 
-docs: ## write the generated pages and tables anew: roles, errors, layouts, security
-	@for page in role_docs site_docs errors layouts security; do \
+docs: ## write the generated pages and tables anew: roles, errors, layouts, resources, security
+	@for page in role_docs site_docs errors layouts resources security; do \
 	  $(PATHS) python tests/generate_$$page.py || exit 1; done
 
 definitions: ## write plugins/definitions anew from the jars of the archives

@@ -44,7 +44,7 @@ def topic_names(model: Model) -> Iterator[Problem]:
         elif topic.managed and name.startswith("_"):
             wrong = "names that begin so are those of products' own topics, which they make and keep"
             advice = "give another name, or say manage: false"
-            yield Problem(where, place, "TOPIC_UNDERSCORE", None, wrong, advice, warning=True)
+            yield Problem(where, place, "TOPIC_UNDERSCORE", None, wrong, advice)
 
 
 def shapes(model: Model) -> Iterator[Problem]:
