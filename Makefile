@@ -13,7 +13,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 PATHS = PYTHONPATH=collections:packaging:tests:lab
 
 .PHONY: help lab lab-down lab-down-all setup archives collection test lint unit render spark molecule survival campaign
-.PHONY: bench-unchanged bench-tls docs definitions lock python
+.PHONY: bench-unchanged bench-resources bench-tls docs definitions lock python
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,6 +63,9 @@ campaign: setup ## what takes long: pairs, cuts, losses, benches; writes docs (P
 
 bench-unchanged: ## CPU cost of an unchanged site.yml on the live lab, against one ping task
 	@$(PATHS) python tests/bench_unchanged.py --inventory inventories/$(i)
+
+bench-resources: ## CPU cost of an unchanged run on 1,000 topics and 1,000 ACLs of the live lab, against one ping task
+	@$(PATHS) python tests/bench_resources.py --inventory inventories/$(i)
 
 bench-tls: ## throughput and CPU of a secure cluster against one in the clear; writes docs/performance.md
 	@$(PATHS) python tests/bench_tls.py

@@ -99,3 +99,16 @@ def test_a_site_converges_as_it_was_predicted(
     ]
     assert access.logs_in(user, password, "SCRAM-SHA-512")
     note(f"{TOPICS} topics and {USERS} users with ACLs and quotas: predicted, made, left alone, one password mended")
+
+
+def test_a_broker_that_is_down_changes_nothing(operator: Operator, inventory: Inventory) -> None:
+    """The controller's: the others elect another one, and say what there is."""
+    lab = Lab(inventory)
+    host = inventory.broker(lab.admin.list_topics(timeout=10).controller_id)
+    try:
+        inventory.run(host, "systemctl stop kafka")
+        run = operator.play(LAYER, "--diff")
+    finally:
+        lab.heal()
+    assert run.code == 0, run.output[-3000:]
+    assert (set(run.recap("changed").values()), diffs(run)) == ({0}, [])

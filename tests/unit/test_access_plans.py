@@ -221,3 +221,11 @@ def test_quotas_of_nothing() -> None:
 )
 def test_human_units(key: str, value: Any, line: str) -> None:
     assert human(key, value) == line
+
+
+def test_a_diff_has_one_order() -> None:
+    """Not that of the declaration."""
+    both = [user(name="b"), user(name="a")]
+    assert users.diff(both, {}, {}).diff("users")["after"] == (
+        "user a\n  SCRAM-SHA-512: 8192 iterations\nuser b\n  SCRAM-SHA-512: 8192 iterations\n"
+    )

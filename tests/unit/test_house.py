@@ -1,6 +1,7 @@
 """The limits of the house: 120 characters in a line, 300 lines in a file of Python, 60 lines in a function."""
 
 import ast
+import re
 import subprocess
 from collections.abc import Iterator
 from fnmatch import fnmatch
@@ -74,3 +75,12 @@ def test_what_is_measured() -> None:
     function = "@decorator\ndef f() -> None:\n" + "    pass\n" * (FUNCTION - 1)
     assert long_functions("a.py", function) == []
     assert long_functions("a.py", f"{function}    pass\n") == ["a.py:2: f"]
+
+
+def test_one_place_knows_the_kafka_libraries() -> None:
+    """The facade; what others import of it takes and returns plain data."""
+    facade = "plugins/module_utils/kafka/facade/"
+    library = re.compile(r"^\s*(?:from|import) (?:confluent_kafka|kafka)\b", re.MULTILINE)
+    found = [name for name, text in texts("*.py") if name.startswith("plugins/") and library.search(text)]
+    assert [name for name in found if not name.startswith(facade)] == []
+    assert f"{facade}admin.py" in found
