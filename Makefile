@@ -13,7 +13,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 PATHS = PYTHONPATH=collections:packaging:tests:lab
 
 .PHONY: help lab lab-down lab-down-all setup archives collection test lint unit render spark molecule survival campaign
-.PHONY: bench-unchanged bench-tls docs definitions lock python
+.PHONY: bench-unchanged bench-resources bench-tls docs definitions lock python
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,11 +64,14 @@ campaign: setup ## what takes long: pairs, cuts, losses, benches; writes docs (P
 bench-unchanged: ## CPU cost of an unchanged site.yml on the live lab, against one ping task
 	@$(PATHS) python tests/bench_unchanged.py --inventory inventories/$(i)
 
+bench-resources: ## CPU cost of an unchanged run on 1,000 topics and 1,000 ACLs of the live lab, against one ping task
+	@$(PATHS) python tests/bench_resources.py --inventory inventories/$(i)
+
 bench-tls: ## throughput and CPU of a secure cluster against one in the clear; writes docs/performance.md
 	@$(PATHS) python tests/bench_tls.py
 
-docs: ## write the generated pages and tables anew: roles, errors, layouts, security
-	@for page in role_docs site_docs errors layouts security; do \
+docs: ## write the generated pages and tables anew: roles, errors, layouts, resources, security
+	@for page in role_docs site_docs errors layouts resources security; do \
 	  $(PATHS) python tests/generate_$$page.py || exit 1; done
 
 definitions: ## write plugins/definitions anew from the jars of the archives

@@ -18,33 +18,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import regex
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 PARTITIONS = 6
-INPUT, OUTPUT = "streams-plaintext-input", "streams-wordcount-output"
+OUTPUT = "streams-wordcount-output"
 
 
 def client_properties(lab: Path) -> dict[str, str | int | float | bool]:
     """Return the client properties that kcat uses too."""
     lines = (lab / "kcat.conf").read_text().splitlines()
     return {name: value for name, _, value in (line.partition("=") for line in lines) if value}
-
-
-def create_topics(properties: dict[str, str | int | float | bool]) -> None:
-    """Create the two topics where they are missing: 6 partitions, replicated as the cluster's defaults say."""
-    admin = AdminClient(properties)
-    there = admin.list_topics(timeout=10).topics
-    topics = [NewTopic(name, PARTITIONS) for name in (INPUT, OUTPUT) if name not in there]
-    if topics:
-        for name, future in admin.create_topics(topics).items():
-            try:
-                future.result(30)
-            except KafkaException as error:
-                if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                    raise
-            print(f"topic {name}: created, {PARTITIONS} partitions")
 
 
 def texts(source: Path) -> Iterator[Path]:
@@ -144,7 +127,6 @@ def main() -> int:
     if not arguments.text.exists():
         sys.exit(f"TEXT={arguments.text}: no such file or folder")
     properties = client_properties(arguments.lab)
-    create_topics(properties)
     published = arguments.lab / "texts"
     new = collect(arguments.text, published)
     if new:

@@ -62,11 +62,11 @@ class Meter:
         """Return the CPU seconds of all hosts so far."""
         return sum(seconds(file) for file in self.files)
 
-    def run(self, inventory: Inventory, playbook: str, environment: dict[str, str]) -> dict[str, float]:
-        """Run a playbook; return its wall, control node and host seconds."""
+    def run(self, inventory: Inventory, playbook: str, environment: dict[str, str], *options: str) -> dict[str, float]:
+        """Run a playbook that changes nothing; return its wall, control node and host seconds."""
         before, used, begin = self.hosts(), resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
         done = subprocess.run(
-            ["ansible-playbook", "-i", str(inventory.directory), playbook],
+            ["ansible-playbook", "-i", str(inventory.directory), playbook, *options],
             cwd=ROOT,
             capture_output=True,
             text=True,

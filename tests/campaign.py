@@ -139,6 +139,12 @@ def bench_unchanged(campaign: Campaign) -> None:
         campaign.run("python", "tests/bench_unchanged.py", "--inventory", inventory)
 
 
+def bench_resources(campaign: Campaign) -> None:
+    """What an unchanged run costs on 1,000 topics and 1,000 ACLs, on a lab of its own."""
+    with campaign.lab("resources", *prepared()) as inventory:
+        campaign.run("python", "tests/bench_resources.py", "--inventory", inventory)
+
+
 def bench_tls(campaign: Campaign) -> None:
     """What security costs; writes docs/performance.md."""
     campaign.run("python", "tests/bench_tls.py")
@@ -155,6 +161,7 @@ PARTS: dict[str, Callable[[Campaign], None]] = {
     "cures": cures,
     "debian13": debian13,
     "bench-unchanged": bench_unchanged,
+    "bench-resources": bench_resources,
     "bench-tls": bench_tls,
 }
 

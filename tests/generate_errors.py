@@ -66,7 +66,9 @@ def codes_in_source() -> set[str]:
         f"{product}_ID_{what}" for product in ("ZOOKEEPER", "KAFKA") for what in ("MISSING", "RANGE", "DUPLICATE")
     }
     judged = {
-        f"{product}_PROPERTY_{what}" for product in ("ZOOKEEPER", "KAFKA", "CLIENT") for what in ("UNKNOWN", "VALUE")
+        f"{product}_PROPERTY_{what}"
+        for product in ("ZOOKEEPER", "KAFKA", "CLIENT", "TOPIC")
+        for what in ("UNKNOWN", "VALUE")
     }
     words = {
         "PROPERTY_UNKNOWN",

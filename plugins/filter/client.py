@@ -25,6 +25,8 @@ def kafka_login(users: Sequence[Mapping[str, Any]], name: str) -> dict[str, str]
     if not found:
         others = ", ".join(str(user.get("name")) for user in users if user.get("state") != "absent")
         raise AnsibleFilterError(f"kafka_users has no {name}; it has {others or 'nobody'}")
+    if found[0].get("credential") is False:
+        raise AnsibleFilterError(f"{name} of kafka_users has no password (credential: false)")
     return scram_login(found[0]["password"], name, found[0].get("mechanism") or "SCRAM-SHA-512")
 
 

@@ -3,24 +3,28 @@
 
 from __future__ import annotations
 
-from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+from collections.abc import Sequence
+from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.access import Access, AccessError
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.client import ClientError
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import access_control
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import OPTIONS, PRUNE, Work, converge
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.users import Logins
 
 DOCUMENTATION = """
 module: kafka_access
 short_description: Converge SCRAM users and ACLs of a cluster, each in one batch
 description:
-  - Runs where confluent-kafka is installed and the listeners can be reached (the control node, or a host of the group
-    admin).
   - Nobody can read a password back, so a user whose mechanism and iterations are as declared is logged in once, to
-    see whether it holds.
-  - What is not named is left alone; C(state=absent) removes.
-  - Users come first, then ACLs. Fails where the cluster refuses, does not answer within 20 s, or a user cannot log in
-    20 s after its password was written; C(changes) says what was begun.
+    see whether it holds, eight users side by side. A password that does not leaves a line in a broker's log.
+  - What is not named is left alone, but for what I(prune) says; C(state=absent) removes.
+  - Users come first, then ACLs, of which those that grant come first.
+  - "Refused, with everything else that is wrong: an ACL of a principal without C(User:); ACLs that would keep
+    I(principal) from altering the cluster."
+  - A user cannot log in 20 s after its password was written: that is a failure.
 options:
-  admin: {type: dict, required: true, description: "Client properties of a super user, under librdkafka's names."}
   login: {type: dict, required: true, description: "Those of the listener where users log in, without a login."}
   users:
     description: SCRAM users.
@@ -37,6 +41,7 @@ options:
         choices: [SCRAM-SHA-512, SCRAM-SHA-256]
       iterations: {type: int, default: 8192, description: Rounds of hashing.}
       state: {type: str, choices: [present, absent], default: present, description: Whether the user is there.}
+      credential: {type: bool, default: true, description: Otherwise a certificate stands for the user.}
   acls:
     description: ACLs, one for each operation of an entry.
     type: list
@@ -55,9 +60,9 @@ options:
       permission: {type: str, choices: [allow, deny], default: allow, description: A denial goes before any permission.}
       host: {type: str, default: "*", description: Address that the client connects from.}
       state: {type: str, choices: [present, absent], default: present, description: Whether the ACL is there.}
-attributes:
-  check_mode: {description: Passwords are tried and nothing is written., support: full}
-  diff_mode: {description: The lines of C(changes)., support: full}
+  principal: {type: str, default: "User:admin", description: Who asks.}
+  super_users: {type: list, elements: str, default: [], description: Principals that need no ACL.}
+extends_documentation_fragment: [millrace.kafka.kafka_resources, millrace.kafka.kafka_prune]
 requirements: [confluent-kafka]
 author: [Millrace developers]
 """
@@ -74,45 +79,65 @@ EXAMPLES = """
 
 RETURN = """
 changes: {description: 'One line per change, without passwords.', type: list, elements: str, returned: always}
+cluster_id: {description: Id of the cluster that answered., type: str, returned: when it answered}
+plan:
+  description: Names by what happens to them.
+  type: dict
+  returned: when it answered
+  contains:
+    create: {description: What is not there., type: list, elements: str}
+    update: {description: What is otherwise than declared., type: list, elements: str}
+    delete: {description: "What is declared absent, or pruned.", type: list, elements: str}
+    unchanged: {description: What is as declared., type: list, elements: str}
+    unmanaged: {description: "What is on the cluster and not declared, or not managed.", type: list, elements: str}
+outcome:
+  description: Where writing failed, what became of the changes, each as kind and name.
+  type: dict
+  returned: where writing failed
+  contains:
+    done: {description: What was written., type: list, elements: str}
+    failed: {description: "What was not, and why.", type: dict}
+    not_tried: {description: What was not begun., type: list, elements: str}
 """
+
+
+USER: dict[str, Any] = {
+    "name": {"type": "str", "required": True},
+    "password": {"type": "str", "no_log": True},
+    "mechanism": {"type": "str", "choices": ["SCRAM-SHA-512", "SCRAM-SHA-256"]},
+    "iterations": {"type": "int", "default": 8192},
+    "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+    "credential": {"type": "bool", "default": True},
+}
 
 
 def main() -> None:
     """Run as an Ansible module."""
     module = AnsibleModule(
         argument_spec={
-            "admin": {"type": "dict", "required": True},
+            **OPTIONS,
             "login": {"type": "dict", "required": True},
-            "users": {
-                "type": "list",
-                "elements": "dict",
-                "default": [],
-                "options": {
-                    "name": {"type": "str", "required": True},
-                    "password": {"type": "str", "no_log": True},
-                    "mechanism": {"type": "str", "choices": ["SCRAM-SHA-512", "SCRAM-SHA-256"]},
-                    "iterations": {"type": "int", "default": 8192},
-                    "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-                },
-            },
+            "users": {"type": "list", "elements": "dict", "default": [], "options": USER},
             "acls": {"type": "list", "elements": "dict", "default": []},
+            "prune": PRUNE,
+            "principal": {"type": "str", "default": "User:admin"},
+            "super_users": {"type": "list", "elements": "str", "default": []},
         },
         supports_check_mode=True,
     )
-    try:
-        access = Access(module.params["admin"], module.params["login"], module.check_mode)
-    except ImportError:
-        module.fail_json(msg=missing_required_lib("confluent-kafka"))
-    except ClientError as error:
-        module.fail_json(msg=str(error))
-    try:
-        access.converge(module.params["users"], module.params["acls"])
-    except (AccessError, ClientError) as error:
-        module.fail_json(
-            msg=f"users and ACLs: {error}; look at: journalctl -u kafka on the brokers", changes=access.changes
-        )
-    lines = "".join(f"{line}\n" for line in access.changes)
-    module.exit_json(changed=bool(access.changes), changes=access.changes, diff={"before": "", "after": lines})
+    said: dict[str, Any] = module.params
+    logins = Logins(said["login"])
+
+    def planned(admin: Admin, _: Metadata) -> Sequence[Work]:
+        safe = [said["principal"], *said["super_users"]]
+        users = access_control.plan_users(admin, logins, said["users"], said["prune"], safe)
+        acls = access_control.plan_acls(admin, said["acls"], said["prune"], said["principal"], said["super_users"])
+        return [
+            (users, lambda changes: access_control.write_users(admin, logins, changes)),
+            (acls, lambda changes: access_control.write_acls(admin, changes)),
+        ]
+
+    converge(module, "users and ACLs", planned)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.client import ClientError
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reload import Reload, ReloadError
 
 DOCUMENTATION = """

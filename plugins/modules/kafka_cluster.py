@@ -8,8 +8,8 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.client import ClientError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, State
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import (
     Part,
     after_restart,

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, Producer
+from faults.access import Access
 from faults.inventory import Inventory
 from faults.lab import Lab, until
 from security.certificates import Authority, of_the_lab, stranger
 from security.wire import QUIET, kafka_says, openssl
-
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.access import Access
 
 from .tokens import Issuer, issuer_in
 

@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import layout_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import survival
-from model.mistakes.access import JOBS, users
+from model.mistakes.access import users
 from model.mistakes.base import JOB, LAB, VAULT, spoil
 from model.mistakes.jobs import again
 from model.mistakes.weakened import site_listeners
@@ -23,6 +23,23 @@ JMX = "-Dcom.sun.management.jmxremote"
 OPEN = [f"{JMX}.port=9999", f"{JMX}.authenticate=false"]
 EXPOSED: dict[str, Any] = {"kafka": {"kafka_java_options": OPEN}}
 SITE = replace(LAB, inventory="stretch3")
+JOBS: tuple[dict[str, Any], ...] = (
+    {
+        "principal": "User:publish_lines",
+        "operations": ["WRITE"],
+        "resource": "topic",
+        "name": "streams-plaintext-input",
+    },
+    {"principal": "User:count_words", "operations": ["READ"], "resource": "topic", "name": "streams-plaintext-input"},
+    {
+        "principal": "User:count_words",
+        "operations": ["READ"],
+        "resource": "group",
+        "name": "spark-kafka-source",
+        "pattern": "prefixed",
+    },
+    {"principal": "User:count_words", "operations": ["WRITE"], "resource": "topic", "name": "streams-wordcount-output"},
+)
 
 
 def said(folder: Path, mistake: Any = LAB, **variables: dict[str, Any]) -> list[tuple[str, bool]]:
@@ -172,12 +189,13 @@ RIGHT: dict[str, dict[str, dict[str, Any]]] = {
     },
     "ACLs by prefix, for everybody on one address, and a denial of something else": {
         "all": {
+            "kafka_users": [{**user, "grants": []} for user in users()["all"]["kafka_users"]],
             "kafka_acls": [
                 *(entry for entry in JOBS if entry["resource"] == "group"),
                 {**JOBS[0], "name": "streams-", "pattern": "prefixed"},
                 {**JOBS[1], "name": "streams-", "pattern": "prefixed", "operations": ["all"]},
                 {**JOBS[1], "name": "secrets", "permission": "deny"},
-            ]
+            ],
         }
     },
     "another super user of certificates, and old synonyms of good values": {

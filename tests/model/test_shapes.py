@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from model.mistakes.access import TOPIC, users
 from model.mistakes.base import LAB, VAULT, kafka, listeners, spoil
 from model.said import check
 
 LIST, MAPPING, NUMBER = "a list is wanted", "a mapping is wanted", "not a whole number"
+USER, ORDERS = "group all/kafka_users[orders]", {"name": "orders", "password": "{{ vault.passwords.lab }}2"}
 FIREWALL = "firewall_extra_sources"
 
 
@@ -33,6 +35,33 @@ FIREWALL = "firewall_extra_sources"
         (kafka(kafka_log_dirs_are_mounts="perhaps"), "group kafka/kafka_log_dirs_are_mounts = perhaps", "neither true"),
         ({"all": {"kafka_users": {"orders": "eeNg3ahthi4y"}}}, "group all/kafka_users", LIST),
         ({"all": {"kafka_users": ["orders"]}}, "group all/kafka_users[0]", MAPPING),
+        (users({**ORDERS, "grants": {"produce": ["a"]}}), f"{USER}.grants", LIST),
+        (users({**ORDERS, "grants": [{"produce": TOPIC}]}), f"{USER}.grants[0].produce = {TOPIC}", LIST),
+        (users({**ORDERS, "quotas": ["20MiB"]}), f"{USER}.quotas", MAPPING),
+        ({"all": {"kafka_topics": ["orders"]}}, "group all/kafka_topics[0]", MAPPING),
+        (
+            {"all": {"kafka_topics": [{"name": "orders", "partitions": "many"}]}},
+            "group all/kafka_topics[orders].partitions = many",
+            NUMBER,
+        ),
+        (
+            {"all": {"kafka_topics": [{"name": "orders", "partitions": 6, "config": "retention.ms=7d"}]}},
+            "group all/kafka_topics[orders].config",
+            MAPPING,
+        ),
+        (
+            {"all": {"kafka_topics": [{"name": "orders", "partitions": 6, "manage": "perhaps"}]}},
+            "group all/kafka_topics[orders].manage = perhaps",
+            "neither true",
+        ),
+        ({"all": {"kafka_topic_defaults": [6]}}, "group all/kafka_topic_defaults", MAPPING),
+        ({"all": {"kafka_quotas": {"user": "a"}}}, "group all/kafka_quotas", LIST),
+        ({"all": {"kafka_prune": {"topics": "a-*", "max_deletes": 1}}}, "group all/kafka_prune.topics = a-*", LIST),
+        (
+            {"all": {"kafka_prune": {"topics": ["a-*"], "max_deletes": "few"}}},
+            "group all/kafka_prune.max_deletes = few",
+            NUMBER,
+        ),
         ({"all": {"organization": ["lab"]}}, "group all/organization", "a text is wanted"),
         ({"dc1-kafka2": {"rack": False}, "dc1-zk2": {"rack": False}}, "group rack_b/rack = False", "a text"),
         ({"spark": {"spark_job_jobs": {"name": "count_words"}}}, "group spark/spark_job_jobs", LIST),

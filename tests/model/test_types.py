@@ -41,7 +41,27 @@ LISTENER = (
     "truststore",
 )
 ENTRIES: dict[str, dict[str, Any]] = {
-    "kafka_users": {"name": "a", "password": "x", "mechanism": "SCRAM-SHA-512", "iterations": 8192, "state": "present"},
+    "kafka_users": {
+        "name": "a",
+        "password": "x",
+        "mechanism": "SCRAM-SHA-512",
+        "iterations": 8192,
+        "state": "present",
+        "credential": True,
+        "grants": [{"consume": ["t"], "group": "g"}],
+        "quotas": {"producer_byte_rate": "1MiB"},
+    },
+    "kafka_topics": {
+        "name": "t",
+        "partitions": 6,
+        "replication_factor": 3,
+        "profile": "event_log",
+        "config": {"retention.ms": "7d"},
+        "state": "present",
+        "manage": True,
+        "allow_delete": True,
+    },
+    "kafka_quotas": {"user": "a", "client_id": "b", "state": "present", "request_percentage": 50},
     "kafka_acls": {
         "principal": "User:a",
         "operations": ["READ"],
@@ -140,6 +160,34 @@ def test_no_entry_ends_the_check(variable: str) -> None:
     for key in ENTRIES[variable]:
         for value in VALUES:
             check(variable, [{**ENTRIES[variable], key: value}, ENTRIES[variable]])
+
+
+@pytest.mark.parametrize(
+    "key", ["produce", "consume", "group", "transactional_id", "streams", "connect", "topics", "mirror_maker", "source",
+            "groups", "exporter"],
+)  # fmt: skip
+def test_no_grant_ends_the_check(key: str) -> None:
+    for value in VALUES:
+        check("kafka_users", [{"name": "a", "grants": [{"mirror_maker": "target", key: value}, {key: value}]}])
+
+
+@pytest.mark.parametrize(
+    ("variable", "keys"),
+    [
+        ("kafka_prune", ["topics", "acls", "users", "max_deletes"]),
+        ("kafka_topic_defaults", ["partitions", "replication_factor", "profile", "config"]),
+    ],
+)
+def test_no_key_ends_the_check(variable: str, keys: list[str]) -> None:
+    for key in keys:
+        for value in VALUES:
+            check(variable, {key: value})
+
+
+@pytest.mark.parametrize("name", ["retention.ms", "cleanup.policy", "min.insync.replicas", "nothing", 7])
+def test_no_property_of_a_topic_ends_the_check(name: object) -> None:
+    for value in VALUES:
+        check("kafka_topics", [{"name": "t", "partitions": 1, "config": {name: value}}])
 
 
 @pytest.mark.parametrize("key", ["name", "job", "state", "config"])

@@ -8,13 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from faults.access import Access
 from faults.inventory import Inventory
 from faults.lab import until
 from operations.conftest import Operator
 from rotation.authorities import NEXT, OLD, Steps
 from rotation.load import Load, on_disk, served, services
-
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.access import Access
 
 pytestmark = pytest.mark.timed
 USER = "lab"
@@ -88,7 +87,7 @@ def test_a_password_is_replaced_while_the_old_one_works(
         let_in((False, True))
         load.goes_on()
     finally:
-        access.users([{"name": USER, "password": old}])
-        access.users([{"name": USER, "mechanism": "SCRAM-SHA-256", "state": "absent"}])
+        access.converge([{"name": USER, "password": old}], [])
+        access.converge([{"name": USER, "mechanism": "SCRAM-SHA-256", "state": "absent"}], [])
     let_in((True, False))
     note(load.end())

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
+from faults.access import Access
 from faults.inventory import Inventory
 from faults.lab import Lab
-
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.access import Access
 
 from .certificates import Authority, of_the_lab, stranger
 

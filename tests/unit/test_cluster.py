@@ -12,9 +12,9 @@ from confluent_kafka import ElectionType, KafkaError, KafkaException, TopicParti
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import (
     Cluster,
     ClusterError,
-    Partition,
     State,
 )
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Partition
 
 LISTENERS = {"REPLICATION": {"bootstrap.servers": "b:9093"}}
 
@@ -68,7 +68,7 @@ def test_what_a_broker_says_counts_only_with_the_brokers_it_knows(
 ) -> None:
     """One question, and not to describe the cluster: who has just started knows no other broker and no partition."""
     nodes = {number: SimpleNamespace(id=number, host="b", port=9093) for number in knows}
-    metadata = SimpleNamespace(brokers=nodes, controller_id=1 if knows else -1, topics={})
+    metadata = SimpleNamespace(cluster_id=None, brokers=nodes, controller_id=1 if knows else -1, topics={})
     monkeypatch.setattr(
         confluent_kafka.admin, "AdminClient", lambda _: SimpleNamespace(list_topics=lambda timeout: metadata)
     )
@@ -81,6 +81,7 @@ def test_a_leader_that_a_listener_does_not_show_is_not_missing(monkeypatch: pyte
         id=0, leader=-1, replicas=[2, 3], isrs=[2], error=KafkaError(KafkaError.LISTENER_NOT_FOUND)
     )
     metadata = SimpleNamespace(
+        cluster_id=None,
         brokers={1: SimpleNamespace(id=1, host="b", port=9093)},
         controller_id=1,
         topics={"t": SimpleNamespace(partitions={0: hidden})},

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import generate_layouts
+import generate_resources
 import generate_site_docs
 from survival.conftest import LAYOUTS
 from survival.rows import chosen
@@ -33,6 +34,13 @@ def test_words_of_the_site() -> None:
     text = generate_site_docs.PAGE.read_text(encoding="utf-8")
     assert text == generate_site_docs.page(), "run: make docs"
     assert "| `layout` | str | | `single` |" in text
+
+
+def test_profiles_and_grants() -> None:
+    text = generate_resources.PAGE.read_text(encoding="utf-8")
+    assert text == generate_resources.page(), "run: make docs"
+    assert "| `{consume: [returns], group: orders}` | READ on topic `returns`<br>READ on group `orders` |" in text
+    assert "| `audit` |" in text
 
 
 def test_contributing_leads_to_files_and_words_that_are_there() -> None:

@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import ClusterError, Partition, State
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import ClusterError, State
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Partition
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import (
     after_restart,
     before_restart,

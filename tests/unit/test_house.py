@@ -1,6 +1,7 @@
 """The limits of the house: 120 characters in a line, 300 lines in a file of Python, 60 lines in a function."""
 
 import ast
+import re
 import subprocess
 from collections.abc import Iterator
 from fnmatch import fnmatch
@@ -82,3 +83,12 @@ def test_what_is_promised_in_seconds_is_tested_on_a_quiet_machine() -> None:
     found = {name: text for name, text in texts("tests/*/test_*.py") if any(clock in text for clock in clocks)}
     assert len(found) >= 7
     assert [name for name, text in found.items() if "pytest.mark.timed" not in text] == []
+
+
+def test_one_place_knows_the_kafka_libraries() -> None:
+    """The facade; what others import of it takes and returns plain data."""
+    facade = "plugins/module_utils/kafka/facade/"
+    library = re.compile(r"^\s*(?:from|import) (?:confluent_kafka|kafka)\b", re.MULTILINE)
+    found = [name for name, text in texts("*.py") if name.startswith("plugins/") and library.search(text)]
+    assert [name for name in found if not name.startswith(facade)] == []
+    assert f"{facade}admin.py" in found

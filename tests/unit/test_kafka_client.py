@@ -6,16 +6,17 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.access import Access
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.client import ClientError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.users import Logins
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reload import Reload
 
 USED: dict[str, Callable[[dict[str, Any]], object]] = {
     "cluster": lambda properties: Cluster({"REPLICATION": properties}),
-    "users and ACLs": lambda properties: Access(properties, {}),
+    "resources": lambda properties: Admin(properties),
     "reload": lambda properties: Reload(properties, []),
-    "a login": lambda properties: Access({}, properties).logs_in("a", "b", "SCRAM-SHA-512"),
+    "a login": lambda properties: Logins(properties).work("a", "b", "SCRAM-SHA-512"),
 }
 
 

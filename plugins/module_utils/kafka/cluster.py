@@ -1,7 +1,4 @@
-"""The state of a Kafka cluster, read through confluent-kafka on the admin host.
-
-The only module that knows a Kafka library.
-"""
+"""The state of a Kafka cluster: is it whole, and who leads? No Ansible import, no Kafka library."""
 
 from __future__ import annotations
 
@@ -11,26 +8,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.client import admin
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Partition
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.topics import racks
 
 
 class ClusterError(Exception):
     """The cluster did not answer; the text carries the client's own words."""
-
-
-@dataclass(frozen=True)
-class Partition:
-    """One partition as the controller sees it."""
-
-    topic: str
-    number: int
-    leader: int
-    replicas: tuple[int, ...]
-    isr: tuple[int, ...]
-
-    def __str__(self) -> str:
-        """Return topic-number, as in the broker's own logs."""
-        return f"{self.topic}-{self.number}"
 
 
 @dataclass(frozen=True)
@@ -95,37 +78,24 @@ class Cluster:
 
         Raises ClientError, ImportError.
         """
-        self.clients = {name: admin(properties) for name, properties in listeners.items()}
+        self.clients = {name: Admin(properties) for name, properties in listeners.items()}
 
     def state(self, timeout: float = 5.0) -> State:
-        """Ask once, without the racks. Raises ClusterError when a listener does not answer within `timeout` seconds.
-
-        By metadata alone: librdkafka 2.16.0 ends the whole process (rd_assert in
-        rd_kafka_admin_response_parse) where a broker that has just
-        started, and knows no broker yet, answers DescribeCluster.
-        """
-        from confluent_kafka import KafkaError, KafkaException
-
+        """Ask once, without the racks. Raises ClusterError when a listener does not answer within `timeout` seconds."""
         brokers: dict[int, dict[str, Any]] = {}
-        controller, partitions, known = -1, [], set[int]()
+        controller, partitions, known = -1, list[Partition](), set[int]()
         try:
             for number, (listener, client) in enumerate(self.clients.items()):
-                metadata = client.list_topics(timeout=timeout)
-                for node in metadata.brokers.values():
-                    brokers.setdefault(node.id, {"rack": None})[listener] = f"{node.host}:{node.port}"
+                metadata = client.look(timeout)
+                for broker, (host, port) in metadata.brokers.items():
+                    brokers.setdefault(broker, {"rack": None})[listener] = f"{host}:{port}"
                 if number == 0:
-                    controller = metadata.controller_id
-                    known = set(metadata.brokers)
-                    for name, topic in metadata.topics.items():
-                        # There is a leader, and it does not have this listener: what else would look offline is not.
-                        for p in topic.partitions.values():
-                            if p.error and p.error.code() == KafkaError.LISTENER_NOT_FOUND:
-                                raise ClusterError(f"listener {listener}: the leader of {name}-{p.id} does not have it")
-                        partitions += [
-                            Partition(name, p.id, p.leader, tuple(p.replicas), tuple(p.isrs))
-                            for p in topic.partitions.values()
-                        ]
-        except (KafkaException, TimeoutError) as error:
+                    # There is a leader, and it does not have this listener: what else would look offline is not.
+                    for unseen in metadata.unseen:
+                        raise ClusterError(f"listener {listener}: the leader of {unseen} does not have it")
+                    controller, known = metadata.controller, set(metadata.brokers)
+                    partitions = list(metadata.partitions)
+        except AdminError as error:
             raise ClusterError(f"listener {listener}: {error}") from error
         # A broker that has just started may not know the others yet, nor their partitions: what it says of those
         # proves nothing.
@@ -133,22 +103,9 @@ class Cluster:
 
     def with_racks(self, state: State, timeout: float = 5.0) -> State:
         """Return the state with the rack of each broker, None where one does not answer within `timeout` seconds."""
-        from confluent_kafka import KafkaException
-        from confluent_kafka.admin import ConfigResource, ResourceType
-
-        client, racks = next(iter(self.clients.values())), dict[int, str | None]()
-        asked = {number: ConfigResource(ResourceType.BROKER, str(number)) for number in state.brokers}
-        answers = {
-            number: client.describe_configs([one], request_timeout=timeout)[one] for number, one in asked.items()
-        }
-        for number, answer in answers.items():
-            try:
-                entry = answer.result(timeout + 1).get("broker.rack")
-                racks[number] = entry.value if entry else None
-            except (KafkaException, TimeoutError):
-                racks[number] = None
+        found = racks(next(iter(self.clients.values())), state.brokers, timeout)
         return replace(
-            state, brokers={number: {**facts, "rack": racks[number]} for number, facts in state.brokers.items()}
+            state, brokers={number: {**facts, "rack": found.get(number)} for number, facts in state.brokers.items()}
         )
 
     def prefer(self, timeout: float) -> tuple[list[Partition], list[Partition]]:
@@ -158,19 +115,13 @@ class Cluster:
 
         Raises ClusterError.
         """
-        from confluent_kafka import ElectionType, KafkaException, TopicPartition
-
         before = still = self.state().led_by_another()
         deadline, tick = time.monotonic() + timeout, threading.Event()
         if before:
-            client = next(iter(self.clients.values()))
-            try:  # a timeout as a keyword is a SystemError in confluent-kafka 2.16.1
-                client.elect_leaders(
-                    ElectionType.PREFERRED, [TopicPartition(p.topic, p.number) for p in before]
-                ).result(timeout)
-            except (KafkaException, TimeoutError) as error:
-                words = str(error) or f"no answer within {timeout:.0f} s"
-                raise ClusterError(f"election of preferred leaders: {words}") from error
+            try:
+                next(iter(self.clients.values())).elect(before, timeout)
+            except AdminError as error:
+                raise ClusterError(f"election of preferred leaders: {error}") from error
         while still and time.monotonic() < deadline:
             tick.wait(0.2)
             still = self.state().led_by_another()

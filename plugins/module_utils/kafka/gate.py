@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ansible_collections.millrace.kafka.plugins.module_utils.host.network import connect
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import ClusterError, Partition, State
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import ClusterError, State
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Partition
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import Wait, now
 
 Lacking = Mapping[str, Sequence[str]]

@@ -1,6 +1,6 @@
 """Brokers take new certificates from their disks without a restart.
 
-Through confluent-kafka on the admin host, no Ansible import.
+On the admin host, no Ansible import.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka import client
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
 from ansible_collections.millrace.kafka.plugins.module_utils.tls.served import Served, differs, observe
 
 SECONDS = 20.0
@@ -49,8 +50,8 @@ class Reload:
         lacking = [name for name in ("ssl.certificate.location", "ssl.ca.location") if not admin.get(name)]
         if lacking:
             why = "listeners say what they serve and trust to a client with a certificate alone"
-            raise client.ClientError(f"{', '.join(lacking)} not set: {why}; take a listener of kafka_admin_listeners")
-        self.client = client.admin(admin)
+            raise ClientError(f"{', '.join(lacking)} not set: {why}; take a listener of kafka_admin_listeners")
+        self.client = Admin(admin)
         self.tls = {"certificate": admin["ssl.certificate.location"], "ca": admin["ssl.ca.location"]}
         self.endpoints = sorted(endpoints, key=lambda one: (one["broker"], not one["inter_broker"]))
         self.check_mode, self.patience = check_mode, patience
@@ -143,23 +144,15 @@ class Reload:
 
         The setting is then removed, so that files rule.
         """
-        from confluent_kafka import KafkaException
-        from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
-
         self.changes.append(f"{self.name(endpoint)}: {what}")
         if self.check_mode:
             return
         key = f"listener.name.{endpoint['listener'].lower()}.ssl.{store}.location"
         try:
-            for operation in (AlterConfigOpType.SET, AlterConfigOpType.DELETE):
-                entry = ConfigEntry(key, endpoint[store], incremental_operation=operation)
-                resource = ConfigResource(ResourceType.BROKER, str(endpoint["broker"]), incremental_configs=[entry])
-                for future in self.client.incremental_alter_configs([resource], request_timeout=SECONDS).values():
-                    future.result(SECONDS)
-        except (KafkaException, TimeoutError) as error:
-            said = error.args[0].str() if isinstance(error, KafkaException) else "no answer"
+            self.client.reread(endpoint["broker"], key, endpoint[store], SECONDS)
+        except AdminError as error:
             raise ReloadError(
-                f"{self.name(endpoint)}: refused {endpoint[store]} ({said}); it goes on with what it had"
+                f"{self.name(endpoint)}: refused {endpoint[store]} ({error}); it goes on with what it had"
             ) from error
         self.wait(endpoint, store)
 

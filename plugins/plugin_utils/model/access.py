@@ -59,6 +59,8 @@ def users(model: Model) -> Iterator[Problem]:
         seen.add((name, mechanism))
         if user.get("state") == "absent":
             continue
+        if user.get("credential") is False:
+            continue  # judged in grants
         if not user.get("password"):
             yield Problem(
                 hosts,
@@ -117,7 +119,7 @@ def acls(model: Model) -> Iterator[Problem]:
             )
         elif known and who != "User:*" and who not in somebody and not absent:
             wrong = "neither one of kafka_users nor a super user"
-            advice = "declare the user, correct the name, or leave it if a certificate stands for it"
+            advice = "declare the user (credential: false if a certificate stands for it), or correct the name"
             yield Problem(hosts, _who(acl), "ACL_UNKNOWN_USER", None, wrong, advice, warning=True)
         given = acl.get("operations")
         for operation in given if isinstance(given, (list, tuple)) else []:

@@ -16,6 +16,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines impo
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import Inputs
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import granted
 
 # Layouts of one cluster over several datacenters.
 STRETCHED = ("stretch2", "stretch2_5", "stretch3")
@@ -99,6 +100,12 @@ class Model:
     def present(self, name: str) -> list[Mapping[str, Any]]:
         """Return those of them that are to be there."""
         return [entry for entry in self.told(name) if entry.get("state") != "absent"]
+
+    @cached_property
+    def acls(self) -> list[Mapping[str, Any]]:
+        """The ACLs that are to be there: those of what users are granted, then kafka_acls."""
+        entries = [*granted(self.present("kafka_users")), *self.present("kafka_acls")]
+        return [entry for entry in entries if entry.get("state") != "absent"]
 
     @cached_property
     def layout(self) -> str:

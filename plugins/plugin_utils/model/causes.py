@@ -24,6 +24,11 @@ COMPARED = {
     "MIN_ISR_TOO_LOW": ("layout",),
     "MIN_ISR_STOPS": ("layout",),
     "RACK_MISSING": ("layout",),
+    "JOB_ACL": ("kafka_users",),
+    "JOB_TOPIC": ("kafka_topics",),
+    "GRANT_TOPIC": ("kafka_topics",),
+    "ACL_UNKNOWN_TOPIC": ("kafka_topics",),
+    "QUOTA_UNKNOWN_USER": ("kafka_users",),
 }
 TEMPLATE = re.compile(r"\{[{%](.*?)[%}]\}", re.DOTALL)
 NAME = re.compile(r"[A-Za-z_]\w*")

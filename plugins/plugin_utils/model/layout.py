@@ -38,3 +38,16 @@ def most_replicas(model: Model, factor: int) -> int | None:
         return None
     sites = [{broker.number for broker in members} for members in datacenters(model.brokers).values()]
     return max(len(replicas & site) for replicas in sets for site in sites)
+
+
+def most_in_one_rack(model: Model, factor: int) -> int | None:
+    """Return how many replicas of a partition one rack gets at most; None where brokers are in no racks."""
+    racks = {broker.number: broker.kafka_rack for broker in model.brokers if broker.number is not None}
+    if len(set(racks.values())) < 2 or None in racks.values():
+        return None
+    try:
+        sets = placements(racks, factor)
+    except ValueError:
+        return None
+    members = [{number for number, own in racks.items() if own == rack} for rack in set(racks.values())]
+    return max(len(replicas & site) for replicas in sets for site in members)

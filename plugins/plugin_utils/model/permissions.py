@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
@@ -46,7 +46,7 @@ def matching(model: Model) -> Iterator[Problem]:
 
 def jobs(model: Model) -> Iterator[Problem]:
     """A job may do what it has to, where the cluster asks ACLs and the inventory says them."""
-    acls = model.present("kafka_acls")
+    acls = model.acls
     if not acls or not model.brokers:
         return
     almighty = {name for name, _ in super_users(model.brokers[0])}
@@ -58,7 +58,7 @@ def jobs(model: Model) -> Iterator[Problem]:
                 yield from _job(node, job, f"User:{user}", acls)
 
 
-def _job(node: SparkNode, job: Job, principal: str, acls: list[Acl]) -> Iterator[Problem]:
+def _job(node: SparkNode, job: Job, principal: str, acls: Sequence[Acl]) -> Iterator[Problem]:
     addresses = [str(address) for address in node.addresses]
     own = [acl for acl in acls if acl.get("principal") in (principal, "User:*")]
     for operation, kind, name, pattern in needs(job):
@@ -74,7 +74,7 @@ def _job(node: SparkNode, job: Job, principal: str, acls: list[Acl]) -> Iterator
             variable, advice = f"kafka_acls[{denied.get('principal')}]", "narrow the denial, or stop the job"
             yield node.problem(variable, "ACL_JOB_DENIED", None, wrong, advice)
         elif not any(acl.get("permission") != "deny" for acl in fitting):
-            advice = f"add it to kafka_acls for {principal}, or stop the job"
+            advice = f"grant it to {principal} in kafka_users, or stop the job"
             wrong = f"{principal} needs {what}, and no ACL allows it"
             yield node.problem(job.variable, "JOB_ACL", None, wrong, advice, warning=True)
 

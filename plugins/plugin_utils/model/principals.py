@@ -165,3 +165,15 @@ def zookeeper_clients(model: Model) -> Iterator[Problem]:
                     "set kafka_zookeeper_keystore, which sets this as well",
                 )
                 yield broker.problem(place, "ZOOKEEPER_ACL_OWNER", True, wrong, advice)
+
+
+def admin_principals(model: Model, broker: Broker) -> set[str]:
+    """Return whom a broker takes the control node for, on the listener that it uses first."""
+    first = next(iter(broker.inputs.mapping("kafka_admin_listeners")), None)
+    item = next((one for one in broker.encrypted if one.name == first), None)
+    if item is None or item.protocol != "SSL":
+        return set()
+    entries = [entry for machine in model.machines.values() for entry in machine.inputs.entries("admin_certificates")]
+    subjects = {_subject(entry.get("subject")) for entry in entries if entry.get("subject")}
+    found = (_principal(_rules(broker, item)[1], subject) for subject in subjects)
+    return {f"User:{name}" for name in found if name}

@@ -6,49 +6,43 @@ from typing import Any
 
 from model.mistakes.base import BROKERS, JOB, Mistake, kafka, listeners, login
 
+TOPIC = "streams-plaintext-input"
+GRANTS: dict[str, list[dict[str, Any]]] = {
+    "publish_lines": [{"produce": ["streams-plaintext-input"]}],
+    "count_words": [
+        {"consume": ["streams-plaintext-input"], "group": "spark-kafka-source*"},
+        {"produce": ["streams-wordcount-output"]},
+    ],
+}
 
-def users(*more: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the lab's users and one more."""
+
+def users(*more: dict[str, Any], **changes: Any) -> dict[str, dict[str, Any]]:
+    """Return the lab's users, with changes to the first, and more of them."""
     known = [
-        {"name": name, "password": f"{{{{ vault.passwords.{name} }}}}"}
+        {"name": name, "password": f"{{{{ vault.passwords.{name} }}}}", "grants": GRANTS.get(name, [])}
         for name in ("lab", "publish_lines", "count_words")
     ]
-    return {"all": {"kafka_users": [*known, *more]}}
-
-
-JOBS: tuple[dict[str, Any], ...] = (
-    {
-        "principal": "User:publish_lines",
-        "operations": ["WRITE"],
-        "resource": "topic",
-        "name": "streams-plaintext-input",
-    },
-    {"principal": "User:count_words", "operations": ["READ"], "resource": "topic", "name": "streams-plaintext-input"},
-    {
-        "principal": "User:count_words",
-        "operations": ["READ"],
-        "resource": "group",
-        "name": "spark-kafka-source",
-        "pattern": "prefixed",
-    },
-    {"principal": "User:count_words", "operations": ["WRITE"], "resource": "topic", "name": "streams-wordcount-output"},
-)
+    return {"all": {"kafka_users": [{**known[0], **changes}, *known[1:], *more]}}
 
 
 def acl(*more: dict[str, Any], **changes: Any) -> dict[str, dict[str, Any]]:
-    """Return one ACL with changes, those of the lab's jobs, and others."""
+    """Return one ACL with changes, and others."""
     return {
         "all": {
             "kafka_acls": [
-                {"principal": "User:lab", "operations": ["READ"], "resource": "topic", "name": "t", **changes},
-                *JOBS,
+                {"principal": "User:lab", "operations": ["READ"], "resource": "topic", "name": TOPIC, **changes},
                 *more,
             ]
         }
     }
 
 
-SAID: dict[str, Any] = {"principal": "User:lab", "operations": ["write", "READ"], "resource": "topic", "name": "t"}
+SAID: dict[str, Any] = {
+    "principal": "User:lab",
+    "operations": ["write", "READ"],
+    "resource": "topic",
+    "name": TOPIC,
+}
 NEW: dict[str, Any] = {"name": "orders", "password": "{{ vault.passwords.lab }}2"}
 
 MISTAKES: tuple[Mistake, ...] = (

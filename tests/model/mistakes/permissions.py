@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.mistakes.access import JOBS, acl
+from model.mistakes.access import acl, users
 from model.mistakes.base import BROKERS, Mistake
 
 LAB = f"{BROKERS}/kafka_acls[User:lab]"
@@ -17,6 +17,12 @@ DENIAL: dict[str, Any] = {
     "permission": "deny",
 }
 
+WITHOUT_GROUP = users()
+WITHOUT_GROUP["all"]["kafka_users"][2]["grants"] = [
+    {"consume": ["streams-plaintext-input"], "group": "count_words"},
+    {"produce": ["streams-wordcount-output"]},
+]
+
 MISTAKES: tuple[Mistake, ...] = (
     Mistake("ACL_STAR", f"{LAB}.name", "name: orders-, pattern: prefixed", variables=acl(name="orders-*")),
     Mistake("ACL_TOPIC", f"{LAB}.name", "letters, figures", variables=acl(name="orders and returns")),
@@ -27,6 +33,6 @@ MISTAKES: tuple[Mistake, ...] = (
         "JOB_ACL",
         "dc1-spark2/spark_job_jobs[count_words]",
         "User:count_words",
-        variables={"all": {"kafka_acls": [entry for entry in JOBS if entry["resource"] != "group"]}},
+        variables=WITHOUT_GROUP,
     ),
 )

@@ -1,0 +1,68 @@
+"""Topics, ACLs and quotas of the inventory, as the modules take them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources import grants, quotas, topics
+
+Entries = Sequence[Mapping[str, Any]]
+
+
+def _all(what: str, calls: Iterable[tuple[str, Callable[[], dict[str, Any]]]]) -> list[dict[str, Any]]:
+    """Return what the calls return. Raises AnsibleFilterError with all that is wrong."""
+    found, wrong = [], []
+    for place, call in calls:
+        try:
+            found.append(call())
+        except ValueError as error:
+            wrong.append(f"{place}{error}")
+    if wrong:
+        raise AnsibleFilterError(f"{what}: {'; '.join(wrong)}")
+    return found
+
+
+def resolved_topics(
+    declared: Entries, defaults: Mapping[str, Any] | None = None, replication_factor: int = topics.REPLICAS
+) -> list[dict[str, Any]]:
+    """Return topics with profile, defaults and units resolved, as kafka_topics takes them."""
+    calls = (
+        ("", lambda topic=topic: topics.resolved(topic, defaults or {}, int(replication_factor))) for topic in declared
+    )
+    return _all("kafka_topics", calls)
+
+
+def granted_acls(users: Entries, acls: Entries | None = None) -> list[dict[str, Any]]:
+    """Return the ACLs that users' grants come to, and the literal ones that none of them says already."""
+    found = grants.granted(users)
+    return [*found, *(dict(entry) for entry in acls or [] if dict(entry) not in found)]
+
+
+def resolved_quotas(users: Entries, entries: Entries | None = None) -> list[dict[str, Any]]:
+    """Return the quotas of users and of kafka_quotas, as the module of that name takes them."""
+    calls = (
+        (f"{place}: ", lambda entry=entry: quotas.resolved(entry))
+        for place, entry in quotas.declared(users, entries or [])
+    )
+    return _all("quotas", calls)
+
+
+def scram_users(users: Entries) -> list[dict[str, Any]]:
+    """Return users as the module kafka_access takes them: without grants and quotas."""
+    return [{key: value for key, value in user.items() if key not in ("grants", "quotas")} for user in users]
+
+
+class FilterModule:
+    """The filters under their names."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Return name to function."""
+        return {
+            "resolved_topics": resolved_topics,
+            "granted_acls": granted_acls,
+            "scram_users": scram_users,
+            "resolved_quotas": resolved_quotas,
+        }

@@ -1,0 +1,70 @@
+"""Users, ACLs and quotas of a cluster read and written: the verbs between what is pure and the facade."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import acls, quotas, users
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Change, Done, Plan, carry_out
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import acls as rights
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import users as credentials
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.quotas import Quotas
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.users import Logins
+
+Declared = Sequence[Mapping[str, Any]]
+Prune = Mapping[str, Any] | None
+
+
+def plan_users(admin: Admin, logins: Logins, declared: Declared, prune: Prune, safe: Sequence[str]) -> Plan:
+    """Return what is to be done that users are as declared; passwords are tried. Raises AdminError, ClientError."""
+    if not declared and not (prune or {}).get("users"):
+        return Plan()
+    found = credentials.credentials(admin)
+    tried = users.to_try(declared, found)
+    working = {(one.user, one.mechanism): works for one, works in zip(tried, logins.all_work(tried), strict=True)}
+    return users.diff(declared, found, working, prune, safe)
+
+
+def write_users(admin: Admin, logins: Logins, changes: Sequence[Change]) -> Done:
+    """Write credentials in one request, and wait until each new password logs in."""
+
+    def write(batch: Sequence[Change]) -> dict[str, str]:
+        wanted = [one for change in batch for one in change.work]
+        failed = credentials.write(admin, wanted)
+        return failed | logins.wait([one for one in wanted if one.password is not None and one.user not in failed])
+
+    return carry_out([(changes, write)])
+
+
+def plan_acls(admin: Admin, declared: Declared, prune: Prune, principal: str, super_users: Sequence[str]) -> Plan:
+    """Return what is to be done that ACLs are as declared. Raises AdminError."""
+    if not declared and not (prune or {}).get("acls"):
+        return Plan()
+    return acls.diff(declared, rights.found(admin), prune, principal, super_users)
+
+
+def write_acls(admin: Admin, changes: Sequence[Change]) -> Done:
+    """Grant first, then take away, each in one request."""
+    granted = [change for change in changes if change.verb == "create"]
+    taken = [change for change in changes if change.verb == "delete"]
+    return carry_out(
+        [
+            (granted, lambda batch: rights.create(admin, [change.work for change in batch])),
+            (taken, lambda batch: rights.delete(admin, [change.work for change in batch])),
+        ]
+    )
+
+
+def plan_quotas(client: Quotas, declared: Declared) -> Plan:
+    """Return what is to be done that quotas are as declared, with what brokers refuse. Raises AdminError."""
+    found = quotas.diff(declared, client.found())
+    said = {} if found.refusals else client.write([change.work for change in found.changes], validate_only=True)
+    refusals = [*found.refusals, *(f"quota of {who}: {why}" for who, why in said.items())]
+    return Plan(found.changes, found.unchanged, found.unmanaged, refusals)
+
+
+def write_quotas(client: Quotas, changes: Sequence[Change]) -> Done:
+    """Write quotas in one request."""
+    return carry_out([(changes, lambda batch: client.write([change.work for change in batch]))])

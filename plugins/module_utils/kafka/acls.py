@@ -1,0 +1,101 @@
+"""ACLs: what is wanted and what is found become changes and refusals. Pure; who reads and writes is the facade."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Change, Plan, in_scope, too_many
+
+CLUSTER = "kafka-cluster"
+KINDS = ("TOPIC", "GROUP", "TRANSACTIONAL_ID", "CLUSTER")
+"""What is declared of; ACLs of other kinds (tokens, users) are others' business."""
+
+
+class Acl(NamedTuple):
+    """One permission for one operation, in the words of the broker."""
+
+    principal: str
+    permission: str
+    operation: str
+    resource: str
+    name: str
+    pattern: str
+    host: str
+
+    def __str__(self) -> str:
+        """Return it as a person says it: `User:a from * may READ topic b (literal)`."""
+        who = f"{self.principal} from {self.host}"
+        what = (
+            self.resource.lower()
+            if self.resource == "CLUSTER"
+            else f"{self.resource.lower()} {self.name} ({self.pattern.lower()})"
+        )
+        return f"{who} {'may' if self.permission == 'ALLOW' else 'may not'} {self.operation} {what}"
+
+
+def acls(declared: Iterable[Mapping[str, Any]]) -> tuple[set[Acl], set[Acl]]:
+    """Return the ACLs that are to be there and those that are not, one for each operation."""
+    present: set[Acl] = set()
+    absent: set[Acl] = set()
+    for item in declared:
+        for operation in item["operations"]:
+            acl = Acl(
+                item["principal"],
+                (item.get("permission") or "allow").upper(),
+                operation.upper(),
+                item["resource"].upper(),
+                CLUSTER if item["resource"] == "cluster" else item["name"],
+                (item.get("pattern") or "literal").upper(),
+                item.get("host") or "*",
+            )
+            (absent if item.get("state") == "absent" else present).add(acl)
+    return present, absent - present
+
+
+def may_alter(principal: str, found: Iterable[Acl]) -> bool:
+    """Tell whether ACLs let a principal alter the cluster: without that it can give nobody rights, itself neither.
+
+    Where nothing is said of the cluster, it is not ACLs that let it.
+    """
+    of_cluster = [acl for acl in found if acl.resource == "CLUSTER"]
+    mine = [acl for acl in of_cluster if acl.principal in (principal, "User:*") and acl.operation in ("ALTER", "ALL")]
+    denied = any(acl.permission == "DENY" for acl in mine)
+    return not of_cluster or (not denied and any(acl.permission == "ALLOW" for acl in mine))
+
+
+def diff(
+    declared: Sequence[Mapping[str, Any]],
+    found: set[Acl],
+    prune: Mapping[str, Any] | None = None,
+    principal: str = "User:admin",
+    super_users: Sequence[str] = (),
+) -> Plan:
+    """Return what is to be done that ACLs are as declared, and everything that is refused.
+
+    `principal` is who asks; super users need no ACL.
+    """
+    present, absent = acls(declared)
+    wrong = sorted({acl.principal for acl in present | absent if not acl.principal.startswith("User:")})
+    refusals = [
+        f"ACL of {one}: Kafka knows users alone, and compares the whole text; write User:{one}" for one in wrong
+    ]
+    missing, superfluous = present - found, absent & found
+    scope = (prune or {}).get("acls") or []
+    others = sorted(found - present - absent)
+    safe = {principal, *super_users}
+    pruned = [
+        acl for acl in others if acl.resource in KINDS and acl.principal not in safe and in_scope(acl.principal, scope)
+    ]
+    refusals += too_many("ACLs", [str(acl) for acl in pruned], (prune or {}).get("max_deletes") or 0)
+    gone = superfluous | set(pruned)
+    after = (found | missing) - gone
+    if principal not in super_users and may_alter(principal, found) and not may_alter(principal, after):
+        refusals.append(
+            f"ACLs: {principal}, who asks, could no longer alter the cluster, and nobody could take that back; "
+            f"keep ALTER on the cluster for {principal}, or name it in kafka_super_users"
+        )
+    changes = [Change("ACL", str(acl), "create", work=acl) for acl in sorted(missing)]
+    changes += [Change("ACL", str(acl), "delete", work=acl) for acl in sorted(gone)]
+    left = [str(acl) for acl in others if acl not in gone]
+    return Plan(changes, [str(acl) for acl in sorted(present & found)], left, refusals)

@@ -1,0 +1,135 @@
+"""What every kind of resource shares: read -> diff(wanted, found) -> [Change] -> apply. Pure."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Verb = Literal["create", "update", "delete"]
+Outcome = Mapping[str, str]
+"""By name of a change that failed, why, in the words of the broker."""
+
+MILLISECONDS = {"d": 86_400_000, "h": 3_600_000, "min": 60_000, "s": 1000}
+BYTES = {"GiB": 1 << 30, "MiB": 1 << 20, "KiB": 1 << 10}
+SCALES = {"ms": MILLISECONDS, "bytes": BYTES, "rate": BYTES}
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing that is to be done to one resource. Its lines never hold a secret."""
+
+    kind: str
+    """topic, user, ACL or quota"""
+    name: str
+    verb: Verb
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    work: Any = field(default=None, repr=False, compare=False)
+    """What `apply` has to know besides; not shown."""
+
+    def __str__(self) -> str:
+        """Return one line for a person."""
+        lines = [*(f"- {line}" for line in self.before), *(f"+ {line}" for line in self.after)]
+        return f"{self.verb} {self.kind} {self.name}" + (f": {'; '.join(lines)}" if lines else "")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run would do, and what it refuses to do; where there is one refusal, nothing is written."""
+
+    changes: Sequence[Change] = ()
+    unchanged: Sequence[str] = ()
+    unmanaged: Sequence[str] = ()
+    """What is on the cluster and not declared."""
+    refusals: Sequence[str] = ()
+
+    def summary(self) -> dict[str, list[str]]:
+        """Return the names by what happens to them."""
+        verbs = {
+            verb: sorted(change.name for change in self.changes if change.verb == verb)
+            for verb in ("create", "update", "delete")
+        }
+        return {**verbs, "unchanged": sorted(self.unchanged), "unmanaged": sorted(self.unmanaged)}
+
+    def diff(self, header: str) -> dict[str, str]:
+        """Return what Ansible shows with --diff: the same order in every run."""
+        sides = {"before": "", "after": ""}
+        for change in sorted(self.changes, key=lambda one: (one.kind, one.name)):
+            for side, lines in (("before", change.before), ("after", change.after)):
+                there = lines or change.verb != {"before": "create", "after": "delete"}[side]
+                sides[side] += f"{change.kind} {change.name}\n" * bool(there)
+                sides[side] += "".join(f"  {line}\n" for line in lines)
+        return {**sides, "before_header": header, "after_header": header}
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of a plan's changes."""
+
+    done: Sequence[Change] = ()
+    failed: Mapping[str, str] = field(default_factory=dict)
+    """By kind and name, why."""
+    untried: Sequence[Change] = ()
+
+    def words(self) -> str:
+        """Return what failed, what was done before, and what was not tried."""
+        failed = "; ".join(f"{name}: {why}" for name, why in self.failed.items())
+        told = [f"failed: {failed}"]
+        for what, changes in (("done", self.done), ("not tried", self.untried)):
+            told.append(f"{what}: {', '.join(f'{one.kind} {one.name}' for one in changes) or 'nothing'}")
+        return ". ".join(told)
+
+
+def carry_out(steps: Sequence[tuple[Sequence[Change], Callable[[Sequence[Change]], Outcome]]]) -> Done:
+    """Take one batch after the other to what writes it; after a batch in which something failed, no other is begun."""
+    done: list[Change] = []
+    for number, (batch, write) in enumerate(steps):
+        if not batch:
+            continue
+        failed = write(batch)
+        done += [change for change in batch if change.name not in failed]
+        if failed:
+            left = [change for later, _ in steps[number + 1 :] for change in later]
+            return Done(done, {f"{c.kind} {c.name}": failed[c.name] for c in batch if c.name in failed}, left)
+    return Done(done)
+
+
+def batches(changes: Sequence[Change], size: int) -> list[Sequence[Change]]:
+    """Return changes in batches of at most `size`."""
+    return [changes[start : start + size] for start in range(0, len(changes), size)]
+
+
+def in_scope(name: str, scope: Iterable[str]) -> bool:
+    """Tell whether a name is one of a scope: whole names, and beginnings that end with a star."""
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in scope)
+
+
+def too_many(kind: str, pruned: Sequence[str], most: int) -> list[str]:
+    """Return the refusal of a prune that would delete more than it may."""
+    if len(pruned) <= most:
+        return []
+    names = f"{', '.join(pruned[:5])}{', ...' if len(pruned) > 5 else ''}"
+    return [
+        f"prune: {len(pruned)} {kind} would be deleted ({names}), and max_deletes is {most}; "
+        "declare those that are to stay, narrow the scope, or raise kafka_prune.max_deletes"
+    ]
+
+
+def human(key: str, value: str | float | None) -> str:
+    """Return a setting as a line: raw, and beside it what a person calls it (`retention.ms: 604800000 (7 d)`)."""
+    units = next((units for end, units in SCALES.items() if key.endswith((f".{end}", f"_{end}"))), {})
+    text = f"{value:g}" if isinstance(value, float) and not value.is_integer() else str(value)
+    if isinstance(value, float) and value.is_integer():
+        text = str(int(value))
+    if text.isdigit() and int(text):
+        for unit, size in units.items():
+            if int(text) % size == 0:
+                return f"{key}: {text} ({int(text) // size} {unit})"
+        for unit, size in units.items():
+            if int(text) >= size:
+                return f"{key}: {text} ({int(text) / size:.1f} {unit})"
+    if text == "-1" and key in ("retention.ms", "retention.bytes"):
+        return f"{key}: -1 (no limit)"
+    return f"{key}: {text}"

@@ -1,0 +1,100 @@
+"""What every module of resources does first and last: connect, compare the cluster's id, answer; no Kafka library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Change, Done, Plan
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
+
+OPTIONS: dict[str, Any] = {
+    "admin": {"type": "dict", "required": True},
+    "cluster_id": {"type": "str", "default": ""},
+}
+NAMES = {"type": "list", "elements": "str", "default": []}
+PRUNE: dict[str, Any] = {
+    "type": "dict",
+    "options": {"topics": NAMES, "acls": NAMES, "users": NAMES, "max_deletes": {"type": "int", "default": 0}},
+}
+"""What may be deleted because it is not declared: the same for all modules, each takes its own kinds from it."""
+
+Work = tuple[Plan, Callable[[Sequence[Change]], Done]]
+
+
+def converge(module: AnsibleModule, what: str, planned: Callable[[Admin, Metadata], Sequence[Work]]) -> None:
+    """Plan, refuse or write, and end the module.
+
+    `planned` reads and returns plans with what writes each; nothing is written where one of them has a refusal, and no
+    plan is begun after one that failed.
+    """
+    try:
+        admin = Admin(module.params["admin"])
+        metadata = admin.metadata()
+        refuse_another_cluster(module, metadata)
+        try:
+            works = planned(admin, metadata)
+        except AdminError as error:
+            raise admin.explain(error) from error
+        result = answer(works, metadata, what)
+        refusals = [text for plan, _ in works for text in plan.refusals]
+        if refusals:
+            words = "".join(f"\n- {text}" for text in refusals)
+            result["changed"] = False
+            module.fail_json(msg=f"{what}: nothing was written: {len(refusals)} refused{words}", **result)
+        if module.check_mode or not result["changed"]:
+            module.exit_json(**result)
+        admin.reach_controller()
+    except ImportError as error:
+        module.fail_json(msg=missing_required_lib(error.name or "confluent-kafka"))
+    except (AdminError, ClientError) as error:
+        module.fail_json(msg=f"{what}: {error}; look at: journalctl -u kafka on the brokers")
+    done: list[Change] = []
+    for number, (plan, write) in enumerate(works):
+        try:
+            written = write(plan.changes)
+        except (AdminError, ClientError) as error:
+            written = Done((), {what: str(error)}, plan.changes)
+        done += written.done
+        if written.failed:
+            left = [*written.untried, *(change for later, _ in works[number + 1 :] for change in later.changes)]
+            whole = Done(done, written.failed, left)
+            outcome = {"done": names_of(done), "failed": dict(written.failed), "not_tried": names_of(left)}
+            result |= {"changed": bool(done), "outcome": outcome}
+            module.fail_json(msg=f"{what}: {whole.words()}. Run again when it is mended", **result)
+    module.exit_json(**result)
+
+
+def refuse_another_cluster(module: AnsibleModule, metadata: Metadata) -> None:
+    """End the module where this is not the cluster that is meant."""
+    wanted = module.params["cluster_id"]
+    if wanted and wanted != metadata.cluster_id:
+        module.fail_json(
+            msg=f"the cluster that answers has the id {metadata.cluster_id}, and kafka_cluster_id says {wanted}: "
+            "nothing was written; correct the inventory's addresses or kafka_cluster_id",
+            cluster_id=metadata.cluster_id,
+        )
+
+
+def names_of(changes: Sequence[Change]) -> list[str]:
+    """Return changes as kind and name."""
+    return [f"{change.kind} {change.name}" for change in changes]
+
+
+def answer(works: Sequence[Work], metadata: Metadata, what: str) -> dict[str, Any]:
+    """Return what a module returns."""
+    whole = Plan(
+        [change for plan, _ in works for change in plan.changes],
+        [name for plan, _ in works for name in plan.unchanged],
+        [name for plan, _ in works for name in plan.unmanaged],
+    )
+    return {
+        "changed": bool(whole.changes),
+        "changes": [str(change) for change in whole.changes],
+        "cluster_id": metadata.cluster_id,
+        "plan": whole.summary(),
+        "diff": whole.diff(what),
+    }

@@ -1,0 +1,203 @@
+"""A cluster's metadata, topics and settings, through confluent-kafka; no Ansible import."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.module_utils.host.network import connect
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import client, ladder
+
+ASK, WRITE = 10.0, 60.0
+"""Seconds that a question and a write may take."""
+REACH = 2.0
+"""Seconds until a port has to answer."""
+QUORUM = "nothing was written; look at ZooKeeper's quorum (playbooks/check.yml)"
+FIRST = 4.0
+"""Seconds until the first answer; after that the rungs are tried one by one."""
+
+
+class AdminError(Exception):
+    """The cluster refused, or did not answer; the text names the rung, or carries the client's own words."""
+
+
+@dataclass(frozen=True)
+class Partition:
+    """One partition as the controller sees it."""
+
+    topic: str
+    number: int
+    leader: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+
+    def __str__(self) -> str:
+        """Return topic-number, as in the broker's own logs."""
+        return f"{self.topic}-{self.number}"
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """What one broker says of the cluster."""
+
+    cluster_id: str
+    controller: int
+    """-1 where there is none."""
+    brokers: Mapping[int, tuple[str, int]]
+    """By id, the address and port of the listener that was asked."""
+    partitions: Sequence[Partition]
+    unseen: Sequence[Partition] = ()
+    """Those of them whose leader does not have this listener."""
+
+    @cached_property
+    def topics(self) -> dict[str, list[tuple[int, ...]]]:
+        """Return of each topic the replicas of its partitions, in the order of their numbers."""
+        found: dict[str, list[tuple[int, ...]]] = {}
+        for partition in self.partitions:
+            found.setdefault(partition.topic, []).append(partition.replicas)
+        return found
+
+
+def said(error: BaseException) -> str:
+    """Return an error of the library in the broker's words."""
+    from confluent_kafka import KafkaException
+
+    if isinstance(error, KafkaException) and error.args:
+        return f"{error.args[0].str()} ({error.args[0].name()})"
+    return str(error) or "no answer in time"
+
+
+def answer(future: Future[Any], timeout: float) -> Any:
+    """Return what was answered. Raises AdminError."""
+    from confluent_kafka import KafkaException
+
+    try:
+        return future.result(timeout + 1)
+    except (KafkaException, TimeoutError) as error:
+        raise AdminError(said(error)) from error
+
+
+def failures(futures: Iterable[tuple[str, Future[Any]]], timeout: float) -> dict[str, str]:
+    """Wait for all; return why some failed, by name."""
+    found = {}
+    for name, future in futures:
+        try:
+            answer(future, timeout)
+        except AdminError as error:
+            found[name] = str(error)
+    return found
+
+
+class Admin:
+    """One cluster, through one listener, as a super user."""
+
+    def __init__(self, properties: Mapping[str, Any]) -> None:
+        """`properties` are librdkafka's. Raises ClientError, ImportError."""
+        self.properties = dict(properties)
+        self.errors: list[Any] = []
+        self.known: Metadata | None = None
+        self.client = client.admin({**self.properties, "error_cb": self.errors.append})
+
+    def metadata(self) -> Metadata:
+        """Ask a broker for all topics. Raises AdminError, which names the rung that failed."""
+        try:
+            return self.look(FIRST)
+        except AdminError as error:
+            self.client.poll(0)
+            raise AdminError(ladder.climb(self.properties, self.errors) or str(error)) from error
+
+    def look(self, timeout: float) -> Metadata:
+        """Ask a broker once. Raises AdminError in the library's own words.
+
+        By metadata alone: librdkafka 2.16.0 ends the whole process (rd_assert in rd_kafka_admin_response_parse) where
+        a broker that has just started, and knows no broker yet, answers DescribeCluster.
+        """
+        from confluent_kafka import KafkaError, KafkaException
+
+        try:
+            found = self.client.list_topics(timeout=timeout)
+        except (KafkaException, TimeoutError) as error:
+            raise AdminError(said(error)) from error
+        partitions, unseen = [], []
+        for name, topic in found.topics.items():
+            for number in sorted(topic.partitions):
+                one = topic.partitions[number]
+                partitions.append(Partition(name, number, one.leader, tuple(one.replicas), tuple(one.isrs)))
+                if one.error and one.error.code() == KafkaError.LISTENER_NOT_FOUND:
+                    unseen.append(partitions[-1])
+        brokers = {node.id: (node.host, node.port) for node in found.brokers.values()}
+        self.known = Metadata(found.cluster_id or "", found.controller_id, brokers, partitions, unseen)
+        return self.known
+
+    def anybody(self) -> dict[str, int]:
+        """Return whom to ask what every broker knows: the library would ask the controller, and wait for one."""
+        places = self.known.brokers if self.known else {}
+        return next(({"broker": one} for one in sorted(places) if connect(*places[one], REACH) == "open"), {})
+
+    def reach_controller(self) -> None:
+        """Wait until there is a controller and it can be reached: topics and users are its to write.
+
+        Raises AdminError, which says so.
+        """
+        deadline, tick = time.monotonic() + ASK, threading.Event()
+        while why := uncontrolled(self.metadata()):
+            if time.monotonic() > deadline:
+                raise AdminError(f"{why}, for {ASK:.0f} s; {QUORUM}")
+            tick.wait(0.5)
+
+    def explain(self, error: AdminError) -> AdminError:
+        """Return what is behind a question that was not answered: the controller, an advertised listener, or itself."""
+        try:
+            found = self.metadata()
+        except AdminError as other:
+            return other
+        if why := uncontrolled(found):
+            return AdminError(f"{why}; {QUORUM} ({error})")
+        places = sorted(found.brokers.items())
+        with ThreadPoolExecutor(max(1, len(places))) as pool:
+            answers = list(pool.map(lambda place: connect(place[1][0], place[1][1], REACH), places))
+        silent = [
+            f"broker {broker} is advertised as {host}:{port}, which says {said}"
+            for (broker, (host, port)), said in zip(places, answers, strict=True)
+            if said != "open"
+        ]
+        return AdminError(f"advertised listener: {'; '.join(silent)} ({error})") if silent else error
+
+    def elect(self, partitions: Sequence[Partition], timeout: float) -> None:
+        """Have the preferred leaders of partitions elected. Raises AdminError."""
+        from confluent_kafka import ElectionType, KafkaException, TopicPartition
+
+        asked = [TopicPartition(one.topic, one.number) for one in partitions]
+        try:  # a timeout as a keyword is a SystemError in confluent-kafka 2.16.1
+            self.client.elect_leaders(ElectionType.PREFERRED, asked).result(timeout)
+        except (KafkaException, TimeoutError) as error:
+            raise AdminError(said(error) if str(error) else f"no answer within {timeout:.0f} s") from error
+
+    def reread(self, broker: int, key: str, path: str, timeout: float) -> None:
+        """Set a file's location to what it is, which makes the broker read the file; then unset it, so that files rule.
+
+        Raises AdminError.
+        """
+        from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
+
+        for operation in (AlterConfigOpType.SET, AlterConfigOpType.DELETE):
+            entry = ConfigEntry(key, path, incremental_operation=operation)
+            resource = ConfigResource(ResourceType.BROKER, str(broker), incremental_configs=[entry])
+            for future in self.client.incremental_alter_configs([resource], request_timeout=timeout).values():
+                answer(future, timeout)
+
+
+def uncontrolled(found: Metadata) -> str:
+    """Return why topics and users cannot be written now, '' where a controller can be reached."""
+    place = found.brokers.get(found.controller)
+    if place is None:
+        return f"no controller among the {len(found.brokers)} brokers that are known"
+    reached = connect(place[0], place[1], REACH)
+    if reached == "open":
+        return ""
+    return f"no controller: broker {found.controller} was it last, and {place[0]}:{place[1]} says {reached}"

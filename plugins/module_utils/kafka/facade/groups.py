@@ -1,0 +1,74 @@
+"""Consumer groups and offsets of a cluster, through confluent-kafka; no Ansible import."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import (
+    ASK,
+    WRITE,
+    Admin,
+    answer,
+    failures,
+)
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Ends, Group, Place
+
+
+def names(admin: Admin) -> list[str]:
+    """Return the names of all groups. Raises AdminError."""
+    found = answer(admin.client.list_consumer_groups(request_timeout=ASK), ASK)
+    return sorted(one.group_id for one in found.valid)
+
+
+def groups(admin: Admin, wanted: Iterable[str]) -> dict[str, Group]:
+    """Return groups by name, each with its members and what it committed. Raises AdminError."""
+    from confluent_kafka import ConsumerGroupTopicPartitions
+
+    asked = list(dict.fromkeys(wanted))
+    described = admin.client.describe_consumer_groups(asked, request_timeout=ASK) if asked else {}
+    committed = {  # the library takes one group in a request
+        name: admin.client.list_consumer_group_offsets([ConsumerGroupTopicPartitions(name)], request_timeout=ASK)[name]
+        for name in asked
+    }
+    found = {}
+    for name in asked:
+        one = answer(described[name], ASK)
+        members = [{"client_id": member.client_id, "host": member.host.lstrip("/")} for member in one.members]
+        offsets = {
+            (place.topic, place.partition): place.offset
+            for place in answer(committed[name], ASK).topic_partitions
+            if place.offset >= 0
+        }
+        found[name] = Group(name, one.state.name, members, offsets)
+    return found
+
+
+def ends(admin: Admin, places: Iterable[Place], timestamp: int | None = None) -> Ends:
+    """Return the ends of partitions, and what is there at a time (ms). Raises AdminError."""
+    from confluent_kafka import TopicPartition
+    from confluent_kafka.admin import OffsetSpec
+
+    wanted = [TopicPartition(topic, number) for topic, number in places]
+    specs: Any = OffsetSpec
+
+    def ask(spec: Any) -> dict[Place, int]:
+        futures = admin.client.list_offsets({one: spec for one in wanted}, request_timeout=ASK) if wanted else {}
+        return {(one.topic, one.partition): answer(future, ASK).offset for one, future in futures.items()}
+
+    at = ask(specs.for_timestamp(timestamp)) if timestamp is not None else {}
+    return Ends(ask(specs.earliest()), ask(specs.latest()), at)
+
+
+def commit(admin: Admin, wanted: Mapping[str, Mapping[Place, int]]) -> dict[str, str]:
+    """Set the offsets of groups that nobody reads for; return why some failed, by group."""
+    from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+
+    futures = []
+    for name, offsets in wanted.items():
+        places = [TopicPartition(topic, number, offset) for (topic, number), offset in offsets.items()]
+        asked = admin.client.alter_consumer_group_offsets(
+            [ConsumerGroupTopicPartitions(name, places)], request_timeout=WRITE
+        )
+        futures.append((name, asked[name]))
+    return failures(futures, WRITE)

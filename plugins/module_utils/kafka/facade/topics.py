@@ -1,0 +1,202 @@
+"""Topics and settings of a cluster, through confluent-kafka; no Ansible import."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import (
+    ASK,
+    WRITE,
+    Admin,
+    AdminError,
+    answer,
+    failures,
+)
+
+OF_CREATION = ["num.partitions", "default.replication.factor"]
+OF_TOPICS = {
+    "retention.ms": {"log.retention.ms": 1, "log.retention.minutes": 60_000, "log.retention.hours": 3_600_000},
+    "retention.bytes": {"log.retention.bytes": 1},
+    "cleanup.policy": {"log.cleanup.policy": 1},
+    "min.insync.replicas": {"min.insync.replicas": 1},
+}
+"""What brokers call the defaults of topics, the first that is set, with the factor of its unit."""
+BATCH = 100
+"""Topics in one request that writes."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A value as DescribeConfigs has it."""
+
+    value: str | None
+    dynamic: bool
+    """Set for this resource, and not a default of the broker or of Kafka."""
+
+
+@dataclass(frozen=True)
+class NewTopic:
+    """A topic that is to be made, each partition with the ids of its brokers."""
+
+    name: str
+    replicas: Sequence[Sequence[int]]
+    config: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class MorePartitions:
+    """Partitions that a topic gets, `total` in the end; `replicas` are those of the new ones."""
+
+    name: str
+    total: int
+    replicas: Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is set for a topic, and what is no longer."""
+
+    name: str
+    sets: Mapping[str, str]
+    removes: Sequence[str] = ()
+
+
+def asked_for(admin: Admin, kind: str, names: Iterable[str], timeout: float) -> dict[str, Future[Any]]:
+    """Ask for the settings of resources of a kind (TOPIC, BROKER); return the answers to come, by name."""
+    from confluent_kafka.admin import ConfigResource, ResourceType
+
+    resources = [ConfigResource(ResourceType[kind], name) for name in names]
+    if not resources:
+        return {}
+    found: dict[Any, Future[Any]] = {}
+    if kind == "TOPIC":
+        found = admin.client.describe_configs(resources, request_timeout=timeout, **admin.anybody())
+    for resource in resources if kind == "BROKER" else []:  # the library takes one of them in a request
+        found |= admin.client.describe_configs([resource], request_timeout=timeout)
+    return {resource.name: future for resource, future in found.items()}
+
+
+def describe(admin: Admin, kind: str, names: Iterable[str], timeout: float = ASK) -> dict[str, dict[str, Setting]]:
+    """Return the settings of resources of a kind (TOPIC, BROKER) by name. Raises AdminError."""
+    from confluent_kafka.admin import ConfigSource
+
+    own = {ConfigSource.DYNAMIC_TOPIC_CONFIG.value, ConfigSource.DYNAMIC_BROKER_CONFIG.value}
+    return {
+        resource: {name: Setting(entry.value, entry.source in own) for name, entry in answer(future, timeout).items()}
+        for resource, future in asked_for(admin, kind, names, timeout).items()
+    }
+
+
+def racks(admin: Admin, brokers: Iterable[int], timeout: float = ASK) -> dict[int, str | None]:
+    """Return the rack of each broker that answers, None where it says none."""
+    found: dict[int, str | None] = {}
+    for name, future in asked_for(admin, "BROKER", [str(broker) for broker in brokers], timeout).items():
+        with suppress(AdminError):
+            entry = answer(future, timeout).get("broker.rack")
+            found[int(name)] = entry.value or None if entry else None
+    return found
+
+
+def defaults(admin: Admin, brokers: Iterable[int]) -> dict[str, str]:
+    """Return what holds for topics that do not say it, and num.partitions and default.replication.factor.
+
+    Of the first broker that answers. Raises AdminError.
+    """
+    error = AdminError("no broker to ask")
+    for broker in list(brokers)[:2]:
+        try:
+            found = describe(admin, "BROKER", [str(broker)], ASK / 2)[str(broker)]
+        except AdminError as unanswered:
+            error = unanswered
+            continue
+        values = {name: setting.value for name, setting in found.items() if setting.value}
+        told: dict[str, str] = {name: values[name] for name in OF_CREATION if name in values}
+        for name, others in OF_TOPICS.items():
+            for other, factor in others.items():
+                if other in values:
+                    told[name] = values[other] if factor == 1 else str(int(values[other]) * factor)
+                    break
+        return told
+    raise error
+
+
+def configure(admin: Admin, topics: Sequence[Settings], validate_only: bool = False) -> dict[str, str]:
+    """Set and unset settings of topics, and leave their others; return why some failed, by topic."""
+    from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
+
+    asked = []
+    for topic in topics:
+        entries = [
+            ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET) for key, value in topic.sets.items()
+        ]
+        entries += [ConfigEntry(key, None, incremental_operation=AlterConfigOpType.DELETE) for key in topic.removes]
+        asked.append(ConfigResource(ResourceType.TOPIC, topic.name, incremental_configs=entries))
+
+    def send(batch: Sequence[Any]) -> Iterable[tuple[str, Future[Any]]]:
+        futures = admin.client.incremental_alter_configs(
+            batch, request_timeout=ASK if validate_only else WRITE, validate_only=validate_only
+        )
+        return [(resource.name, future) for resource, future in futures.items()]
+
+    return in_batches(asked, send, ASK if validate_only else WRITE)
+
+
+def create(admin: Admin, topics: Sequence[NewTopic], validate_only: bool = False) -> dict[str, str]:
+    """Make topics; return why some failed, by name."""
+    from confluent_kafka.admin import NewTopic as Wanted
+
+    asked = [
+        Wanted(
+            topic.name,
+            num_partitions=len(topic.replicas),
+            replica_assignment=[list(replicas) for replicas in topic.replicas],
+            config=dict(topic.config),
+        )
+        for topic in topics
+    ]
+    return in_batches(
+        asked,
+        lambda batch: admin.client.create_topics(batch, **times(validate_only), validate_only=validate_only).items(),
+        ASK if validate_only else WRITE,
+    )
+
+
+def grow(admin: Admin, topics: Sequence[MorePartitions], validate_only: bool = False) -> dict[str, str]:
+    """Add partitions; return why some failed, by topic."""
+    from confluent_kafka.admin import NewPartitions
+
+    asked = [
+        NewPartitions(topic.name, topic.total, [list(replicas) for replicas in topic.replicas]) for topic in topics
+    ]
+    return in_batches(
+        asked,
+        lambda batch: admin.client.create_partitions(
+            batch, **times(validate_only), validate_only=validate_only
+        ).items(),
+        ASK if validate_only else WRITE,
+    )
+
+
+def delete(admin: Admin, names: Sequence[str]) -> dict[str, str]:
+    """Delete topics with their records; return why some failed, by name."""
+    return in_batches(names, lambda batch: admin.client.delete_topics(list(batch), **times(False)).items(), WRITE)
+
+
+def in_batches(
+    asked: Sequence[Any], send: Callable[[Sequence[Any]], Iterable[tuple[str, Future[Any]]]], timeout: float
+) -> dict[str, str]:
+    """Send one request for every BATCH resources."""
+    found: dict[str, str] = {}
+    for start in range(0, len(asked), BATCH):
+        found |= failures(send(asked[start : start + BATCH]), timeout)
+    return found
+
+
+def times(validate_only: bool) -> dict[str, float]:
+    """Return the timeouts of a request: the broker's own is a little shorter."""
+    timeout = ASK if validate_only else WRITE
+    return {"request_timeout": timeout, "operation_timeout": timeout - 5}

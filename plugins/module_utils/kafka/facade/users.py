@@ -1,0 +1,102 @@
+"""SCRAM credentials of a cluster, and whether a password logs in, through confluent-kafka; no Ansible import."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import client
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import (
+    ASK,
+    Admin,
+    AdminError,
+    answer,
+    failures,
+)
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.users import Credential
+
+SECONDS = 20.0
+"""Until a login has to be answered, and a new password to be known."""
+SIDE_BY_SIDE = 8
+
+
+def credentials(admin: Admin) -> dict[str, dict[str, int]]:
+    """Return {user: {mechanism: iterations}} of all users. Raises AdminError."""
+    found = answer(admin.client.describe_user_scram_credentials(request_timeout=ASK), ASK)
+    return {
+        name: {info.mechanism.name.replace("_", "-"): info.iterations for info in one.scram_credential_infos}
+        for name, one in found.items()
+    }
+
+
+def write(admin: Admin, wanted: Sequence[Credential]) -> dict[str, str]:
+    """Make, change and remove credentials in one request to the controller; return why some failed, by user."""
+    from confluent_kafka.admin import (
+        ScramCredentialInfo,
+        ScramMechanism,
+        UserScramCredentialDeletion,
+        UserScramCredentialUpsertion,
+    )
+
+    asked: list[Any] = []
+    for one in wanted:
+        mechanism = ScramMechanism[one.mechanism.replace("-", "_")]
+        if one.password is None:
+            asked.append(UserScramCredentialDeletion(one.user, mechanism))
+        else:
+            info = ScramCredentialInfo(mechanism, one.iterations)
+            asked.append(UserScramCredentialUpsertion(one.user, info, one.password.encode()))
+    futures = admin.client.alter_user_scram_credentials(asked, request_timeout=SECONDS) if asked else {}
+    return failures(futures.items(), SECONDS)
+
+
+class Logins:
+    """Tries passwords at the listener where users log in, for nobody can read one back."""
+
+    def __init__(self, properties: Mapping[str, Any]) -> None:
+        """`properties` are librdkafka's, without a login."""
+        self.properties = dict(properties)
+
+    def work(self, user: str, password: str, mechanism: str) -> bool:
+        """Log in once. Raises AdminError where the listener does not answer, ClientError."""
+        from confluent_kafka import KafkaError, KafkaException
+
+        errors: list[KafkaError] = []
+        login = {"sasl.mechanism": mechanism, "sasl.username": user, "sasl.password": password}
+        asked = client.producer({**self.properties, **login, "error_cb": errors.append})
+        deadline = time.monotonic() + SECONDS
+        while True:
+            try:
+                asked.list_topics(f"{user}-login", timeout=0.5)
+                return True
+            except KafkaException as error:
+                asked.poll(0)
+                if any(found.code() == KafkaError._AUTHENTICATION for found in errors):
+                    return False
+                if time.monotonic() > deadline:
+                    said = errors[-1].str() if errors else str(error)
+                    where = self.properties.get("bootstrap.servers")
+                    raise AdminError(f"login of {user} at {where}: {said}") from error
+
+    def all_work(self, asked: Sequence[Credential]) -> list[bool]:
+        """Log in as all of them, side by side. Raises AdminError, ClientError."""
+        with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+            return list(pool.map(lambda one: self.work(one.user, one.password or "", one.mechanism), asked))
+
+    def wait(self, asked: Sequence[Credential]) -> dict[str, str]:
+        """Wait until new passwords are known; return whose are not."""
+
+        def until_known(one: Credential) -> str:
+            deadline, tick = time.monotonic() + SECONDS, threading.Event()
+            while not self.work(one.user, one.password or "", one.mechanism):
+                if time.monotonic() > deadline:
+                    return f"was written, and cannot log in with {one.mechanism} after {SECONDS:.0f} s"
+                tick.wait(0.2)
+            return ""
+
+        with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+            found = zip(asked, pool.map(until_known, asked), strict=True)
+            return {one.user: why for one, why in found if why}

@@ -1,0 +1,35 @@
+"""What modules that ask a cluster do first and last: connect, compare the cluster's id, answer; no Kafka library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import refuse_another_cluster
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
+
+
+class Refused(Exception):
+    """What was asked for would not be right; nothing was written. The text says why, and what to do."""
+
+
+def ask(module: AnsibleModule, what: str, answered: Callable[[Admin, Metadata], dict[str, Any]]) -> None:
+    """End the module with what `answered` returns, or with the rung of the connection that failed."""
+    try:
+        admin = Admin(module.params["admin"])
+        metadata = admin.metadata()
+        refuse_another_cluster(module, metadata)
+        try:
+            result = answered(admin, metadata)
+        except AdminError as error:
+            raise admin.explain(error) from error
+    except ImportError as error:
+        module.fail_json(msg=missing_required_lib(error.name or "confluent-kafka"))
+    except Refused as error:
+        module.fail_json(msg=f"{what}: {error}")
+    except (AdminError, ClientError) as error:
+        module.fail_json(msg=f"{what}: {error}; look at: journalctl -u kafka on the brokers")
+    module.exit_json(**{"changed": False, **result}, cluster_id=metadata.cluster_id)

@@ -1,0 +1,108 @@
+"""Topics of a cluster read, checked by its brokers, and written: the verbs between topics.py and the facade."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import (
+    Change,
+    Done,
+    Plan,
+    batches,
+    carry_out,
+    in_scope,
+)
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import topics
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.topics import (
+    BATCH,
+    MorePartitions,
+    NewTopic,
+    Settings,
+)
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.topics import Cluster, Found, diff
+
+
+def read(
+    admin: Admin, metadata: Metadata, wanted: Sequence[Mapping[str, Any]], prune: Mapping[str, Any] | None
+) -> Cluster:
+    """Return the cluster as far as the topics that are wanted, or could be pruned, need it. Raises AdminError."""
+    declared = {topic["name"]: topic for topic in wanted if topic.get("manage", True)}
+    there = metadata.topics
+    asked = sorted(name for name in there if name in declared or in_scope(name, (prune or {}).get("topics") or []))
+    settings = topics.describe(admin, "TOPIC", asked or sorted(there)[:1])
+    known = {key for found in settings.values() for key in found}
+    found = {
+        name: Found(replicas, {key: one.value or "" for key, one in settings.get(name, {}).items() if one.dynamic})
+        for name, replicas in there.items()
+    }
+    placed = any(
+        name not in there or (topic.get("partitions") or 0) > len(there[name])
+        for name, topic in declared.items()
+        if topic.get("state") != "absent"
+    )
+    racks = topics.racks(admin, metadata.brokers) if placed else dict.fromkeys(metadata.brokers)
+    return Cluster(racks, found, topics.defaults(admin, metadata.brokers) if declared else {}, known)
+
+
+def plan(
+    admin: Admin, metadata: Metadata, wanted: Sequence[Mapping[str, Any]], prune: Mapping[str, Any] | None
+) -> Plan:
+    """Return what is to be done, with what brokers refuse of it, too; nothing is written. Raises AdminError."""
+    found = diff(wanted, read(admin, metadata, wanted, prune), prune)
+    said = refused(admin, found.changes)
+    return Plan(found.changes, found.unchanged, found.unmanaged, [*found.refusals, *said])
+
+
+def refused(admin: Admin, changes: Sequence[Change]) -> list[str]:
+    """Have brokers judge changes without making them; return their refusals."""
+    found: dict[str, str] = {}
+    for write in (create, grow, configure):
+        found |= write(admin, changes, True)
+    return [f"topic {name}: {why}" for name, why in found.items()]
+
+
+def create(admin: Admin, changes: Sequence[Change], validate_only: bool = False) -> dict[str, str]:
+    """Make topics."""
+    new = [NewTopic(one.name, one.work["replicas"], one.work["config"]) for one in changes if one.verb == "create"]
+    return topics.create(admin, new, validate_only)
+
+
+def grow(admin: Admin, changes: Sequence[Change], validate_only: bool = False) -> dict[str, str]:
+    """Give topics more partitions."""
+    more = [
+        MorePartitions(one.name, one.work["total"], one.work["replicas"])
+        for one in changes
+        if one.verb == "update" and one.work["replicas"]
+    ]
+    return topics.grow(admin, more, validate_only)
+
+
+def configure(admin: Admin, changes: Sequence[Change], validate_only: bool = False) -> dict[str, str]:
+    """Change settings."""
+    settings = [
+        Settings(one.name, one.work["set"], one.work["remove"])
+        for one in changes
+        if one.verb == "update" and (one.work["set"] or one.work["remove"])
+    ]
+    return topics.configure(admin, settings, validate_only)
+
+
+def apply(admin: Admin, changes: Sequence[Change]) -> Done:
+    """Write changes, what takes nothing away first; what comes after a batch that failed is not tried."""
+
+    def update(batch: Sequence[Change]) -> dict[str, str]:
+        failed = configure(admin, batch)
+        return failed | grow(admin, [change for change in batch if change.name not in failed])
+
+    def delete(batch: Sequence[Change]) -> dict[str, str]:
+        return topics.delete(admin, [change.name for change in batch])
+
+    writers = {"create": lambda batch: create(admin, batch), "update": update, "delete": delete}
+    steps = [
+        (batch, write)
+        for verb, write in writers.items()
+        for batch in batches([change for change in changes if change.verb == verb], BATCH)
+    ]
+    return carry_out(steps)

@@ -1,0 +1,147 @@
+#!/usr/bin/python
+"""Describe consumer groups of a Kafka cluster, and have them go on elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Change, Done, carry_out
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import OPTIONS, Work, converge
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import groups as asked
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import (
+    Ends,
+    Group,
+    asks,
+    described,
+    diff,
+    milliseconds,
+    places,
+)
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import ask
+
+DOCUMENTATION = """
+module: kafka_groups
+short_description: Describe consumer groups, and have them go on elsewhere
+description:
+  - Where no group says where to go on, groups are described, with their members, offsets and lag.
+  - Otherwise the groups that are named go on at the offsets that are said, each only while nobody reads for it. With
+    C(--check --diff) offsets before and after are shown, and how many records are skipped or read again.
+  - An offset that a partition does not have any more, or not yet, becomes its first or next one.
+options:
+  groups:
+    description: Consumer groups; all of the cluster are described where none is named.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      name: {type: str, required: true, description: The C(group.id).}
+      topics:
+        description: Topics that are meant; those that the group has read where none is named.
+        type: list
+        elements: str
+        default: []
+      to: {type: str, choices: [earliest, latest], description: The first record of each partition or after the last.}
+      timestamp:
+        description: The first record at or after a time, as C(2026-01-31T08:00:00Z) or in milliseconds.
+        type: str
+      shift:
+        description: So many records on, or back where it is negative. Each run does it again.
+        type: int
+      offsets:
+        description: "Offsets by topic and partition, as C({orders: {0: 1200}})."
+        type: dict
+extends_documentation_fragment: [millrace.kafka.kafka_resources]
+requirements: [confluent-kafka]
+author: [Millrace developers]
+"""
+
+EXAMPLES = """
+- name: How far behind are they
+  millrace.kafka.kafka_groups:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+  delegate_to: localhost
+  register: found
+
+- name: Read a topic again from the morning on
+  millrace.kafka.kafka_groups:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    groups: [{name: billing, topics: [orders], timestamp: "2026-01-31T08:00:00+01:00"}]
+  delegate_to: localhost
+"""
+
+RETURN = """
+changes: {description: 'One line per group that goes on elsewhere.', type: list, elements: str, returned: when asked}
+groups:
+  description: The groups.
+  type: list
+  elements: dict
+  returned: where no group says where to go on
+  contains:
+    name: {description: The C(group.id)., type: str}
+    state: {description: "As C(STABLE), C(EMPTY), or C(DEAD) where there is none.", type: str}
+    members: {description: "Consumers, with C(client_id) and C(host).", type: list, elements: dict}
+    partitions:
+      description: "What was committed: C(topic), C(partition), C(offset), C(end), C(lag)."
+      type: list
+      elements: dict
+    lag: {description: Records that were not read yet., type: int}
+"""
+
+GROUP: dict[str, Any] = {
+    "name": {"type": "str", "required": True},
+    "topics": {"type": "list", "elements": "str", "default": []},
+    "to": {"type": "str", "choices": ["earliest", "latest"]},
+    "timestamp": {"type": "str"},
+    "shift": {"type": "int"},
+    "offsets": {"type": "dict"},
+}
+
+
+def ends_of(admin: Admin, group: dict[str, Any], found: Group, partitions: dict[str, int]) -> Ends:
+    """Return the ends of what a group is to move in; of what is not there none, which is refused."""
+    there = [one for one in places(group, found, partitions) if one[1] < partitions.get(one[0], 0)]
+    at = group["timestamp"]
+    return asked.ends(admin, there, milliseconds(at) if at is not None else None)
+
+
+def main() -> None:
+    """Run as an Ansible module."""
+    module = AnsibleModule(
+        argument_spec={**OPTIONS, "groups": {"type": "list", "elements": "dict", "default": [], "options": GROUP}},
+        supports_check_mode=True,
+    )
+    wanted: list[dict[str, Any]] = module.params["groups"]
+    moving = [group for group in wanted if asks(group)]
+    for group in moving:
+        try:
+            milliseconds(group["timestamp"] or 0)
+        except ValueError as error:
+            module.fail_json(msg=f"group {group['name']}: timestamp {group['timestamp']}: {error}")
+
+    def shown(admin: Admin, _: Metadata) -> dict[str, Any]:
+        found = asked.groups(admin, [group["name"] for group in wanted] or asked.names(admin))
+        known = asked.ends(admin, sorted({place for group in found.values() for place in group.offsets}))
+        return {"groups": [described(group, known) for group in found.values()]}
+
+    def planned(admin: Admin, metadata: Metadata) -> Sequence[Work]:
+        partitions = {name: len(replicas) for name, replicas in metadata.topics.items()}
+        found = asked.groups(admin, [group["name"] for group in moving])
+        ends = {group["name"]: ends_of(admin, group, found[group["name"]], partitions) for group in moving}
+        plan = diff(moving, found, partitions, ends)
+
+        def write(changes: Sequence[Change]) -> Done:
+            return carry_out([(changes, lambda batch: asked.commit(admin, {one.name: one.work for one in batch}))])
+
+        return [(plan, write)]
+
+    if moving:
+        converge(module, "groups", planned)
+    ask(module, "groups", shown)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+"""Rules on users and what they are granted: whole, meant for somebody, about something that is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import active, end
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.permissions import covers
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.principals import admin_principals
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic import topics_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topics import NAME
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import (
+    VERBS,
+    acls_of_grant,
+    grants_of,
+    listed,
+    principal_of,
+    verbs_of,
+)
+
+# What stands beside a verb, and beside which.
+BESIDE = {
+    "group": ("consume",),
+    "topics": ("connect", "mirror_maker"),
+    "groups": ("mirror_maker",),
+    "source": ("mirror_maker",),
+}
+Found = tuple[str, Mapping[str, Any]]
+
+
+def _grants(model: Model) -> Iterator[Found]:
+    """Yield every grant of users that are there, with its place."""
+    for user in model.present("kafka_users"):
+        for number, grant in enumerate(grants_of(user)):
+            verb = next(iter(verbs_of(grant)), number)
+            yield f"kafka_users[{user.get('name')}].grants[{verb}]", grant
+
+
+def users(model: Model) -> Iterator[Problem]:
+    """A user's name is that of one principal, and a credential is there or not."""
+    where = names(model.brokers)
+    for user in model.told("kafka_users"):
+        name = str(user.get("name"))
+        place = f"kafka_users[{name}]"
+        if name.startswith("User:") or name == "*":
+            wrong = f"ACLs would speak of {principal_of(user)}"
+            advice = "leave User: out" if name.startswith("User:") else "name one user; kafka_acls can name User:*"
+            yield Problem(where, f"{place}.name", "USER_PREFIX", name, wrong, advice)
+        if user.get("credential") is False:
+            given = next((key for key in ("password", "mechanism", "iterations") if user.get(key) is not None), None)
+            if given:
+                wrong = "credential: false says that there is no password"
+                yield Problem(where, f"{place}.{given}", "USER_CREDENTIAL", None, wrong, "keep one of the two")
+
+
+def whole(model: Model) -> Iterator[Problem]:
+    """Every grant says one thing, and all that belongs to it."""
+    where = names(model.brokers)
+    for place, grant in _grants(model):
+        verbs, beside = verbs_of(grant), [key for key in BESIDE if grant.get(key) is not None]
+        lost = next((key for key in beside if not set(BESIDE[key]) & set(verbs)), None)
+        if len(verbs) != 1:
+            wrong = f"says {' and '.join(verbs)}" if verbs else "says nothing that is granted"
+            advice = f"one of {', '.join(VERBS)} in each grant"
+            yield Problem(where, place, "GRANT_VERBS", None, wrong, advice)
+        elif lost:
+            advice = f"it stands beside {' or '.join(BESIDE[lost])}"
+            yield Problem(where, place, "GRANT_BESIDE", lost, f"does nothing beside {verbs[0]}", advice)
+        elif lacking := _lacking(grant, verbs[0]):
+            key, wrong = lacking
+            yield Problem(where, place, "GRANT_LACKS", None, wrong, f"add {key}")
+        elif not any(True for _ in acls_of_grant(grant)):
+            wrong = "comes to no ACL"
+            yield Problem(where, place, "GRANT_EMPTY", None, wrong, "name something, or take it out")
+        yield from _starred(where, place, grant)
+
+
+def _lacking(grant: Mapping[str, Any], verb: str) -> tuple[str, str] | None:
+    """Return what a grant lacks, and why that matters."""
+    if verb == "consume" and not grant.get("group"):
+        return "group", "consumers join a group, and would be refused"
+    if verb == "connect" and not listed(grant.get("topics")):
+        return "topics", "workers keep configurations, offsets and status in three topics"
+    if grant.get("mirror_maker") == "target" and not grant.get("source"):
+        return "source", "mirrored topics begin with the alias of the other cluster"
+    return None
+
+
+def _starred(where: tuple[str, ...], place: str, grant: Mapping[str, Any]) -> Iterator[Problem]:
+    """A star stands at the end, and applications have plain names."""
+    for key in (*VERBS, *BESIDE):
+        plain = key in ("streams", "connect", "source")
+        for name in listed(grant.get(key)) if key != "exporter" else ():
+            if not name or "*" in (name if plain else name[:-1]):
+                wrong = "one name, of which others are made" if plain else "only a star at the end stands for more"
+                advice = "name one" if plain else "write the beginning of the names and a star, as orders-*"
+                yield Problem(where, f"{place}.{key}", "GRANT_STAR", name, wrong, advice)
+
+
+def topics(model: Model) -> Iterator[Problem]:
+    """Grants, ACLs and jobs are about topics that are declared, where topics are declared at all."""
+    known = [topic.name for topic in topics_of(model) if topic.said.get("state") != "absent"]
+    where = names(model.brokers)
+    if not known:
+        return
+    for place, grant in _grants(model):
+        for key in ("produce", "consume", "topics"):
+            lost = (name for name in listed(grant.get(key)) if "*" not in name[:-1] and not _declared(name, known))
+            yield from (_unknown(where, f"{place}.{key}", "GRANT_TOPIC", name) for name in lost)
+    for entry in model.present("kafka_acls"):
+        name, prefixed = str(entry.get("name") or ""), entry.get("pattern") == "prefixed"
+        there = not NAME.fullmatch(name) or any(one.startswith(name) if prefixed else one == name for one in known)
+        if entry.get("resource") == "topic" and entry.get("permission") != "deny" and not there:
+            yield _unknown(where, f"kafka_acls[{entry.get('principal')}].name", "ACL_UNKNOWN_TOPIC", name)
+    for node in model.spark_nodes:
+        for job in active(node):
+            for side in ("input", "output"):
+                kind, name = end(job, side) or ("", "")
+                if kind == "topic" and name not in known:
+                    yield _unknown((node.name,), f"{job.variable}.config.{side}_topic", "JOB_TOPIC", name)
+
+
+def _declared(name: str, known: Sequence[str]) -> bool:
+    return any(one.startswith(name[:-1]) if name.endswith("*") else one == name for one in known)
+
+
+def _unknown(where: tuple[str, ...], place: str, code: str, name: str) -> Problem:
+    advice = "declare it (manage: false if others make it), or correct the name"
+    return Problem(where, place, code, name, "no topic of kafka_topics", advice, warning=True)
+
+
+def administration(model: Model) -> Iterator[Problem]:
+    """The control node keeps the right to change ACLs; super users have it whatever ACLs say."""
+    for broker in model.brokers[:1]:
+        almighty = {name for name, _ in super_users(broker)}
+        for principal in sorted(admin_principals(model, broker) - almighty) if almighty else ():
+            fitting = [
+                entry
+                for entry in model.acls
+                if entry.get("principal") in (principal, "User:*") and covers(entry, "ALTER", "cluster", "", "literal")
+            ]
+            allowed = [entry for entry in fitting if entry.get("permission") != "deny"]
+            if len(allowed) == len(fitting) > 0:
+                continue
+            denied = len(allowed) < len(fitting)
+            wrong = f"{principal} is {'denied' if denied else 'not allowed'} ALTER on the cluster, and is no super user"
+            place = "kafka_acls" if denied else "kafka_super_users"
+            why = f"{wrong}: the control node could change no ACL any more"
+            advice = f"name {principal} in kafka_super_users"
+            yield Problem(names(model.brokers), place, "ADMIN_LOCKED_OUT", None, why, advice)

@@ -1,0 +1,91 @@
+"""Rules on quotas, and on what is deleted because nobody declares it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import listed
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.quotas import DEFAULT, NAMES, declared, rate
+
+SCOPES = ("topics", "acls", "users")
+
+
+def values(model: Model) -> Iterator[Problem]:
+    """Every quota is a number above 0, of somebody, once."""
+    where, seen = names(model.brokers), set[tuple[str, str]]()
+    for place, entry in declared(model.told("kafka_users"), model.told("kafka_quotas")):
+        entity = (str(entry.get("user") or ""), str(entry.get("client_id") or ""))
+        if entity == ("", ""):
+            wrong, advice = "neither a user nor a client", f"name one, or {DEFAULT} for all who have none of their own"
+            yield Problem(where, place, "QUOTA_ENTITY", None, wrong, advice)
+        elif entity in seen:
+            yield Problem(where, place, "QUOTA_DUPLICATE", None, "declared twice", "keep one of the two")
+        seen.add(entity)
+        given = [name for name in NAMES if entry.get(name) is not None]
+        if not given and entry.get("state") != "absent":
+            wrong, advice = "limits nothing", f"say one of {', '.join(NAMES)}, or state: absent"
+            yield Problem(where, place, "QUOTA_EMPTY", None, wrong, advice)
+        for name in given:
+            number = rate(name, entry[name])
+            if number is None or not 0 < number < float("inf"):
+                wrong = "no number above 0" if number is not None else "not a number"
+                advice = "write a number above 0" + (", or a size as 20MiB" if name.endswith("_byte_rate") else "")
+                yield Problem(where, f"{place}.{name}", "QUOTA_VALUE", entry[name], wrong, advice)
+
+
+def users(model: Model) -> Iterator[Problem]:
+    """Quotas are of users who are there."""
+    known = {str(user.get("name")) for user in model.present("kafka_users")}
+    for place, entry in declared([], model.present("kafka_quotas")) if known else ():
+        name = entry.get("user")
+        if name not in (None, "", DEFAULT) and str(name) not in known:
+            wrong, advice = "none of kafka_users", "declare the user, or correct the name"
+            yield Problem(
+                names(model.brokers), f"{place}.user", "QUOTA_UNKNOWN_USER", name, wrong, advice, warning=True
+            )
+
+
+def prune(model: Model) -> Iterator[Problem]:
+    """What is deleted has a scope and a limit, and is nobody's own."""
+    where = names(model.brokers)
+    for broker in model.brokers[:1]:
+        said = broker.inputs.mapping("kafka_prune")
+        scopes = {key: listed(said.get(key)) for key in SCOPES if said.get(key) is not None}
+        limit = said.get("max_deletes")
+        if not any(scopes.values()):
+            if said:
+                wrong, advice = "says nothing that may be deleted", f"name some in {', '.join(SCOPES)}, or take it out"
+                yield Problem(where, "kafka_prune", "PRUNE_SCOPE", None, wrong, advice)
+            continue
+        if limit is None or (isinstance(limit, int) and limit < 1):
+            wrong = "no limit: a list that was cut short would delete all the rest"
+            yield Problem(where, "kafka_prune.max_deletes", "PRUNE_LIMIT", limit, wrong, "say how many at most, as 20")
+        protected = {name for name, _ in super_users(broker)}
+        yield from _scopes(where, scopes, protected)
+
+
+def _scopes(where: tuple[str, ...], scopes: Mapping[str, list[str]], protected: set[str]) -> Iterator[Problem]:
+    for key, given in scopes.items():
+        for name in given:
+            place, begin = f"kafka_prune.{key}", name.rstrip("*")
+            own = name if key == "acls" else f"User:{name}"
+            if begin in ("", "User:") or "*" in name[:-1]:
+                wrong = "everything there is" if begin in ("", "User:") else "only a star at the end stands for more"
+                yield Problem(where, place, "PRUNE_SCOPE", name, wrong, "write how the names begin, as orders-*")
+            elif key == "topics" and name.startswith("_"):
+                wrong = "topics of Kafka and of products, which are never deleted here"
+                yield Problem(where, place, "PRUNE_PROTECTED", name, wrong, "take it out")
+            elif key == "acls" and not name.startswith("User:"):
+                wrong = "Kafka knows users alone, and compares the whole text"
+                yield Problem(where, place, "PRUNE_SCOPE", name, wrong, f"write it as User:{name}")
+            elif key != "topics" and any(_in(own, one) for one in protected):
+                one = next(one for one in sorted(protected) if _in(own, one))
+                wrong = f"{one}, a super user, is in it, and is never deleted here"
+                yield Problem(where, place, "PRUNE_PROTECTED", name, wrong, "write more of the names")
+
+
+def _in(scope: str, principal: str) -> bool:
+    return principal.startswith(scope[:-1]) if scope.endswith("*") else principal == scope

@@ -1,0 +1,95 @@
+"""Rules on replicas of topics: what each survives, where it says otherwise than the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import STRETCHED, Model, datacenters, names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import most_in_one_rack, most_replicas
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.replication import MIN_ISRS
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic import Topic, once, topics_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+
+def replicas(model: Model) -> Iterator[Problem]:
+    """Replicas fit the brokers, writes go on without one of them, and so do acknowledged records."""
+    found = (problem for topic in _own(model) for problem in (*_factor(model, topic), *_least(model, topic)))
+    yield from once(found)
+
+
+def losses(model: Model) -> Iterator[Problem]:
+    """A topic survives the loss of a rack or a datacenter as the layout promises."""
+    found = (problem for topic in _own(model) for problem in _losses(model, topic))
+    yield from once(found)
+
+
+def _own(model: Model) -> list[Topic]:
+    """Return the topics that differ from the cluster, which is judged by itself."""
+    return [
+        topic for topic in topics_of(model) if topic.made and (topic.replicas, topic.least_in_sync) != topic.cluster
+    ]
+
+
+def _place(topic: Topic) -> str:
+    """Return where min.insync.replicas is said, else the number of replicas."""
+    return topic.property_place(MIN_ISRS[0]) if MIN_ISRS[0] in topic.config else topic.place("replication_factor")
+
+
+def _factor(model: Model, topic: Topic) -> Iterator[Problem]:
+    where, brokers, factor = names(model.brokers), len(model.brokers), topic.replicas
+    place = topic.place("replication_factor")
+    if factor is None:
+        return
+    if factor < 1:
+        wrong = "no topic is without a replica"
+        yield Problem(where, place, "TOPIC_REPLICATION_TOO_HIGH", factor, wrong, f"use 3, or {brokers} at most")
+    elif factor > brokers:
+        wrong = f"more replicas than the {brokers} brokers"
+        advice = f"use {brokers} at most, or add brokers"
+        yield Problem(where, place, "TOPIC_REPLICATION_TOO_HIGH", factor, wrong, advice)
+    elif factor == 1 and brokers > 1:
+        wrong, warning = "one copy: a lost disk loses acknowledged records", model.brokers[0].available
+        yield Problem(where, place, "TOPIC_REPLICATION_ONE", factor, wrong, "use 3", warning=warning)
+
+
+def _least(model: Model, topic: Topic) -> Iterator[Problem]:
+    where, least, factor, place = names(model.brokers), topic.least_in_sync, topic.replicas, _place(topic)
+    if least is None or factor is None or factor < 2:
+        return
+    if least > factor:
+        wrong = f"more than the {factor} replicas there are: Kafka would cap it in silence"
+        yield Problem(where, place, "TOPIC_MIN_ISR_TOO_HIGH", least, wrong, f"use {factor - 1}")
+    elif least == factor:
+        wrong = "one broker down stops all writes with acks=all"
+        advice = f"use {factor - 1}" if factor > 2 else "replicate 3 times"
+        yield Problem(where, place, "TOPIC_MIN_ISR_EQUAL", least, wrong, advice)
+    elif least == 1:
+        wrong = "a record is acknowledged when one broker has it, and is lost with that broker"
+        advice = "use 2 at least" if factor > 2 else "replicate 3 times"
+        warning = model.brokers[0].available
+        yield Problem(where, place, "TOPIC_MIN_ISR_ONE", least, wrong, advice, warning=warning)
+
+
+def _losses(model: Model, topic: Topic) -> Iterator[Problem]:
+    least, factor = topic.least_in_sync, topic.replicas
+    if least is None or factor is None or not 1 < least < factor <= len(model.brokers):
+        return  # said by replicas
+    where, place, racks = names(model.brokers), _place(topic), model.layout not in STRETCHED
+    if racks:
+        most = most_in_one_rack(model, factor)
+        if most is not None and factor - most < least:
+            wrong = f"a rack has up to {most} of its {factor} replicas: with it, writes stop"
+            advice = f"use {factor - most}, or more racks" if factor - most > 1 else "use more racks"
+            yield Problem(where, place, "TOPIC_RACK_LOSS", least, wrong, advice, warning=True)
+        return
+    most = most_replicas(model, factor) if len(datacenters(model.brokers)) > 1 else None
+    if most is not None and least <= most:
+        wrong = f"up to {most} of its {factor} replicas are in one datacenter: losing it can lose acknowledged records"
+        advice, warning = f"use {most + 1} or more, or declare promise: available", model.brokers[0].available
+        yield Problem(where, place, "TOPIC_DATACENTER_LOSS", least, wrong, advice, warning=warning)
+    if most is not None and model.layout == "stretch3" and least > factor - most:
+        left = factor - most
+        wrong = (
+            f"with a datacenter {left} of its {factor} replicas remain, and writes stop; the layout promises to go on"
+        )
+        yield Problem(where, place, "TOPIC_DATACENTER_STOPS", least, wrong, f"use {left}")

@@ -1,0 +1,152 @@
+"""Rules on topics: names, profiles, properties, and what deletes records."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import Definitions, nearest
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic import DEFAULTS, Topic, once, topics_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.amounts import units_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.topics import mapping, profiles
+
+# Topic.LEGAL_CHARS and Topic.MAX_NAME_LENGTH of org.apache.kafka.common.internals.
+NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+# Kafka's own topics.
+INTERNAL = ("__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata")
+THROTTLES = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
+MOST_PARTITIONS = 2**31 - 1
+
+
+def topic_names(model: Model) -> Iterator[Problem]:
+    """Every topic has a name that Kafka takes, of its own, and is none of Kafka's."""
+    where, seen, plain = names(model.brokers), set[str](), dict[str, str]()
+    for topic in topics_of(model):
+        name, place = topic.name, topic.variable
+        if not NAME.fullmatch(name) or name in (".", ".."):
+            wrong = "no topic can have this name: up to 249 letters, figures, . _ and -"
+            yield Problem(where, f"{place}.name", "TOPIC_NAME", name, wrong, "correct the name")
+            continue
+        other = plain.setdefault(name.replace(".", "_"), name)
+        if name in seen:
+            yield Problem(where, place, "TOPIC_DUPLICATE", None, "declared twice", "keep one of the two")
+        elif other != name:
+            wrong = f"the same as {other} in the names of metrics, where . becomes _, and Kafka refuses the second"
+            yield Problem(where, place, "TOPIC_COLLISION", None, wrong, "use either . or _ in names of topics")
+        seen.add(name)
+        if topic.managed and name in INTERNAL:
+            wrong, advice = "Kafka's own topic, which the brokers make and keep", "take it out"
+            yield Problem(where, place, "TOPIC_INTERNAL", None, wrong, advice)
+        elif topic.managed and name.startswith("_"):
+            wrong = "names that begin so are those of products' own topics, which they make and keep"
+            advice = "give another name, or say manage: false"
+            yield Problem(where, place, "TOPIC_UNDERSCORE", None, wrong, advice)
+
+
+def shapes(model: Model) -> Iterator[Problem]:
+    """Every topic has partitions, and a profile that there is."""
+    where = names(model.brokers)
+    for topic in (one for one in topics_of(model) if one.made):
+        value = topic.get("partitions")
+        number, place = whole(value), topic.place("partitions")
+        if value is None:
+            advice = f"say partitions, or {DEFAULTS}: {{partitions: 6}} for all topics"
+            yield Problem(where, place, "TOPIC_PARTITIONS", None, "nobody says how many", advice)
+        elif number is not None and not 0 < number <= MOST_PARTITIONS:
+            yield Problem(where, place, "TOPIC_PARTITIONS", value, "no topic has so many", "use 1 at least")
+    said = [(topic.variable, topic.said) for topic in topics_of(model)]
+    defaults = [(DEFAULTS, broker.inputs.mapping(DEFAULTS)) for broker in model.brokers[:1]]
+    for place, entry in [*defaults, *said]:
+        profile = entry.get("profile")
+        if isinstance(profile, str) and profile and profile not in profiles():
+            near = nearest(profile, profiles())
+            advice = f"did you mean {near}?" if near else f"one of {', '.join(profiles())}"
+            yield Problem(where, f"{place}.profile", "TOPIC_PROFILE", profile, "there is no such profile", advice)
+
+
+def properties(model: Model) -> Iterator[Problem]:
+    """Properties of topics are those of that Kafka, with values that it takes."""
+    found = (problem for topic in topics_of(model) if topic.made for problem in _properties(model, topic))
+    yield from once(found)
+
+
+def _properties(model: Model, topic: Topic) -> Iterator[Problem]:
+    first, where = model.brokers[0], names(model.brokers)
+    definitions = Definitions.load("kafka", str(first.inputs.get("kafka_version")))
+    known = {str(name) for name in first.inputs.sequence("known_properties")}
+    config = {name: value for name, value in topic.config.items() if name not in known}
+    for finding in definitions.judge("topic", config):
+        kind = "UNKNOWN" if finding.kind == "unknown" else "VALUE"
+        units = units_of(finding.name) if kind == "VALUE" else {}
+        advice = f"write a number, or one with {', '.join(units)}" if units else finding.advice
+        shown = topic.written.get(finding.name) if finding.shown is not None else None
+        place = topic.property_place(finding.name)
+        yield Problem(where, place, f"TOPIC_PROPERTY_{kind}", shown, finding.wrong, advice)
+    for name in THROTTLES:
+        if name in config:
+            wrong = "belongs to a move of replicas, which sets and removes it"
+            yield Problem(where, topic.property_place(name), "TOPIC_THROTTLED", config[name], wrong, "take it out")
+    if str(config.get("unclean.leader.election.enable")).lower() == "true":
+        wrong = "a replica that lags may become leader, and acknowledged records are lost"
+        place, advice = topic.property_place("unclean.leader.election.enable"), "leave it out"
+        yield Problem(where, place, "TOPIC_UNCLEAN", True, wrong, advice)
+
+
+def contradictions(model: Model) -> Iterator[Problem]:
+    """What a topic says fits together."""
+    where = names(model.brokers)
+    for topic in topics_of(model):
+        if topic.said.get("state") == "absent" and not topic.managed:
+            wrong = "state: absent deletes it, and manage: false says that it is never touched"
+            yield Problem(where, topic.variable, "TOPIC_CONTRADICTION", None, wrong, "keep one of the two")
+        elif topic.said.get("state") == "absent" and topic.said.get("allow_delete") is not True:
+            wrong, advice = "its records would be deleted with it", "say allow_delete: true if that is meant"
+            yield Problem(where, topic.variable, "TOPIC_DELETE", "absent", wrong, advice)
+        if not topic.made:
+            continue
+        least, most = topic.number("min.compaction.lag.ms"), topic.number("max.compaction.lag.ms")
+        if least is not None and most is not None and least > most:
+            place, shown = topic.property_place("min.compaction.lag.ms"), topic.written["min.compaction.lag.ms"]
+            wrong = f"more than max.compaction.lag.ms ({topic.written['max.compaction.lag.ms']}), and Kafka refuses it"
+            yield Problem(where, place, "TOPIC_CONTRADICTION", shown, wrong, "correct one of the two")
+        yield from _retention(where, topic)
+        yield from _keyless(where, topic)
+
+
+def _retention(where: tuple[str, ...], topic: Topic) -> Iterator[Problem]:
+    """What is deleted is whole segments."""
+    for unit, default, kept in (("ms", 604_800_000, "longer"), ("bytes", 2**30, "more")):
+        name, segment = f"retention.{unit}", f"segment.{unit}"
+        limit, size = topic.number(name), topic.number(segment) if segment in topic.config else default
+        if name not in topic.config or limit is None or limit < 0 or size is None:
+            continue
+        said: dict[str, Any] = {"place": topic.property_place(name), "shown": topic.written[name]}
+        if "delete" not in topic.policy:
+            if name in mapping(topic.said.get("config")):
+                wrong = "does nothing: cleanup.policy compact deletes by key alone"
+                advice = "take it out, or use cleanup.policy [compact, delete]"
+                yield _warned(where, said, wrong, advice)
+        elif limit < size:
+            shown = topic.written.get(segment, default)
+            wrong = f"less than {segment} ({shown}), and whole segments are deleted: {kept} is kept than this says"
+            yield _warned(where, said, wrong, f"set {segment} to {topic.written[name]} or less, too")
+
+
+def _warned(where: tuple[str, ...], said: dict[str, Any], wrong: str, advice: str) -> Problem:
+    return Problem(where, said["place"], "TOPIC_RETENTION", said["shown"], wrong, advice, warning=True)
+
+
+def _keyless(where: tuple[str, ...], topic: Topic) -> Iterator[Problem]:
+    """A profile keeps its policy: whether records need keys stands on it."""
+    profile = profiles().get(str(topic.get("profile")))
+    meant = str(profile["config"]["cleanup.policy"]) if profile else ""
+    if meant and ("compact" in topic.policy) != (meant == "compact"):
+        keyed = "compacted, so every record needs a key, and records of the profile have none"
+        wrong = keyed if meant == "delete" else "not compacted, and the profile is for the newest value of each key"
+        advice = "use profile compacted_state" if meant == "delete" else "use another profile"
+        place, shown = topic.property_place("cleanup.policy"), ", ".join(sorted(topic.policy))
+        yield Problem(where, place, "TOPIC_POLICY", shown, wrong, advice, warning=True)

@@ -1,0 +1,134 @@
+"""What users are granted, as the ACLs that it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+Acl = dict[str, Any]
+Grant = Mapping[str, Any]
+TOPIC, GROUP, TRANSACTION, CLUSTER = "topic", "group", "transactional_id", "cluster"
+# What a mirror keeps for itself: mm2-offset-syncs, -configs, -offsets, -status, and the heartbeats.
+MIRROR_TOPICS = ("mm2-*", "heartbeats")
+
+
+def listed(value: Any) -> list[str]:
+    """Return a text or a list of them as a list."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [str(item) for item in value]
+    return [] if value is None or isinstance(value, Mapping) else [str(value)]
+
+
+def acl(kind: str, name: str, *operations: str) -> Acl:
+    """Return an ACL without a principal; a star at the end of a name stands for all names that begin so."""
+    if kind == CLUSTER:
+        return {"operations": [*operations], "resource": kind}
+    if name.endswith("*") and name != "*":
+        return {"operations": [*operations], "resource": kind, "name": name[:-1], "pattern": "prefixed"}
+    return {"operations": [*operations], "resource": kind, "name": name, "pattern": "literal"}
+
+
+def _produce(grant: Grant) -> Iterator[Acl]:
+    # Enough for an idempotent producer, too (KIP-679).
+    for topic in listed(grant["produce"]):
+        yield acl(TOPIC, topic, "WRITE")
+
+
+def _consume(grant: Grant) -> Iterator[Acl]:
+    for topic in listed(grant["consume"]):
+        yield acl(TOPIC, topic, "READ")
+    for group in listed(grant.get("group")):
+        yield acl(GROUP, group, "READ")
+
+
+def _transactional_id(grant: Grant) -> Iterator[Acl]:
+    for name in listed(grant["transactional_id"]):
+        yield acl(TRANSACTION, name, "WRITE", "DESCRIBE")
+
+
+def _streams(grant: Grant) -> Iterator[Acl]:
+    for application in listed(grant["streams"]):
+        yield acl(TOPIC, f"{application}-*", "ALL")  # changelogs and repartition topics
+        yield acl(GROUP, application, "READ", "DELETE")
+        yield acl(TRANSACTION, f"{application}-*", "WRITE", "DESCRIBE")  # exactly_once_v2
+
+
+def _connect(grant: Grant) -> Iterator[Acl]:
+    for topic in listed(grant.get("topics")):
+        yield acl(TOPIC, topic, "READ", "WRITE", "DESCRIBE_CONFIGS")
+    for group in listed(grant["connect"]):
+        yield acl(GROUP, group, "READ")
+        yield acl(TRANSACTION, f"connect-cluster-{group}", "WRITE", "DESCRIBE")  # the leader's, exactly once
+        yield acl(TRANSACTION, f"{group}-*", "WRITE", "DESCRIBE")  # those of source tasks
+    yield acl(GROUP, "connect-*", "READ")  # of sink connectors
+
+
+def _mirror_maker(grant: Grant) -> Iterator[Acl]:
+    topics, groups = listed(grant.get("topics")) or ["*"], listed(grant.get("groups")) or ["*"]
+    for topic in MIRROR_TOPICS:
+        yield acl(TOPIC, topic, "CREATE", "READ", "WRITE", "DESCRIBE_CONFIGS")
+    if grant["mirror_maker"] == "source":
+        for topic in topics:
+            yield acl(TOPIC, topic, "READ", "DESCRIBE_CONFIGS")
+        for group in groups:
+            yield acl(GROUP, group, "DESCRIBE")
+    else:
+        for source in listed(grant.get("source")):
+            operations = ("CREATE", "READ", "WRITE", "ALTER", "DESCRIBE_CONFIGS", "ALTER_CONFIGS")
+            yield acl(TOPIC, f"{source}.*", *operations)
+            yield acl(GROUP, f"{source}-mm2", "READ")
+        for group in groups:
+            yield acl(GROUP, group, "READ", "DESCRIBE")
+    yield acl(CLUSTER, "", "DESCRIBE")
+
+
+def _exporter(grant: Grant) -> Iterator[Acl]:
+    if grant["exporter"]:
+        yield acl(CLUSTER, "", "DESCRIBE")
+        yield acl(TOPIC, "*", "DESCRIBE")
+        yield acl(GROUP, "*", "DESCRIBE")
+
+
+VERBS: dict[str, Callable[[Grant], Iterator[Acl]]] = {
+    "produce": _produce,
+    "consume": _consume,
+    "transactional_id": _transactional_id,
+    "streams": _streams,
+    "connect": _connect,
+    "mirror_maker": _mirror_maker,
+    "exporter": _exporter,
+}
+
+
+def verbs_of(grant: Grant) -> list[str]:
+    """Return what a grant says of VERBS."""
+    return [verb for verb in VERBS if grant.get(verb) is not None]
+
+
+def acls_of_grant(grant: Grant) -> Iterator[Acl]:
+    """Yield the ACLs of one grant, without a principal."""
+    for verb in verbs_of(grant):
+        yield from VERBS[verb](grant)
+
+
+def principal_of(user: Mapping[str, Any]) -> str:
+    """Return whom the ACLs of a user speak of."""
+    return f"User:{user.get('name')}"
+
+
+def grants_of(user: Mapping[str, Any]) -> list[Grant]:
+    """Return the grants of a user; what is none is left out."""
+    given = user.get("grants")
+    return [grant for grant in given if isinstance(grant, Mapping)] if isinstance(given, (list, tuple)) else []
+
+
+def granted(users: Sequence[Mapping[str, Any]]) -> list[Acl]:
+    """Return the ACLs of what all users are granted, each once; a user who is absent loses them."""
+    found: dict[str, Acl] = {}
+    for user in users:
+        state = {"state": "absent"} if user.get("state") == "absent" else {}
+        for grant in grants_of(user):
+            for entry in acls_of_grant(grant):
+                whole = {"principal": principal_of(user), **entry, **state}
+                found.setdefault(repr(whole), whole)
+    return list(found.values())

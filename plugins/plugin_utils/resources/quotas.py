@@ -1,0 +1,58 @@
+"""Quotas of users, of clients and of the two together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.amounts import amount, units_of
+
+DEFAULT = "<default>"
+"""All who have no quota of their own, in Kafka's own spelling (ConfigEntityName)."""
+NAMES = ("producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate")
+
+
+def rate(name: str, value: Any) -> float | None:
+    """Return a quota as a number, 20MiB as bytes; None for what is none."""
+    whole = amount(value, units_of(name))
+    if whole is not None:
+        return float(whole)
+    try:
+        return None if isinstance(value, (bool, Mapping)) else float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _entity(name: Any) -> str | None:
+    return "" if name == DEFAULT else None if name in (None, "") else str(name)
+
+
+def declared(
+    users: Sequence[Mapping[str, Any]], quotas: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield every quota with its place in the inventory, those of users as an entry of kafka_quotas."""
+    for user in users:
+        if isinstance(user.get("quotas"), Mapping):
+            own = {"user": user.get("name"), "state": user.get("state"), **user["quotas"]}
+            yield f"kafka_users[{user.get('name')}].quotas", own
+    for entry in quotas:
+        parts = [str(entry[key]) for key in ("user", "client_id") if entry.get(key) not in (None, "")]
+        yield f"kafka_quotas[{', '.join(parts)}]", entry
+
+
+def resolved(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a quota as the module kafka_quotas takes it. Raises ValueError for what is no number."""
+    values = {}
+    for name in NAMES:
+        if entry.get(name) is not None:
+            number = rate(name, entry[name])
+            if number is None:
+                raise ValueError(f"{name} = {entry[name]}: not a number, nor a size as 20MiB")
+            values[name] = number
+    absent = entry.get("state") == "absent"
+    return {
+        "user": _entity(entry.get("user")),
+        "client_id": _entity(entry.get("client_id")),
+        "values": {} if absent else values,
+        "state": "absent" if absent else "present",
+    }

@@ -1,0 +1,72 @@
+"""Wrong inventories: users, and what they are granted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.mistakes.access import NEW, acl, users
+from model.mistakes.base import BROKERS, JOB, Mistake, kafka
+
+ORDERS = f"{BROKERS}/kafka_users[orders]"
+
+
+def granted(grant: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the lab's users and one more with a grant."""
+    return users({**NEW, "grants": [grant]})
+
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        "USER_PREFIX",
+        f"{BROKERS}/kafka_users[User:orders].name",
+        "leave User: out",
+        variables=users({**NEW, "name": "User:orders"}),
+    ),
+    Mistake("USER_CREDENTIAL", f"{ORDERS}.password", "keep one", variables=users({**NEW, "credential": False})),
+    Mistake(
+        "GRANT_VERBS",
+        f"{ORDERS}.grants[produce]",
+        "one of produce",
+        variables=granted({"produce": ["streams-plaintext-input"], "exporter": True}),
+    ),
+    Mistake(
+        "GRANT_BESIDE",
+        f"{ORDERS}.grants[produce]",
+        "beside consume",
+        variables=granted({"produce": ["streams-plaintext-input"], "group": "orders"}),
+    ),
+    Mistake(
+        "GRANT_LACKS",
+        f"{ORDERS}.grants[consume]",
+        "add group",
+        variables=granted({"consume": ["streams-plaintext-input"]}),
+    ),
+    Mistake("GRANT_EMPTY", f"{ORDERS}.grants[produce]", "name something", variables=granted({"produce": []})),
+    Mistake(
+        "GRANT_STAR",
+        f"{ORDERS}.grants[produce].produce",
+        "as orders-*",
+        variables=granted({"produce": ["*-input"]}),
+    ),
+    Mistake(
+        "GRANT_TOPIC", f"{ORDERS}.grants[produce].produce", "declare it", variables=granted({"produce": ["payments.*"]})
+    ),
+    Mistake("ACL_UNKNOWN_TOPIC", f"{BROKERS}/kafka_acls[User:lab].name", "declare it", variables=acl(name="orders")),
+    Mistake(
+        "JOB_TOPIC",
+        "dc1-spark2/spark_job_jobs[count_words].config.output_topic",
+        "declare it",
+        variables={
+            "spark_consumer": {
+                "spark_job_jobs": [{**JOB, "config": {**JOB["config"], "output_topic": "streams-wordcounts"}}]
+            }
+        },
+        also=frozenset({"JOB_ACL"}),
+    ),
+    Mistake(
+        "ADMIN_LOCKED_OUT",
+        f"{BROKERS}/kafka_super_users",
+        "name User:admin",
+        variables=kafka(kafka_super_users=["User:kafka-broker"]),
+    ),
+)

@@ -1,0 +1,47 @@
+"""Wrong inventories: quotas, and what is deleted because nobody declares it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.mistakes.access import users
+from model.mistakes.base import BROKERS, Mistake
+
+LAB = f"{BROKERS}/kafka_users[lab].quotas"
+PRUNE = f"{BROKERS}/kafka_prune"
+
+
+def quotas(*entries: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return quotas."""
+    return {"all": {"kafka_quotas": [*entries]}}
+
+
+def prune(**said: Any) -> dict[str, dict[str, Any]]:
+    """Return what is pruned."""
+    return {"all": {"kafka_prune": said}}
+
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake("QUOTA_VALUE", f"{LAB}.producer_byte_rate", "as 20MiB", variables=users(quotas={"producer_byte_rate": 0})),
+    Mistake("QUOTA_EMPTY", LAB, "producer_byte_rate", variables=users(quotas={})),
+    Mistake("QUOTA_ENTITY", f"{BROKERS}/kafka_quotas[]", "name one", variables=quotas({"request_percentage": 50})),
+    Mistake(
+        "QUOTA_DUPLICATE",
+        f"{BROKERS}/kafka_quotas[<default>]",
+        "keep one",
+        variables=quotas(
+            {"user": "<default>", "request_percentage": 50}, {"user": "<default>", "consumer_byte_rate": 9}
+        ),
+    ),
+    Mistake(
+        "QUOTA_UNKNOWN_USER",
+        f"{BROKERS}/kafka_quotas[order].user",
+        "declare the user",
+        variables=quotas({"user": "order", "request_percentage": 50}),
+    ),
+    Mistake("PRUNE_SCOPE", f"{PRUNE}.topics", "as orders-*", variables=prune(topics=["*"], max_deletes=20)),
+    Mistake("PRUNE_LIMIT", f"{PRUNE}.max_deletes", "as 20", variables=prune(topics=["orders-*"])),
+    Mistake(
+        "PRUNE_PROTECTED", f"{PRUNE}.acls", "more of the names", variables=prune(acls=["User:ad*"], max_deletes=20)
+    ),
+)

@@ -1,0 +1,98 @@
+"""Wrong inventories: names, profiles and properties of topics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.mistakes.base import BROKERS, Mistake
+
+LAB: tuple[dict[str, Any], ...] = (
+    {"name": "streams-plaintext-input", "partitions": 6},
+    {"name": "streams-wordcount-output", "partitions": 6},
+)
+NEW: dict[str, Any] = {"name": "orders", "partitions": 6}
+ORDERS = f"{BROKERS}/kafka_topics[orders]"
+
+
+def topics(*more: dict[str, Any], **defaults: Any) -> dict[str, dict[str, Any]]:
+    """Return the lab's topics and more, with defaults."""
+    return {"all": {"kafka_topics": [*LAB, *more], "kafka_topic_defaults": defaults}}
+
+
+def topic(**changes: Any) -> dict[str, dict[str, Any]]:
+    """Return the lab's topics and one more."""
+    return topics({**NEW, **changes})
+
+
+def config(name: str, value: Any, **changes: Any) -> dict[str, dict[str, Any]]:
+    """Return the lab's topics and one more with a property."""
+    return topic(config={name: value}, **changes)
+
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        "TOPIC_NAME",
+        f"{BROKERS}/kafka_topics[orders of today].name",
+        "correct the name",
+        variables=topic(name="orders of today"),
+    ),
+    Mistake("TOPIC_DUPLICATE", ORDERS, "keep one", variables=topics(NEW, {**NEW, "partitions": 12})),
+    Mistake(
+        "TOPIC_COLLISION",
+        f"{BROKERS}/kafka_topics[orders_new]",
+        "either . or _",
+        variables=topics({**NEW, "name": "orders.new"}, {**NEW, "name": "orders_new"}),
+    ),
+    Mistake(
+        "TOPIC_INTERNAL",
+        f"{BROKERS}/kafka_topics[__consumer_offsets]",
+        "take it out",
+        variables=topic(name="__consumer_offsets"),
+    ),
+    Mistake("TOPIC_UNDERSCORE", f"{BROKERS}/kafka_topics[_schemas]", "manage: false", variables=topic(name="_schemas")),
+    Mistake("TOPIC_PARTITIONS", f"{ORDERS}.partitions", "kafka_topic_defaults", variables=topics({"name": "orders"})),
+    Mistake("TOPIC_PROFILE", f"{ORDERS}.profile", "mean event_log", variables=topic(profile="event-logs")),
+    Mistake(
+        "TOPIC_PROPERTY_UNKNOWN",
+        f"{ORDERS}.config[retention.minutes]",
+        "topicconfigs",
+        variables=config("retention.minutes", 60),
+    ),
+    Mistake(
+        "TOPIC_PROPERTY_VALUE",
+        f"{ORDERS}.config[retention.ms]",
+        "write a number, or one with ms, s, m, h, d",
+        variables=config("retention.ms", "7 days"),
+    ),
+    Mistake(
+        "TOPIC_THROTTLED",
+        f"{ORDERS}.config[leader.replication.throttled.replicas]",
+        "take it out",
+        variables=config("leader.replication.throttled.replicas", "*"),
+    ),
+    Mistake(
+        "TOPIC_UNCLEAN",
+        f"{ORDERS}.config[unclean.leader.election.enable]",
+        "leave it out",
+        variables=config("unclean.leader.election.enable", True),
+    ),
+    Mistake(
+        "TOPIC_CONTRADICTION",
+        f"{ORDERS}.config[min.compaction.lag.ms]",
+        "correct one",
+        variables=config("min.compaction.lag.ms", "8d", profile="compacted_state"),
+    ),
+    Mistake("TOPIC_DELETE", ORDERS, "allow_delete: true", variables=topic(state="absent")),
+    Mistake(
+        "TOPIC_RETENTION",
+        f"{ORDERS}.config[retention.ms]",
+        "set segment.ms to 1h",
+        variables=config("retention.ms", "1h", profile="event_log"),
+    ),
+    Mistake(
+        "TOPIC_POLICY",
+        f"{ORDERS}.config[cleanup.policy]",
+        "compacted_state",
+        variables=config("cleanup.policy", "compact", profile="event_log"),
+    ),
+)

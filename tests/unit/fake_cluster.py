@@ -1,0 +1,247 @@
+"""A cluster on loopback that both libraries believe: its state is plain dicts; no JVM, no disk.
+
+It judges what it is asked as a broker of 3.9 with ZooKeeper does, as far as the tests need it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+INVALID_CONFIG, TOPIC_EXISTS, POLICY, NOT_CONTROLLER = 40, 36, 44, 41
+KNOWN = {"retention.ms", "cleanup.policy", "min.insync.replicas", "segment.bytes"}
+BROKER = {
+    "log.retention.hours": "168",
+    "log.retention.bytes": "-1",
+    "log.cleanup.policy": "delete",
+    "min.insync.replicas": "2",
+    "num.partitions": "1",
+    "default.replication.factor": "3",
+}
+Answer = dict[str, Any]
+
+
+def unknown(config: dict[str, str]) -> tuple[int, str]:
+    """Return why a broker refuses settings."""
+    wrong = [name for name in config if name not in KNOWN]
+    return (INVALID_CONFIG, f"Unknown topic config name: {wrong[0]}") if wrong else (0, "")
+
+
+class FakeCluster:
+    """What the brokers know, and what they were asked to write (`written`)."""
+
+    def __init__(self, brokers: int = 3) -> None:
+        """Brokers 1, 2, ... in racks a, b, c; the first is the controller."""
+        self.racks = {number: "abc"[(number - 1) % 3] for number in range(1, brokers + 1)}
+        self.ports: dict[int, int] = {}
+        self.id, self.controller = "cluster-of-a-test", 1
+        self.topics: dict[str, list[list[int]]] = {}
+        self.configs: dict[str, dict[str, str]] = {}
+        self.acls: list[tuple[int, str, int, str, str, int, int]] = []
+        self.scram: dict[str, dict[int, int]] = {}
+        self.quotas: dict[tuple[tuple[str, str | None], ...], dict[str, float]] = {}
+        self.written: list[str] = []
+        self.refused: dict[str, str] = {}
+        """By name of a resource, why writing it fails although it was found valid."""
+
+    def metadata(self, request: Any, broker: int) -> Answer:
+        names = [topic.name for topic in request.topics] if request.topics else list(self.topics)
+        return {
+            "cluster_id": self.id,
+            "controller_id": self.controller,
+            "brokers": [
+                {"node_id": number, "host": "127.0.0.1", "port": port, "rack": self.racks[number]}
+                for number, port in self.ports.items()
+            ],
+            "topics": [
+                {
+                    "error_code": 0,
+                    "name": name,
+                    "is_internal": False,
+                    "partitions": [
+                        {
+                            "error_code": 0,
+                            "partition_index": number,
+                            "leader_id": replicas[0],
+                            "replica_nodes": replicas,
+                            "isr_nodes": replicas,
+                        }
+                        for number, replicas in enumerate(self.topics[name])
+                    ],
+                }
+                for name in names
+                if name in self.topics
+            ],
+        }
+
+    def describe_configs(self, request: Any, broker: int) -> Answer:
+        results = []
+        for one in request.resources:
+            if one.resource_type == 4:
+                values = {**BROKER, "broker.rack": self.racks[int(one.resource_name)]}
+                entries = [(name, value, 4) for name, value in values.items()]
+            else:
+                own = self.configs.get(one.resource_name, {})
+                entries = [(name, value, 1) for name, value in own.items()]
+                entries += [(name, "", 5) for name in sorted(KNOWN - own.keys())]
+            results.append(
+                {
+                    "error_code": 0,
+                    "resource_type": one.resource_type,
+                    "resource_name": one.resource_name,
+                    "configs": [
+                        {"name": n, "value": v, "read_only": False, "config_source": s, "is_sensitive": False}
+                        for n, v, s in entries
+                    ],
+                }
+            )
+        return {"results": results}
+
+    def judged(self, broker: int) -> int:
+        return 0 if broker == self.controller else NOT_CONTROLLER
+
+    def outcome(self, verb: str, name: str, request: Any, wrong: tuple[int, str], write: Callable[[], None]) -> Answer:
+        """Return how one resource fared; it is written where nothing is wrong and it is not only to be judged."""
+        code, text = wrong
+        if not code and not request.validate_only and name in self.refused:
+            code, text = POLICY, self.refused[name]
+        if not code and not request.validate_only:
+            write()
+            self.written.append(f"{verb} {name}")
+        return {"error_code": code, "error_message": text or None}
+
+    def create_topics(self, request: Any, broker: int) -> Answer:
+        results = []
+        for topic in request.topics:
+            replicas = [list(one.broker_ids) for one in sorted(topic.assignments, key=lambda one: one.partition_index)]
+            config = {one.name: one.value for one in topic.configs}
+            code = self.judged(broker)
+            wrong = (code, "not the controller") if code else unknown(config)
+            if topic.name in self.topics:
+                wrong = (TOPIC_EXISTS, f"Topic '{topic.name}' already exists.")
+
+            def write(name: str = topic.name, r: Any = replicas, c: Any = config) -> None:
+                self.topics[name], self.configs[name] = r, c
+
+            results.append({"name": topic.name, **self.outcome("create", topic.name, request, wrong, write)})
+        return {"topics": results}
+
+    def create_partitions(self, request: Any, broker: int) -> Answer:
+        results = []
+        for topic in request.topics:
+            more = [list(one.broker_ids) for one in topic.assignments]
+
+            def write(name: str = topic.name, r: Any = more) -> None:
+                self.topics[name] += r
+
+            wrong = (self.judged(broker), "")
+            results.append({"name": topic.name, **self.outcome("grow", topic.name, request, wrong, write)})
+        return {"results": results}
+
+    def delete_topics(self, request: Any, broker: int) -> Answer:
+        names = list(request.topic_names or []) or [topic.name for topic in request.topics]
+        for name in names:
+            del self.topics[name]
+            self.written.append(f"delete {name}")
+        return {"responses": [{"name": name, "error_code": 0, "error_message": None} for name in names]}
+
+    def incremental_alter_configs(self, request: Any, broker: int) -> Answer:
+        results = []
+        for one in request.resources:
+            sets = {entry.name: entry.value for entry in one.configs if entry.config_operation == 0}
+            removes = [entry.name for entry in one.configs if entry.config_operation == 1]
+
+            def write(name: str = one.resource_name, s: Any = sets, r: Any = removes) -> None:
+                kept = self.configs.setdefault(name, {})
+                kept.update(s)
+                for key in r:
+                    del kept[key]
+
+            name = one.resource_name
+            fared = self.outcome("configure", name, request, unknown(sets), write)
+            results.append({**fared, "resource_type": one.resource_type, "resource_name": name})
+        return {"responses": results}
+
+    def describe_acls(self, request: Any, broker: int) -> Answer:
+        return {
+            "error_code": 0,
+            "error_message": None,
+            "resources": [
+                {
+                    "resource_type": kind,
+                    "resource_name": name,
+                    "pattern_type": pattern,
+                    "acls": [{"principal": who, "host": host, "operation": operation, "permission_type": permission}],
+                }
+                for kind, name, pattern, who, host, operation, permission in self.acls
+            ],
+        }
+
+    def create_acls(self, request: Any, broker: int) -> Answer:
+        for one in request.creations:
+            place = (one.resource_type, one.resource_name, one.resource_pattern_type)
+            self.acls.append((*place, one.principal, one.host, one.operation, one.permission_type))
+            self.written.append(f"grant {one.principal}")
+        return {"results": [{"error_code": 0, "error_message": None} for _ in request.creations]}
+
+    def delete_acls(self, request: Any, broker: int) -> Answer:
+        for one in request.filters:
+            place = (one.resource_type_filter, one.resource_name_filter, one.pattern_type_filter)
+            self.acls.remove((*place, one.principal_filter, one.host_filter, one.operation, one.permission_type))
+            self.written.append(f"revoke {one.principal_filter}")
+        answers: list[Answer] = [{"error_code": 0, "error_message": None, "matching_acls": []} for _ in request.filters]
+        return {"filter_results": answers}
+
+    def describe_user_scram_credentials(self, request: Any, broker: int) -> Answer:
+        return {
+            "error_code": self.judged(broker),
+            "error_message": None,
+            "results": [
+                {
+                    "user": user,
+                    "error_code": 0,
+                    "error_message": None,
+                    "credential_infos": [{"mechanism": kind, "iterations": rounds} for kind, rounds in kept.items()],
+                }
+                for user, kept in self.scram.items()
+            ],
+        }
+
+    def alter_user_scram_credentials(self, request: Any, broker: int) -> Answer:
+        users = list(dict.fromkeys(one.name for one in [*request.deletions, *request.upsertions]))
+        for one in request.upsertions:
+            self.scram.setdefault(one.name, {})[one.mechanism] = one.iterations
+        for one in request.deletions:
+            del self.scram[one.name][one.mechanism]
+        self.written += [f"credential {user}" for user in users]
+        return {"results": [{"user": user, "error_code": 0, "error_message": None} for user in users]}
+
+    def describe_client_quotas(self, request: Any, broker: int) -> Answer:
+        return {
+            "error_code": 0,
+            "error_message": None,
+            "entries": [
+                {
+                    "entity": [{"entity_type": kind, "entity_name": name} for kind, name in who],
+                    "values": [{"key": key, "value": value} for key, value in values.items()],
+                }
+                for who, values in self.quotas.items()
+            ],
+        }
+
+    def alter_client_quotas(self, request: Any, broker: int) -> Answer:
+        entries = []
+        for one in request.entries:
+            who = tuple((part.entity_type, part.entity_name) for part in one.entity)
+
+            def write(who: Any = who, ops: Any = one.ops) -> None:
+                kept = self.quotas.setdefault(who, {})
+                kept.update({op.key: op.value for op in ops if not op.remove})
+                for op in ops:
+                    if op.remove:
+                        del kept[op.key]
+
+            name = ", ".join(f"{kind}={name}" for kind, name in who)
+            entity = [{"entity_type": kind, "entity_name": name} for kind, name in who]
+            entries.append({**self.outcome("quota", name, request, (0, ""), write), "entity": entity})
+        return {"entries": entries}

@@ -1,0 +1,136 @@
+"""Nobody answers: the rung that fails is named, within 10 s."""
+
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from unit.certificate_maker import Ca, key_pem, new_key, pem
+from unit.fake_cluster import FakeCluster
+from unit.fake_wire import brokers
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import admin
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.quotas import Quotas
+
+
+@pytest.fixture(autouse=True)
+def hurried(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """The library waits as long for one answer whatever is wrong; one test waits it out."""
+    if request.function is not test_a_peer_that_says_nothing_to_a_handshake:
+        monkeypatch.setattr(admin, "FIRST", 0.5)
+
+
+def closed_port() -> int:
+    """Return a port at which nobody listens."""
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        return int(unused.getsockname()[1])
+
+
+@contextmanager
+def silent() -> Iterator[str]:
+    """Accept connections and say nothing."""
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as listening:
+        yield f"127.0.0.1:{listening.getsockname()[1]}"
+
+
+@contextmanager
+def with_tls(folder: Path) -> Iterator[str]:
+    """Answer handshakes with a certificate of a CA whose file is folder/ca.pem, for 127.0.0.1."""
+    authority, key = Ca("Infra CA"), new_key()
+    (folder / "ca.pem").write_bytes(pem(authority.certificate))
+    (folder / "other.pem").write_bytes(pem(Ca("Infra CA").certificate))
+    (folder / "server.pem").write_bytes(pem(authority.issue(key, names=["127.0.0.1"])) + key_pem(key))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "server.pem")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    plain, _ = listening.accept()
+                    with suppress(OSError):
+                        context.wrap_socket(plain, server_side=True)
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield f"127.0.0.1:{listening.getsockname()[1]}"
+
+
+def said(seconds: float = 10, **properties: Any) -> str:
+    """Return what is said of a cluster that does not answer, which has to be said in time."""
+    before = time.monotonic()
+    with pytest.raises(AdminError) as caught:
+        Admin({name.replace("_", "."): value for name, value in properties.items()}).metadata()
+    assert time.monotonic() - before < seconds
+    return str(caught.value)
+
+
+def test_a_name_without_an_address() -> None:
+    assert said(bootstrap_servers="nowhere.invalid:9093").startswith("DNS: nowhere.invalid: ")
+
+
+def test_a_port_at_which_nobody_listens() -> None:
+    port = closed_port()
+    assert said(bootstrap_servers=f"127.0.0.1:{port}") == f"TCP: 127.0.0.1:{port}: refused"
+
+
+def test_each_server_has_its_own_rung() -> None:
+    port = closed_port()
+    text = said(bootstrap_servers=f"127.0.0.1:{port},nowhere.invalid:1")
+    assert text.startswith(f"TCP: 127.0.0.1:{port}: refused; DNS: nowhere.invalid: ")
+
+
+def test_a_ca_that_is_not_trusted(tmp_path: Path) -> None:
+    with with_tls(tmp_path) as servers:
+        text = said(bootstrap_servers=servers, security_protocol="SSL", ssl_ca_location=str(tmp_path / "other.pem"))
+    assert text.startswith(f"TLS: {servers}: the server's certificate is refused: ")
+
+
+def test_a_peer_that_says_nothing_to_a_handshake(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_bytes(pem(Ca("Infra CA").certificate))
+    with silent() as servers:
+        text = said(bootstrap_servers=servers, security_protocol="SSL", ssl_ca_location=str(tmp_path / "ca.pem"))
+    assert text == f"TLS: {servers}: no answer to the handshake within 2 s"
+
+
+def test_a_peer_that_is_no_broker() -> None:
+    with silent() as servers:
+        assert said(bootstrap_servers=servers).startswith(f"Kafka: {servers} can be reached and gave no answer")
+
+
+def test_quotas_of_a_peer_that_says_nothing(tmp_path: Path) -> None:
+    """The library of quotas would wait for it without end."""
+    (tmp_path / "ca.pem").write_bytes(pem(Ca("Infra CA").certificate))
+    tls = {"security.protocol": "SSL", "ssl.ca.location": str(tmp_path / "ca.pem")}
+    before = time.monotonic()
+    with silent() as servers, pytest.raises(AdminError, match="no answer to the handshake within 2 s"):
+        Quotas({"bootstrap.servers": servers, **tls})
+    assert time.monotonic() - before < 5
+
+
+def test_a_broker_that_says_it_is_elsewhere() -> None:
+    """The first answers; what it says of the second leads nowhere."""
+    cluster = FakeCluster(brokers=2)
+    with brokers(cluster):
+        servers = f"127.0.0.1:{cluster.ports[1]}"
+        cluster.ports[2] = closed_port()
+        text = str(Admin({"bootstrap.servers": servers}).explain(AdminError("no answer in time")))
+    assert text == (
+        f"advertised listener: broker 2 is advertised as 127.0.0.1:{cluster.ports[2]}, which says refused "
+        "(no answer in time)"
+    )
+
+
+def test_a_controller_that_is_gone() -> None:
+    cluster = FakeCluster(brokers=2)
+    with brokers(cluster):
+        servers = f"127.0.0.1:{cluster.ports[2]}"
+        cluster.ports[1] = closed_port()
+        text = str(Admin({"bootstrap.servers": servers}).explain(AdminError("no answer in time")))
+    assert text.startswith(f"no controller: broker 1 was it last, and 127.0.0.1:{cluster.ports[1]} says refused")

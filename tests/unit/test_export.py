@@ -1,0 +1,80 @@
+"""A cluster as the words of an inventory."""
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import export
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.acls import Acl
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.quotas import Entity
+
+
+def test_topics() -> None:
+    """What was set for each, in numbers; no throttles; the cluster's own are left out."""
+    replicas = {"b": [(1, 2, 3)] * 6, "a.b": [(1, 2), (2, 3)], "mixed": [(1,), (1, 2)], "_schemas": [(1,)]}
+    settings = {
+        "b": {
+            "retention.ms": "-1",
+            "cleanup.policy": "compact,delete",
+            "min.cleanable.dirty.ratio": "0.1",
+            "leader.replication.throttled.replicas": "*",
+        }
+    }
+    assert export.topics(replicas, settings) == [
+        {"name": "a.b", "partitions": 2, "replication_factor": 2},
+        {
+            "name": "b",
+            "partitions": 6,
+            "replication_factor": 3,
+            "config": {"cleanup.policy": "compact,delete", "min.cleanable.dirty.ratio": "0.1", "retention.ms": -1},
+        },
+        {"name": "mixed", "manage": False},
+    ]
+
+
+def test_users() -> None:
+    """One entry for each mechanism; the password is one of the vault."""
+    assert export.users({"b": {"SCRAM-SHA-512": 8192, "SCRAM-SHA-256": 4096}, "a": {"SCRAM-SHA-512": 16384}}) == [
+        {"name": "a", "password": "{{ vault.passwords['a'] }}", "iterations": 16384},
+        {"name": "b", "password": "{{ vault.passwords['b'] }}"},
+        {
+            "name": "b",
+            "password": "{{ vault.passwords['b'] }}",
+            "mechanism": "SCRAM-SHA-256",
+            "iterations": 4096,
+        },
+    ]
+
+
+def test_acls() -> None:
+    """Operations on one thing stand together; what cannot be declared is said apart."""
+    found = {
+        Acl("User:a", "ALLOW", "WRITE", "TOPIC", "t", "LITERAL", "*"),
+        Acl("User:a", "ALLOW", "READ", "TOPIC", "t", "LITERAL", "*"),
+        Acl("User:a", "DENY", "READ", "GROUP", "g-", "PREFIXED", "198.51.100.1"),
+        Acl("User:b", "ALLOW", "ALTER", "CLUSTER", "kafka-cluster", "LITERAL", "*"),
+        Acl("User:b", "ALLOW", "DESCRIBE", "UNKNOWN", "x", "LITERAL", "*"),
+    }
+    assert export.acls(found) == (
+        [
+            {"principal": "User:a", "operations": ["READ", "WRITE"], "resource": "topic", "name": "t"},
+            {
+                "principal": "User:a",
+                "operations": ["READ"],
+                "resource": "group",
+                "name": "g-",
+                "pattern": "prefixed",
+                "permission": "deny",
+                "host": "198.51.100.1",
+            },
+            {"principal": "User:b", "operations": ["ALTER"], "resource": "cluster"},
+        ],
+        ["User:b from * may DESCRIBE unknown x (literal)"],
+    )
+
+
+def test_quotas() -> None:
+    found = {
+        Entity("a", None): {"producer_byte_rate": 1048576.0, "request_percentage": 12.5},
+        Entity("", "batch"): {"controller_mutation_rate": 1.0},
+    }
+    assert export.quotas(found) == [
+        {"user": "<default>", "client_id": "batch", "controller_mutation_rate": 1},
+        {"user": "a", "producer_byte_rate": 1048576, "request_percentage": 12.5},
+    ]

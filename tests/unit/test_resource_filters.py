@@ -1,0 +1,226 @@
+"""Topics, grants and quotas of an inventory, as the modules get them."""
+
+from typing import Any
+
+import pytest
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.millrace.kafka.plugins.filter.resources import FilterModule
+
+FILTERS = FilterModule().filters()
+
+
+def acls(*grants: dict[str, Any], **user: Any) -> list[tuple[str, str, str, list[str]]]:
+    """Return the ACLs of a user's grants: kind, name, pattern, operations."""
+    found = FILTERS["granted_acls"]([{"name": "orders", "grants": [*grants], **user}])
+    assert {entry["principal"] for entry in found} == {"User:orders"}
+    return [
+        (entry["resource"], entry.get("name", ""), entry.get("pattern", ""), entry["operations"]) for entry in found
+    ]
+
+
+def test_a_topic_takes_profile_defaults_and_units() -> None:
+    """The topic's own goes before its profile, that before the defaults, those before their profile."""
+    defaults = {
+        "partitions": 6,
+        "replication_factor": 4,
+        "profile": "event_log",
+        "config": {"retention.ms": "2h", "max.message.bytes": "2MiB", "segment.bytes": "64MiB"},
+    }
+    plain, own = FILTERS["resolved_topics"](
+        [
+            {"name": "orders", "config": {"retention.ms": "30m"}},
+            {"name": "state", "partitions": 12, "profile": "compacted_state", "config": {"segment.ms": None}},
+        ],
+        defaults,
+    )
+    assert plain == {
+        "name": "orders",
+        "partitions": 6,
+        "replication_factor": 4,
+        "config": {
+            "cleanup.policy": "delete",
+            "compression.type": "producer",
+            "max.message.bytes": "2097152",
+            "min.insync.replicas": "3",
+            "retention.ms": "1800000",
+            "segment.bytes": "67108864",
+            "segment.ms": "86400000",
+        },
+        "state": "present",
+        "manage": True,
+        "allow_delete": False,
+        "allow_more_partitions": False,
+        "allow_data_loss": False,
+    }
+    assert own["partitions"] == 12
+    assert own["config"]["cleanup.policy"] == "compact"
+    assert own["config"]["max.message.bytes"] == "1048588"
+    assert own["config"]["max.compaction.lag.ms"] == "604800000"
+    assert "segment.ms" not in own["config"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("cleanup.policy", ["compact", "delete"], "compact,delete"),
+        ("cleanup.policy", "compact, delete", "compact,delete"),
+        ("preallocate", True, "true"),
+        ("min.cleanable.dirty.ratio", "0.50", "0.5"),
+        ("min.cleanable.dirty.ratio", 1, "1.0"),
+        ("retention.ms", -1, "-1"),
+        ("retention.ms", "1d", "86400000"),
+        ("retention.ms", "90 s", "90000"),
+        ("segment.bytes", "1GiB", "1073741824"),
+        ("segment.bytes", "+512", "512"),
+        # What has no unit there is left, and said by preflight.
+        ("retention.bytes", "7d", "7d"),
+        ("retention.ms", "7 days", "7 days"),
+    ],
+)
+def test_a_value_is_written_as_the_broker_says_it(name: str, value: Any, said: str) -> None:
+    (topic,) = FILTERS["resolved_topics"]([{"name": "t", "partitions": 1, "config": {name: value}}])
+    assert topic["config"] == {name: said}
+    assert topic["replication_factor"] == 3
+
+
+def test_topics_that_are_not_made_need_no_partitions() -> None:
+    """Of one that is absent or foreign only the name counts."""
+    found = FILTERS["resolved_topics"](
+        [{"name": "old", "state": "absent", "allow_delete": True}, {"name": "foreign", "manage": False}], None
+    )
+    assert [(topic["name"], topic["state"], topic["manage"], topic["allow_delete"]) for topic in found] == [
+        ("old", "absent", True, True),
+        ("foreign", "present", False, False),
+    ]
+
+
+def test_all_topics_that_are_wrong_are_named() -> None:
+    with pytest.raises(AnsibleFilterError) as error:
+        FILTERS["resolved_topics"]([{"name": "a"}, {"name": "b", "partitions": 1, "profile": "log"}])
+    assert str(error.value) == (
+        "kafka_topics: topic a: no number of partitions, of its own or in kafka_topic_defaults; topic b: no profile "
+        "log; there are event_log, compacted_state, audit, large_messages"
+    )
+
+
+def test_produce_and_consume() -> None:
+    """A star at the end stands for all that begin so; alone it is all."""
+    assert acls({"produce": ["orders", "payments.*", "*"]}, {"consume": ["returns"], "group": "orders-*"}) == [
+        ("topic", "orders", "literal", ["WRITE"]),
+        ("topic", "payments.", "prefixed", ["WRITE"]),
+        ("topic", "*", "literal", ["WRITE"]),
+        ("topic", "returns", "literal", ["READ"]),
+        ("group", "orders-", "prefixed", ["READ"]),
+    ]
+
+
+def test_transactions_and_streams() -> None:
+    assert acls({"transactional_id": "orders-*"}, {"streams": "count"}) == [
+        ("transactional_id", "orders-", "prefixed", ["WRITE", "DESCRIBE"]),
+        ("topic", "count-", "prefixed", ["ALL"]),
+        ("group", "count", "literal", ["READ", "DELETE"]),
+        ("transactional_id", "count-", "prefixed", ["WRITE", "DESCRIBE"]),
+    ]
+
+
+def test_connect() -> None:
+    assert acls({"connect": "etl", "topics": ["etl-configs"]}) == [
+        ("topic", "etl-configs", "literal", ["READ", "WRITE", "DESCRIBE_CONFIGS"]),
+        ("group", "etl", "literal", ["READ"]),
+        ("transactional_id", "connect-cluster-etl", "literal", ["WRITE", "DESCRIBE"]),
+        ("transactional_id", "etl-", "prefixed", ["WRITE", "DESCRIBE"]),
+        ("group", "connect-", "prefixed", ["READ"]),
+    ]
+
+
+def test_both_sides_of_a_mirror() -> None:
+    own = [
+        ("topic", name, pattern, ["CREATE", "READ", "WRITE", "DESCRIBE_CONFIGS"])
+        for name, pattern in (("mm2-", "prefixed"), ("heartbeats", "literal"))
+    ]
+    assert acls({"mirror_maker": "source", "topics": ["orders"], "groups": ["a*"]}) == [
+        *own,
+        ("topic", "orders", "literal", ["READ", "DESCRIBE_CONFIGS"]),
+        ("group", "a", "prefixed", ["DESCRIBE"]),
+        ("cluster", "", "", ["DESCRIBE"]),
+    ]
+    operations = ["CREATE", "READ", "WRITE", "ALTER", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"]
+    assert acls({"mirror_maker": "target", "source": "west"}) == [
+        *own,
+        ("topic", "west.", "prefixed", operations),
+        ("group", "west-mm2", "literal", ["READ"]),
+        ("group", "*", "literal", ["READ", "DESCRIBE"]),
+        ("cluster", "", "", ["DESCRIBE"]),
+    ]
+
+
+def test_an_exporter_reads_nothing() -> None:
+    assert acls({"exporter": True}) == [
+        ("cluster", "", "", ["DESCRIBE"]),
+        ("topic", "*", "literal", ["DESCRIBE"]),
+        ("group", "*", "literal", ["DESCRIBE"]),
+    ]
+    assert acls({"produce": ["t"]}, {"exporter": False}) == [("topic", "t", "literal", ["WRITE"])]
+
+
+def test_each_acl_is_there_once() -> None:
+    """Grants that overlap, and a literal entry that says what one of them does."""
+    grant, literal = {"produce": ["t"]}, {"principal": "User:b", "operations": ["READ"], "resource": "cluster"}
+    entry = {
+        "principal": "User:orders",
+        "operations": ["WRITE"],
+        "resource": "topic",
+        "name": "t",
+        "pattern": "literal",
+    }
+    users = [{"name": "orders", "grants": [grant, grant]}, {"name": "nobody"}]
+    assert FILTERS["granted_acls"](users, [literal, entry]) == [entry, literal]
+
+
+def test_a_user_who_is_absent_loses_what_was_granted() -> None:
+    user = {
+        "name": "old",
+        "state": "absent",
+        "grants": [{"produce": ["t"]}],
+        "quotas": {"producer_byte_rate": "1KiB"},
+    }
+    assert [entry["state"] for entry in FILTERS["granted_acls"]([user])] == ["absent"]
+    assert FILTERS["resolved_quotas"]([user]) == [{"user": "old", "client_id": None, "values": {}, "state": "absent"}]
+
+
+def test_users_without_what_they_are_granted() -> None:
+    users = [{"name": "a", "password": "x", "grants": [{"exporter": True}], "quotas": {}, "credential": False}]
+    assert FILTERS["scram_users"](users) == [{"name": "a", "password": "x", "credential": False}]
+
+
+def test_quotas() -> None:
+    """Of users, of clients, of both; the default of one is an empty name."""
+    users = [{"name": "orders", "quotas": {"producer_byte_rate": "20MiB", "request_percentage": 50}}, {"name": "b"}]
+    entries = [
+        {"user": "<default>", "consumer_byte_rate": 1024},
+        {"user": "orders", "client_id": "<default>", "controller_mutation_rate": "0.5"},
+        {"client_id": "batch", "state": "absent"},
+    ]
+    assert FILTERS["resolved_quotas"](users, entries) == [
+        {
+            "user": "orders",
+            "client_id": None,
+            "values": {"producer_byte_rate": 20971520.0, "request_percentage": 50.0},
+            "state": "present",
+        },
+        {"user": "", "client_id": None, "values": {"consumer_byte_rate": 1024.0}, "state": "present"},
+        {"user": "orders", "client_id": "", "values": {"controller_mutation_rate": 0.5}, "state": "present"},
+        {"user": None, "client_id": "batch", "values": {}, "state": "absent"},
+    ]
+
+
+def test_all_quotas_that_are_no_numbers_are_named() -> None:
+    with pytest.raises(AnsibleFilterError) as error:
+        FILTERS["resolved_quotas"](
+            [{"name": "a", "quotas": {"producer_byte_rate": "much"}}], [{"client_id": "b", "request_percentage": True}]
+        )
+    assert str(error.value) == (
+        "quotas: kafka_users[a].quotas: producer_byte_rate = much: not a number, nor a size as 20MiB; "
+        "kafka_quotas[b]: request_percentage = True: not a number, nor a size as 20MiB"
+    )

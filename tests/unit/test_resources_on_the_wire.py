@@ -1,0 +1,193 @@
+"""The modules of topics, users, ACLs and quotas against brokers on loopback that speak Kafka's protocol; no JVM."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from ansible.module_utils.testing import patch_module_args
+from unit.fake_cluster import FakeCluster
+from unit.fake_wire import brokers
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import admin
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.users import Logins
+from ansible_collections.millrace.kafka.plugins.modules import kafka_access, kafka_quotas, kafka_topics
+
+Run = Callable[..., dict[str, Any]]
+ORDERS = {"name": "orders", "partitions": 3, "replication_factor": 3, "config": {"retention.ms": "604800000"}}
+READ = {"principal": "User:a", "operations": ["READ"], "resource": "topic", "name": "orders"}
+
+
+@pytest.fixture
+def cluster() -> FakeCluster:
+    return FakeCluster()
+
+
+@pytest.fixture
+def run(cluster: FakeCluster, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
+    """Run a module; return what it answers."""
+    with brokers(cluster) as servers:
+
+        def module(kind: Any, check_mode: bool = False, **arguments: Any) -> dict[str, Any]:
+            capsys.readouterr()
+            options = {"admin": {"bootstrap.servers": servers}, "_ansible_check_mode": check_mode, **arguments}
+            with patch_module_args(options), pytest.raises(SystemExit):
+                kind.main()
+            found: dict[str, Any] = json.loads(capsys.readouterr().out)
+            return found
+
+        yield module
+
+
+def test_topics_converge(run: Run, cluster: FakeCluster) -> None:
+    """What is predicted is what is done; the second run does nothing."""
+    predicted = run(kafka_topics, check_mode=True, topics=[ORDERS])
+    assert predicted["changed"] and cluster.written == []
+    done = run(kafka_topics, topics=[ORDERS])
+    assert {key: done[key] for key in ("plan", "diff", "changes")} == {
+        key: predicted[key] for key in ("plan", "diff", "changes")
+    }
+    assert done["plan"] == {"create": ["orders"], "update": [], "delete": [], "unchanged": [], "unmanaged": []}
+    assert done["cluster_id"] == "cluster-of-a-test"
+    assert cluster.topics == {"orders": [[1, 2, 3], [2, 3, 1], [3, 1, 2]]}
+    assert cluster.configs == {"orders": {"retention.ms": "604800000"}}
+    again = run(kafka_topics, topics=[ORDERS])
+    assert (again["changed"], again["plan"]["unchanged"], again["diff"]["after"]) == (False, ["orders"], "")
+    assert cluster.written == ["create orders"]
+
+
+def test_settings_one_by_one_and_more_partitions(run: Run, cluster: FakeCluster) -> None:
+    cluster.topics = {"orders": [[1, 2, 3]]}
+    throttle = {"follower.replication.throttled.replicas": "0:1"}
+    cluster.configs = {"orders": {"segment.bytes": "1", **throttle}}
+    topic = {**ORDERS, "partitions": 2, "allow_more_partitions": True, "allow_data_loss": True}
+    assert run(kafka_topics, topics=[topic])["plan"]["update"] == ["orders"]
+    assert cluster.topics == {"orders": [[1, 2, 3], [2, 1, 3]]}
+    assert cluster.configs == {
+        "orders": {"retention.ms": "604800000", "follower.replication.throttled.replicas": "0:1"}
+    }
+
+
+def test_all_refusals_are_said_and_nothing_is_written(run: Run, cluster: FakeCluster) -> None:
+    """Ours, and those of the brokers."""
+    cluster.topics = {"orders": [[1, 2, 3]] * 4}
+    unknown = {**ORDERS, "name": "returns", "config": {"retention.msec": "5"}}
+    done = run(kafka_topics, topics=[ORDERS, {**ORDERS, "name": "fine"}, unknown])
+    assert done["failed"] and cluster.written == []
+    assert done["msg"] == (
+        "topics: nothing was written: 2 refused\n"
+        "- topic orders: has 4 partitions, 3 are declared, and Kafka cannot take partitions away; declare 4\n"
+        "- topic returns: retention.msec is no setting of topics; correct its name"
+    )
+    assert done["changed"] is False
+
+
+def test_what_only_brokers_refuse(run: Run, cluster: FakeCluster) -> None:
+    """There is no topic yet of which to learn the names of settings; brokers are asked without writing."""
+    unknown = {**ORDERS, "name": "returns", "config": {"retention.msec": "5"}}
+    done = run(kafka_topics, check_mode=True, topics=[{**ORDERS, "name": "fine"}, unknown])
+    assert done["msg"] == (
+        "topics: nothing was written: 1 refused\n"
+        "- topic returns: Unknown topic config name: retention.msec (INVALID_CONFIG)"
+    )
+    assert cluster.written == []
+
+
+def test_another_cluster_is_left_alone(run: Run, cluster: FakeCluster) -> None:
+    for kind in (kafka_topics, kafka_access, kafka_quotas):
+        done = run(kind, cluster_id="mine", **({"login": {}} if kind is kafka_access else {}))
+        assert done["msg"].startswith(
+            "the cluster that answers has the id cluster-of-a-test, and kafka_cluster_id says"
+        )
+    assert cluster.written == []
+
+
+def test_what_fails_half_way(run: Run, cluster: FakeCluster) -> None:
+    """What was done, what failed and what was not tried; the next run does the rest."""
+    cluster.topics = {"old": [[1, 2, 3]]}
+    cluster.refused = {"b": "Policy says no."}
+    topics: list[dict[str, Any]] = [{**ORDERS, "name": name} for name in "abc"]
+    topics.append({"name": "old", "state": "absent", "allow_delete": True})
+    done = run(kafka_topics, topics=topics)
+    assert done["failed"] and done["outcome"] == {
+        "done": ["topic a", "topic c"],
+        "failed": {"topic b": "Policy says no. (POLICY_VIOLATION)"},
+        "not_tried": ["topic old"],
+    }
+    assert (
+        "failed: topic b: Policy says no. (POLICY_VIOLATION). done: topic a, topic c. not tried: topic old"
+        in done["msg"]
+    )
+    cluster.refused = {}
+    assert run(kafka_topics, topics=topics)["plan"] == {
+        "create": ["b"],
+        "update": [],
+        "delete": ["old"],
+        "unchanged": ["a", "c"],
+        "unmanaged": [],
+    }
+    assert sorted(cluster.topics) == ["a", "b", "c"]
+
+
+def test_topics_are_pruned_within_their_scope(run: Run, cluster: FakeCluster) -> None:
+    cluster.topics = {name: [[1, 2, 3]] for name in ("orders-1", "orders-2", "other", "_schemas")}
+    done = run(kafka_topics, prune={"topics": ["*"], "max_deletes": 2})
+    assert done["failed"] and "prune: 3 topics would be deleted" in done["msg"] and cluster.written == []
+    done = run(kafka_topics, prune={"topics": ["orders-*"], "max_deletes": 2})
+    assert (done["plan"]["delete"], sorted(cluster.topics)) == (["orders-1", "orders-2"], ["_schemas", "other"])
+
+
+def test_users_and_acls_converge(run: Run, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stand-in for a login knows what was written; the password is nowhere in the answer."""
+    monkeypatch.setattr(Logins, "work", lambda _, user, password, mechanism: password == "Guoph0Eeshi7")
+    asked: dict[str, Any] = {"login": {}, "users": [{"name": "a", "password": "Guoph0Eeshi7"}], "acls": [READ]}
+    done = run(kafka_access, **asked)
+    assert done["changes"] == [
+        "create user a: + SCRAM-SHA-512: 8192 iterations",
+        "create ACL User:a from * may READ topic orders (literal)",
+    ]
+    assert cluster.written == ["credential a", "grant User:a"] and cluster.scram == {"a": {2: 8192}}
+    assert "Guoph0Eeshi7" not in json.dumps(done)
+    assert run(kafka_access, **asked)["changed"] is False
+    asked["users"] = [{"name": "a", "password": "another one"}]
+    (change,) = run(kafka_access, check_mode=True, **asked)["changes"]
+    assert change.startswith("update user a: ")
+
+
+def test_acls_of_other_kinds_are_never_pruned(run: Run, cluster: FakeCluster) -> None:
+    topic, token = (2, "t", 3, "User:a", "*", 3, 3), (6, "t", 3, "User:a", "*", 3, 3)
+    cluster.acls = [topic, token]
+    done = run(kafka_access, login={}, prune={"acls": ["User:a"], "max_deletes": 9})
+    assert done["plan"]["delete"] == ["User:a from * may READ topic t (literal)"] and cluster.acls == [token]
+
+
+def test_quotas_converge(run: Run, cluster: FakeCluster) -> None:
+    quotas = [
+        {"user": "a", "values": {"producer_byte_rate": 5.0}},
+        {"user": "", "client_id": "c", "values": {"consumer_byte_rate": 6.0}},
+    ]
+    assert run(kafka_quotas, check_mode=True, quotas=quotas)["changed"] and cluster.written == []
+    assert run(kafka_quotas, quotas=quotas)["plan"]["create"] == ["default user, client id c", "user a"]
+    assert cluster.quotas == {
+        (("user", "a"),): {"producer_byte_rate": 5.0},
+        (("user", None), ("client-id", "c")): {"consumer_byte_rate": 6.0},
+    }
+    assert run(kafka_quotas, quotas=quotas)["changed"] is False
+
+
+def test_a_quota_that_a_broker_refuses(run: Run, cluster: FakeCluster) -> None:
+    """The library looks at no code of an answer."""
+    cluster.refused = {"user=a": "no"}
+    done = run(kafka_quotas, quotas=[{"user": name, "values": {"producer_byte_rate": 5.0}} for name in "ab"])
+    assert done["outcome"]["failed"] == {"quota user a": "no (PolicyViolationError)"}
+    assert list(cluster.quotas) == [(("user", "b"),)]
+
+
+def test_no_controller(run: Run, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unchanged run needs none; one that would write says so."""
+    cluster.topics, cluster.configs = {"orders": [[1, 2, 3]] * 3}, {"orders": {"retention.ms": "604800000"}}
+    cluster.controller = -1
+    assert run(kafka_topics, topics=[ORDERS])["changed"] is False
+    monkeypatch.setattr(admin, "ASK", 0.5)
+    done = run(kafka_topics, topics=[{"name": "orders", "state": "absent", "allow_delete": True}])
+    assert "no controller among the 3 brokers that are known" in done["msg"] and cluster.written == []
