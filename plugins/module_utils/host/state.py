@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import re
 import subprocess
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -21,7 +22,8 @@ MADE_APART = ("unshare", "--net", "sh", "-c", 'nft -f - && nft list table inet "
 def with_digest(unit: Mapping[str, Any], files: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return a unit with the digest of its own file among `files`, where none is said."""
     texts = (file["content"] for file in files if file["path"] == f"/etc/systemd/system/{unit['name']}")
-    return {**unit, "digest": unit["digest"] or digest_in(next(texts, None) or "")}
+    environment = re.findall(r"^Environment=(.*)$", next(texts, None) or "", re.MULTILINE)
+    return {**unit, "digest": unit["digest"] or digest_in("\n".join(environment))}
 
 
 class Host:
