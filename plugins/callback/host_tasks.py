@@ -44,9 +44,7 @@ class CallbackModule(CallbackBase):
         while role is not None and role._parents:
             role = role._parents[0]
         alone = "(once)" if result._task.run_once else "(playbook)"
-        self.counts[role.get_name(include_role_fqcn=False) if role is not None else alone][
-            result._host.get_name()
-        ] += 1
+        self.counts[role.get_name(include_role_fqcn=False) if role is not None else alone][result._host.get_name()] += 1
 
     v2_runner_on_ok = count
     v2_runner_on_skipped = count
