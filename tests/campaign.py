@@ -20,6 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from derive import settle
+from elsewhere.repository import Repository
 from faults.inventory import ROOT
 from survival.stretched import ENVIRONMENT, copy_inventory, prepared_image
 
@@ -55,10 +56,11 @@ class Campaign:
             self.run("make", "docs")
 
     @contextmanager
-    def lab(self, name: str, *options: str, **variables: str) -> Iterator[str]:
+    def lab(self, name: str, *options: str, before: Sequence[str] = (), **variables: str) -> Iterator[str]:
         """Make the datacenter of inventories/lab on networks of its own, and remove it in the end.
 
-        With more variables, and with `options` of its making.
+        With more variables, and with `options` of its making. `before` is a playbook, with its options, between its
+        making and site.yml.
         """
         with TemporaryDirectory() as folder:
             copy = Path(folder) / name
@@ -68,12 +70,14 @@ class Campaign:
             self.play(copy, "lab/destroy.yml")  # left behind by a run that was killed
             try:
                 self.play(copy, "lab/create.yml", *options)
+                if before:
+                    self.play(copy, *before)
                 self.play(copy, "playbooks/site.yml")
                 yield str(copy)
             finally:
                 self.play(copy, "lab/destroy.yml")
 
-    def play(self, inventory: Path, playbook: str, *options: str) -> None:
+    def play(self, inventory: Path | str, playbook: str, *options: str) -> None:
         """Run a playbook."""
         self.run("ansible-playbook", "-i", str(inventory), playbook, *options)
 
@@ -133,6 +137,30 @@ def debian13(campaign: Campaign) -> None:
         campaign.run("python", "lab/wordcount.py", "--lab", ".lab/campaign", "--text", TEXT)
 
 
+def sudo(campaign: Campaign) -> None:
+    """Hosts that nobody enters as root: a user with sudo, which asks for a password."""
+    password = "{{ lookup('ansible.builtin.password', lab_directory ~ '/secrets/sudo', length=32) }}"
+    login = ("tests/sudo_login.yml", "-e", "ansible_user=root")
+    users = {"ansible_user": "operator", "ansible_become_password": password}
+    with campaign.lab("sudo", *prepared(), before=login, **users) as inventory:
+        campaign.run("sh", "-c", "! ssh -F .lab/campaign/ssh_config -o BatchMode=yes root@dc1-zk1 true")
+        campaign.play(inventory, "playbooks/check.yml")
+
+
+def elsewhere(campaign: Campaign) -> None:
+    """A repository of a site's own: the collection, one inventory file, a vault, and no way to this checkout."""
+    with TemporaryDirectory() as place:
+        site = Repository(Path(place), campaign.run)
+        site.make()
+        campaign.play(site.inventory, "lab/create.yml", *prepared())
+        try:
+            site.install()
+            for playbook in ("preflight", "site", "check"):
+                site.play(playbook)
+        finally:
+            campaign.play(site.inventory, "lab/destroy.yml", *site.vault)
+
+
 def bench_unchanged(campaign: Campaign) -> None:
     """What an unchanged site.yml costs, on a lab of its own."""
     with campaign.lab("bench", *prepared()) as inventory:
@@ -160,6 +188,8 @@ PARTS: dict[str, Callable[[Campaign], None]] = {
     "fencing": fencing,
     "cures": cures,
     "debian13": debian13,
+    "sudo": sudo,
+    "elsewhere": elsewhere,
     "bench-unchanged": bench_unchanged,
     "bench-resources": bench_resources,
     "bench-tls": bench_tls,

@@ -16,7 +16,8 @@ type: aggregate
 short_description: Write the number of host-tasks per role and host to a file
 description:
   - A host-task is one result of one task on one host, skipped ones included. A role that another role imports counts
-    as that one; tasks of no role count as C((playbook)).
+    as that one; tasks of no role count as C((playbook)), and as C((once)) where they run once for all hosts, so that
+    more hosts have no more of them.
   - At the end of the run, writes numbers by role and host as JSON to the file that the environment variable
     C(MILLRACE_HOST_TASKS) names. Without the variable there is a warning and no file.
 requirements: ["enabled by its full name, C(ANSIBLE_CALLBACKS_ENABLED=millrace.kafka.host_tasks)"]
@@ -42,9 +43,8 @@ class CallbackModule(CallbackBase):
         role = result._task._role
         while role is not None and role._parents:
             role = role._parents[0]
-        self.counts[role.get_name(include_role_fqcn=False) if role is not None else "(playbook)"][
-            result._host.get_name()
-        ] += 1
+        alone = "(once)" if result._task.run_once else "(playbook)"
+        self.counts[role.get_name(include_role_fqcn=False) if role is not None else alone][result._host.get_name()] += 1
 
     v2_runner_on_ok = count
     v2_runner_on_skipped = count

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.listeners import SCRAM, client_auth, encrypted, mechanisms
+from ansible_collections.millrace.kafka.plugins.plugin_utils.listeners import (
+    SCRAM,
+    Listener,
+    client_auth,
+    encrypted,
+    mechanisms,
+)
 
 
 def store(prefix: str, path: str, password: str) -> dict[str, Any]:
@@ -59,13 +65,8 @@ def kafka_tool_properties(
 
 def kafka_endpoints(listeners: Sequence[Mapping[str, Any]], advertised: bool = False) -> list[str]:
     """Return NAME://address:port of each listener, as bound or as told to clients."""
-    endpoints = []
-    for listener in listeners:
-        address, port = listener["address"], listener["port"]
-        if advertised:
-            address, port = listener.get("advertised_address") or address, listener.get("advertised_port") or port
-        endpoints.append(f"{listener['name']}://{address}:{port}")
-    return endpoints
+    found = [Listener.of(entry) for entry in listeners]
+    return [f"{one.name}://{one.advertised if advertised else f'{one.address}:{one.port}'}" for one in found]
 
 
 class FilterModule:

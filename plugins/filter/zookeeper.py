@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import ELECTION_PORT, QUORUM_PORT
+
 
 def zookeeper_ensemble_lines(
     servers: Mapping[Any, Any],
@@ -20,7 +22,7 @@ def zookeeper_ensemble_lines(
     for number, addresses in servers.items():
         role = ":observer" if str(number) in watching else ""
         several = [addresses] if isinstance(addresses, str) else addresses
-        lines[f"server.{number}"] = "|".join(f"{address}:2888:3888{role}" for address in several)
+        lines[f"server.{number}"] = "|".join(f"{address}:{QUORUM_PORT}:{ELECTION_PORT}{role}" for address in several)
     lines |= {f"group.{number}": ":".join(str(member) for member in members) for number, members in groups.items()}
     return lines | {f"weight.{number}": str(weight) for number, weight in weights.items()}
 

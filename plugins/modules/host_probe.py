@@ -86,7 +86,9 @@ probe:
       type: dict
     myid: {description: "First line of the file, empty where there is none.", type: str}
     archives:
-      description: "By directory, the SHA-512 of the archive that install_archives unpacked there."
+      description: >-
+        By directory, the SHA-512 of the archive that install_archives unpacked there; C(complete) where a release of
+        Spark jobs was made of several.
       type: dict
     java:
       description: >-

@@ -123,7 +123,9 @@ options:
         choices: [started, stopped, converged, absent]
         default: started
       digest:
-        description: The CONFIG_DIGEST that a process has to be started with. Without it no restart is owed.
+        description:
+          - The CONFIG_DIGEST that a process has to be started with. Where it is not said, the one that I(files) of this
+            call write into the unit itself. Without any no restart is owed.
         type: str
       watch:
         description: Seconds after a start in which it must not end; where it does, the call fails with what it said.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.listeners import client_auth, encrypted
+from ansible_collections.millrace.kafka.plugins.plugin_utils.listeners import Listener
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import role_input
 
 
@@ -22,18 +22,17 @@ def broker_endpoints(
     for host in hosts:
         values, answer = hostvars[host], made.get(host) or {"held": {}, "trusted": {}}
         by_path = {held["path"]: held for held in answer["held"].values() if held["path"]}
-        for listener in values["kafka_listeners"]:
-            path = listener.get("keystore") or role_input(values, "kafka_keystore")
-            if not encrypted(listener) or path not in by_path:
+        for listener in map(Listener.of, values["kafka_listeners"]):
+            path = listener.keystore or role_input(values, "kafka_keystore")
+            if not listener.encrypted or path not in by_path:
                 continue
-            trusts = listener.get("truststore") or role_input(values, "kafka_truststore")
-            trusts = trusts if client_auth(listener) != "none" else ""
+            trusts = listener.truststore or role_input(values, "kafka_truststore")
+            trusts = trusts if listener.asks_for_certificates else ""
             found.append(
                 {
-                    "host": host, "broker": int(values["kafka_broker_id"]), "listener": listener["name"],
-                    "inter_broker": listener["name"] == values["kafka_inter_broker_listener"],
-                    "address": listener.get("advertised_address") or listener["address"],
-                    "port": listener.get("advertised_port") or listener["port"],
+                    "host": host, "broker": int(values["kafka_broker_id"]), "listener": listener.name,
+                    "inter_broker": listener.name == values["kafka_inter_broker_listener"],
+                    "address": listener.advertised_address, "port": listener.advertised_port,
                     "keystore": path, "truststore": trusts, "trusted": answer["trusted"].get(trusts, []),
                     **{name: by_path[path][name] for name in ("serial", "issuer", "until")},
                 }

@@ -51,7 +51,10 @@ class Inventory:
 
     def listeners(self, host: str) -> list[dict[str, Any]]:
         """Return the listeners of a broker: those that every site has, and the site's own."""
-        return [*self.variables[host]["standard_listeners"], *self.variables[host]["site_listeners"]]
+        said = self.variables[host]
+        ports = {f"{{{{ {name} }}}}": said[name] for name in ("client_port", "replication_port")}
+        entries = [*said["standard_listeners"], *said["site_listeners"]]
+        return [{**entry, "port": ports.get(entry["port"], entry["port"])} for entry in entries]
 
     def port(self, listener: str) -> int:
         """Return the port of a Kafka listener."""

@@ -51,8 +51,17 @@ class Rendered:
 
     @property
     def services(self) -> list[dict[str, Any]]:
-        """Return the units of the host's function, without that of the role base."""
-        return [unit for role, arguments in self.roles.items() if role != "base" for unit in arguments["units"]]
+        """Return the units of the host's function, without that of the role base.
+
+        Each with its digest, where it is not said the one in its file.
+        """
+        units = [unit for role, arguments in self.roles.items() if role != "base" for unit in arguments["units"]]
+        written = {file["path"]: str(file["content"]) for file in self.items("files")}
+        found = {
+            name: re.findall(r"CONFIG_DIGEST=(\w+)", written.get(f"/etc/systemd/system/{name}", ""))
+            for name in (unit["name"] for unit in units)
+        }
+        return [{**unit, "digest": unit["digest"] or next(iter(found[unit["name"]]), None)} for unit in units]
 
     def file(self, path: str) -> dict[str, Any]:
         """Return one file with its attributes."""

@@ -11,7 +11,7 @@ from unit.host import host as a_host
 
 from ansible_collections.millrace.kafka.plugins.module_utils.host import units as host_units
 from ansible_collections.millrace.kafka.plugins.module_utils.host.paths import StateError
-from ansible_collections.millrace.kafka.plugins.module_utils.host.state import Host
+from ansible_collections.millrace.kafka.plugins.module_utils.host.state import Host, with_digest
 from ansible_collections.millrace.kafka.plugins.module_utils.host.units import behind
 
 SYSTEMCTL = """#!{python}
@@ -134,6 +134,23 @@ def test_started_leaves_a_running_unit_and_owes_it_a_restart(systemd: Systemd) -
 def test_without_a_digest_nothing_is_owed(systemd: Systemd) -> None:
     systemd.set({"a.service": RUNNING})
     assert converge(unit()).units == {"a.service": {"active": True, "restart_owed": False, "started": False}}
+
+
+def test_the_digest_stands_in_the_file_of_the_unit(systemd: Systemd) -> None:
+    """Where it is not said beside the unit: what this call writes, in check mode as well."""
+    systemd.set({"a.service": RUNNING, "b.service": RUNNING})
+    text = "[Service]\nEnvironment=CONFIG_DIGEST={}\n"
+    units = [unit(), unit("b.service")]
+    files = [
+        {"path": "/etc/systemd/system/a.service", "content": text.format("new")},
+        {"path": "/etc/systemd/system/b.service", "content": text.format("old")},
+        {"path": "/etc/systemd/system/b.service.d/overrides.conf", "content": text.format("new")},
+    ]
+    told = [with_digest(one, files) for one in units]
+    assert {name: state["restart_owed"] for name, state in converge(*told, check_mode=True).units.items()} == {
+        "a.service": True,
+        "b.service": False,
+    }
 
 
 def test_converged_restarts_what_is_owed(systemd: Systemd) -> None:

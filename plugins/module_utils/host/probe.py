@@ -201,10 +201,14 @@ def ssh_port() -> int:
 
 
 def installed_archives() -> dict[str, str]:
-    """Return {directory: SHA-512} of every archive that the module `install_archives` unpacked."""
+    """Return {directory: SHA-512} of every archive that the module `install_archives` unpacked.
+
+    'complete' stands for the SHA-512 of what was made there of several, as a release of Spark jobs.
+    """
     marks = sorted(glob.glob("/opt/*/*/.sha512") + glob.glob("/opt/*/*/*/.sha512"))
     found = {os.path.dirname(path): installed(os.path.dirname(path)) for path in marks}
-    return {path: checksum for path, checksum in found.items() if checksum}
+    made = {os.path.dirname(path): "complete" for path in glob.glob("/opt/*/*/*/.complete")}
+    return made | {path: checksum for path, checksum in found.items() if checksum}
 
 
 def installed(dest: str) -> str:

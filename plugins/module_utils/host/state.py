@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import os
 import pwd
+import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.host.files import Files
 from ansible_collections.millrace.kafka.plugins.module_utils.host.paths import StateError, read, umask
-from ansible_collections.millrace.kafka.plugins.module_utils.host.units import Units, run
+from ansible_collections.millrace.kafka.plugins.module_utils.host.units import Units, digest_in, run
 
 ROOT = {"owner": "root", "group": "root"}
 # Prints the table that rules (on the standard input) make, in the kernel's own words: in a network namespace that ends
 # with the command.
 MADE_APART = ("unshare", "--net", "sh", "-c", 'nft -f - && nft list table inet "$0"')
+
+
+def with_digest(unit: Mapping[str, Any], files: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a unit with the digest of its own file among `files`, where none is said."""
+    texts = (file["content"] for file in files if file["path"] == f"/etc/systemd/system/{unit['name']}")
+    environment = re.findall(r"^Environment=(.*)$", next(texts, None) or "", re.MULTILINE)
+    return {**unit, "digest": unit["digest"] or digest_in("\n".join(environment))}
 
 
 class Host:
@@ -42,7 +50,7 @@ class Host:
         """Bring the host to `wanted`, option by option."""
         for table in wanted["nftables"]:
             self.table(table)
-        units = [unit for unit in wanted["units"] if unit["state"] != "absent"]
+        units = [with_digest(unit, wanted["files"]) for unit in wanted["units"] if unit["state"] != "absent"]
         if len(units) < len(wanted["units"]):
             self.services.converge([unit for unit in wanted["units"] if unit["state"] == "absent"])
         for user in wanted["users"]:

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.listeners import Listener
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import Inputs, members, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 NETWORKS = ("client", "replication")
 ZOOKEEPER_PORTS = ("zookeeper_secure_client_port", "zookeeper_client_port")
-QUORUM_PORT, ELECTION_PORT = 2888, 3888
+QUORUM_PORT, ELECTION_PORT = (port["port"] for port in functions()["zookeeper"].ports if "what" in port)
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ def _strangers(model: Model) -> list[str]:
         for entry in machine.certificates
         if entry.get("path") and entry.get("path") == machine.inputs.get(name)
     ]
-    admins = [entry for machine in model.servers for entry in machine.inputs.entries("admin_certificates")]
+    admins = [entry for machine in model.functional for entry in machine.inputs.entries("admin_certificates")]
     own = [entry for broker in model.brokers for entry in broker.certificates]
     proper = {_subject(entry.get("subject")) for entry in (*admins, *own)}
     nodes = [_subject(entry.get("subject")) for node in model.spark_nodes for entry in node.certificates]
