@@ -7,7 +7,12 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.quotas import
 
 def test_topics() -> None:
     """What was set for each, in numbers; no throttles; the cluster's own are left out."""
-    replicas = {"b": [(1, 2, 3)] * 6, "a.b": [(1, 2), (2, 3)], "mixed": [(1,), (1, 2)], "_schemas": [(1,)]}
+    replicas: dict[str, list[tuple[int, ...]]] = {
+        "b": [(1, 2, 3)] * 6,
+        "a.b": [(1, 2), (2, 3)],
+        "mixed": [(1,), (1, 2)],
+        "_schemas": [(1,)],
+    }
     settings = {
         "b": {
             "retention.ms": "-1",
