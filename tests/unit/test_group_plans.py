@@ -75,6 +75,11 @@ def test_a_group_that_has_read_nothing_of_a_topic() -> None:
             {"to": "earliest"},
             "group billing: there is no such group; correct the name, or name the topics that it is to begin with",
         ),
+        (
+            Group("billing", "EMPTY"),
+            {"to": "earliest"},
+            "group billing: has committed nothing; name the topics that it is to begin with",
+        ),
         (IDLE, {"to": "earliest", "topics": ["order"]}, "group billing: there is no topic order"),
         (IDLE, {"offsets": {"orders": {2: 1}}}, "group billing: topic orders has no partition 2"),
         (IDLE, {"to": "earliest", "shift": 1}, "group billing: says to and shift; keep one of them"),

@@ -87,8 +87,9 @@ def refusals(wanted: Mapping[str, Any], found: Group, partitions: Mapping[str, i
     if found.state not in IDLE:
         who = ", ".join(sorted({f"{one['client_id']} on {one['host']}" for one in found.members})) or "somebody"
         wrong.append(f"{name}: is {found.state}, and {who} would commit over it; stop the consumers first")
-    if found.state == "DEAD" and not wanted.get("topics") and not wanted.get("offsets"):
-        wrong.append(f"{name}: there is no such group; correct the name, or name the topics that it is to begin with")
+    if not found.offsets and not wanted.get("topics") and not wanted.get("offsets"):
+        why = "there is no such group; correct the name, or" if found.state == "DEAD" else "has committed nothing;"
+        wrong.append(f"{name}: {why} name the topics that it is to begin with")
     named = {*(wanted.get("topics") or []), *(wanted.get("offsets") or {})}
     wrong += [f"{name}: there is no topic {topic}" for topic in sorted(named - partitions.keys())]
     for topic, given in (wanted.get("offsets") or {}).items():

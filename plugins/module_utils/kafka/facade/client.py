@@ -26,6 +26,13 @@ def producer(properties: Mapping[str, Any]) -> Any:
     return _made(Producer, properties)
 
 
+def consumer(properties: Mapping[str, Any]) -> Any:
+    """Return a consumer of librdkafka's properties. Raises ClientError, ImportError."""
+    from confluent_kafka import Consumer
+
+    return _made(Consumer, properties)
+
+
 def _made(kind: Any, properties: Mapping[str, Any]) -> Any:
     from confluent_kafka import KafkaException
 

@@ -1,0 +1,72 @@
+"""What people do with one topic by hand, and a cluster that was set up by hand, as an inventory says it."""
+
+import re
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
+from confluent_kafka.cimpl import NewTopic
+from faults.inventory import Inventory
+from faults.lab import Lab, until
+
+from operations.conftest import Operator
+
+LAYER = "layers/resources"
+
+
+@pytest.fixture
+def topic(inventory: Inventory) -> Iterator[str]:
+    """A topic of two partitions with a setting and five records, that no inventory says."""
+    name, admin = f"by-hand-{secrets.token_hex(4)}", Lab(inventory).admin
+    admin.create_topics([NewTopic(name, 2, 3, config={"retention.ms": "86400000"})])[name].result(30)
+    producer = Producer(inventory.admin_properties)
+    for number in range(5):
+        producer.produce(name, f"v{number}", f"k{number}", number % 2, headers={"trace": f"t{number}"})
+    assert producer.flush(30) == 0
+    try:
+        yield name
+    finally:
+        admin.delete_topics([name])[name].result(30)
+
+
+def test_verbs_of_one_topic(operator: Operator, inventory: Inventory, topic: str) -> None:
+    """A record is found with its headers; what deletes records wants the name once more, and keeps settings."""
+    admin = Lab(inventory).admin
+    committed = ConsumerGroupTopicPartitions(topic, [TopicPartition(topic, 0, 1)])
+    admin.alter_consumer_group_offsets([committed])[topic].result(30)
+    said = ("topic", "-e", f"topic={topic}", "-e")
+
+    shown = operator.play(*said, "do=describe").output
+    assert len(re.findall("log_dir: ", shown)) >= 3 and "retention.ms: 86400000 (1 d)" in shown
+    assert re.search(rf"lag: 2\n.*name: {topic}", operator.play(*said, "do=lag").output, re.DOTALL)
+    found = operator.play(*said, "do=find", "-e", "key=k3").output
+    assert re.search(r"trace: t3\n\s+key: k3\n\s+offset: 1\n\s+partition: 1\n.*\n\s+value: v3\n", found), found
+
+    for verb in ("purge", "recreate"):
+        refused = operator.play(*said, f"do={verb}")
+        assert refused.code != 0 and f"say confirm={topic} if that is meant" in refused.output
+    assert "deleted: 5" in operator.play(*said, "do=purge", "-e", f"confirm={topic}").output
+    assert "records: []" in operator.play(*said, "do=find", "-e", "key=k3").output
+    before = admin.list_topics(topic, timeout=10).topics[topic].partitions
+    assert "retention.ms=86400000" in operator.play(*said, "do=recreate", "-e", f"confirm={topic}").output
+    after = until("the topic anew", lambda: admin.list_topics(topic, timeout=10).topics[topic].partitions, 30)
+    assert {number: one.replicas for number, one in after.items()} == {
+        number: one.replicas for number, one in before.items()
+    }
+
+
+def test_an_export_changes_nothing(operator: Operator, topic: str, tmp_path: Path) -> None:
+    """What was set up by hand is said, and a run on it leaves all as it is."""
+    file = tmp_path / "resources.yml"
+    assert operator.play("export", "-e", f"to={file}").code == 0
+    found = yaml.safe_load(file.read_text())
+    assert {"name": topic, "partitions": 2, "replication_factor": 3, "config": {"retention.ms": 86400000}} in found[
+        "kafka_topics"
+    ]
+    run = operator.play(LAYER, "--diff", "-e", f"@{file}")
+    assert (run.code, set(run.recap("changed").values())) == (0, {0}), run.output[-3000:]
+    again = operator.play("export", "-e", f"to={file}")
+    assert again.code != 0 and yaml.safe_load(file.read_text()) == found
