@@ -13,7 +13,7 @@ def test_topics() -> None:
         "mixed": [(1,), (1, 2)],
         "_schemas": [(1,)],
     }
-    settings = {
+    settings: dict[str, dict[str, str]] = {
         "b": {
             "retention.ms": "-1",
             "cleanup.policy": "compact,delete",
