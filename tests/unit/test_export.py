@@ -7,8 +7,13 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.quotas import
 
 def test_topics() -> None:
     """What was set for each, in numbers; no throttles; the cluster's own are left out."""
-    replicas = {"b": [(1, 2, 3)] * 6, "a.b": [(1, 2), (2, 3)], "mixed": [(1,), (1, 2)], "_schemas": [(1,)]}
-    settings = {
+    replicas: dict[str, list[tuple[int, ...]]] = {
+        "b": [(1, 2, 3)] * 6,
+        "a.b": [(1, 2), (2, 3)],
+        "mixed": [(1,), (1, 2)],
+        "_schemas": [(1,)],
+    }
+    settings: dict[str, dict[str, str]] = {
         "b": {
             "retention.ms": "-1",
             "cleanup.policy": "compact,delete",

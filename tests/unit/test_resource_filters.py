@@ -71,6 +71,8 @@ def test_a_topic_takes_profile_defaults_and_units() -> None:
         ("retention.ms", -1, "-1"),
         ("retention.ms", "1d", "86400000"),
         ("retention.ms", "90 s", "90000"),
+        ("retention.ms", "12h", "43200000"),
+        ("max.message.bytes", "64KiB", "65536"),
         ("segment.bytes", "1GiB", "1073741824"),
         ("segment.bytes", "+512", "512"),
         # What has no unit there is left, and said by preflight.
