@@ -136,7 +136,8 @@ def _unknown(where: tuple[str, ...], place: str, code: str, name: str) -> Proble
 def administration(model: Model) -> Iterator[Problem]:
     """The control node keeps the right to change ACLs; super users have it whatever ACLs say."""
     for broker in model.brokers[:1]:
-        almighty = {name for name, _ in super_users(broker)}
+        # Where kafka_config says otherwise than the input, that is said as PROPERTY_TWICE.
+        almighty = {*broker.super_users} or {name for name, _ in super_users(broker)}
         for principal in sorted(admin_principals(model, broker) - almighty) if almighty else ():
             fitting = [
                 entry
