@@ -23,7 +23,7 @@ def kafka_login(users: Sequence[Mapping[str, Any]], name: str) -> dict[str, str]
     """Return the login of a user of kafka_users, as a Java client's properties."""
     found = [user for user in users if user["name"] == name and user.get("state") != "absent"]
     if not found:
-        others = ", ".join(str(user.get("name")) for user in users if user.get("state") != "absent")
+        others = ", ".join(dict.fromkeys(str(user.get("name")) for user in users if user.get("state") != "absent"))
         raise AnsibleFilterError(f"kafka_users has no {name}; it has {others or 'nobody'}")
     if found[0].get("credential") is False:
         raise AnsibleFilterError(f"{name} of kafka_users has no password (credential: false)")
