@@ -140,17 +140,14 @@ def test_the_digest_stands_in_the_file_of_the_unit(systemd: Systemd) -> None:
     """Where it is not said beside the unit: what this call writes, in check mode as well."""
     systemd.set({"a.service": RUNNING, "b.service": RUNNING})
     text = "[Service]\nEnvironment=CONFIG_DIGEST={}\n"
-    units = [unit(), unit("b.service")]
     files = [
         {"path": "/etc/systemd/system/a.service", "content": text.format("new")},
         {"path": "/etc/systemd/system/b.service", "content": text.format("old")},
         {"path": "/etc/systemd/system/b.service.d/overrides.conf", "content": text.format("new")},
     ]
-    told = [with_digest(one, files) for one in units]
-    assert {name: state["restart_owed"] for name, state in converge(*told, check_mode=True).units.items()} == {
-        "a.service": True,
-        "b.service": False,
-    }
+    told = [with_digest(one, files) for one in (unit(), unit("b.service"))]
+    owed = {name: state["restart_owed"] for name, state in converge(*told, check_mode=True).units.items()}
+    assert owed == {"a.service": True, "b.service": False}
 
 
 def test_converged_restarts_what_is_owed(systemd: Systemd) -> None:
