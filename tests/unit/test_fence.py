@@ -90,6 +90,7 @@ class Host:
             self.port = free.getsockname()[1]
         self.lines = {
             "broker.id": "1",
+            "log.dirs": f"{folder / 'kafka1'},{folder / 'kafka2'}",
             "listeners": f"CLIENT://127.0.0.1:{self.port}",
             "advertised.listeners": OWN,
             "zookeeper.connect": f"127.0.0.1:{server.port}/kafka",
@@ -181,6 +182,22 @@ def test_a_listener_keeps_it(host: Host, server: Server) -> None:
     with socket.create_server(("127.0.0.1", host.port)):
         assert f"something listens at CLIENT://127.0.0.1:{host.port}" in host.fence()
     assert server.deleted == []
+
+
+def test_a_locked_log_dir_keeps_it(host: Host, server: Server, tmp_path: Path) -> None:
+    """A broker that was started by hand has locked its directories before it is registered and opens its ports."""
+    lock = tmp_path / "kafka2" / ".lock"
+    lock.parent.mkdir()
+    lock.touch()
+    holds = "import fcntl, sys; f = open(sys.argv[1], 'r+'); fcntl.lockf(f, fcntl.LOCK_EX); print('held'); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", holds, lock], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as holder:
+        assert holder.stdout and holder.stdout.readline() == "held\n"
+        assert f"process {holder.pid} has locked {lock.parent}" in host.fence()
+        holder.communicate("\n")
+    assert server.deleted == []
+    assert host.fence().startswith("removed the registration of broker 1")
 
 
 def test_the_next_server_is_asked(host: Host, server: Server) -> None:

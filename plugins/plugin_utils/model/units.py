@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import ENVIRONMENT
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 SECTIONS = ("Unit", "Service", "Install")
-OVERRIDES = ("kafka_unit_overrides", "zookeeper_unit_overrides", "spark_job_unit_overrides")
 SECRET = re.compile(r"passw|secret|passphrase|token$|(access|account|api|private|shared)_?key$", re.IGNORECASE)
 # Names a file that holds the secret, or where one is asked for.
 ELSEWHERE = re.compile(
@@ -24,10 +24,15 @@ ELSEWHERE = re.compile(
 NO_SECRET = re.compile(r"[$%/].*|true|false|yes|no|on|off|\d+", re.IGNORECASE)
 
 
+def overrides() -> list[str]:
+    """Return the inputs that hold drop-ins of units, one of each function."""
+    return [f"{function.prefix}_unit_overrides" for function in functions().values()]
+
+
 def secrets(model: Model) -> Iterator[Problem]:
     """No unit holds a secret: systemctl shows it to everybody, and so do diffs."""
     for machine in model.functional:
-        for name in OVERRIDES:
+        for name in overrides():
             for place, text in _settings(machine.inputs.mapping(name)):
                 for said in _secrets(place, text):
                     wrong = "everybody on the host can read it: units are no secret"
@@ -38,7 +43,7 @@ def secrets(model: Model) -> Iterator[Problem]:
 def sections(model: Model) -> Iterator[Problem]:
     """What is added to a unit stands in sections, as systemd has them."""
     for machine in model.functional:
-        for name in OVERRIDES:
+        for name in overrides():
             for section, settings in machine.inputs.mapping(name).items():
                 if not isinstance(settings, Mapping):
                     wrong = "no section of a unit with its settings"

@@ -9,6 +9,7 @@ does not notice, and stays out of every ISR until it is restarted. Written for P
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import socket
@@ -22,6 +23,7 @@ from pathlib import Path
 CONNECT, ANSWER, ALL = 1.0, 2.0, 5.0  # seconds: for a connection, for an answer, for everything
 DELETE, GET_DATA, CLOSE = 2, 4, -11  # ZooKeeper's numbers of requests
 NO_NODE = -101
+LOCK = struct.Struct("@hhqqi")  # of fcntl: type whence start length process
 CGROUPS, OWN = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 STAT = struct.Struct(">qqqqiiiqiiq")  # of a znode: czxid mzxid ctime mtime version cversion aversion owner ...
 
@@ -37,6 +39,7 @@ def main(path: str, unit: str) -> str:
     try:
         alone(unit, CGROUPS, OWN.read_text())
         silent(properties["listeners"].split(","))
+        unlocked(properties["log.dirs"].split(","))
         with Session(properties) as session:
             return removed(session, number, properties.get("advertised.listeners", properties["listeners"]).split(","))
     except (LeftError, OSError, KeyError, ValueError, struct.error) as error:
@@ -74,6 +77,18 @@ def silent(listeners: Sequence[str]) -> None:
         except ConnectionRefusedError:
             continue
         raise LeftError(f"something listens at {listener}")
+
+
+def unlocked(folders: Sequence[str]) -> None:
+    """Raise LeftError where a process has locked a log dir, as a broker does before it registers and opens ports.
+
+    A disk that cannot be read is nobody's: a broker that lives has locked another.
+    """
+    for folder in folders:
+        with contextlib.suppress(OSError), open(Path(folder.strip(), ".lock"), "rb") as file:
+            answer = fcntl.fcntl(file, fcntl.F_GETLK, LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+            if LOCK.unpack(answer)[0] != fcntl.F_UNLCK:
+                raise LeftError(f"process {LOCK.unpack(answer)[4]} has locked {folder}")
 
 
 def removed(session: Session, number: str, endpoints: Sequence[str]) -> str:
