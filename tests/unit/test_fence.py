@@ -1,13 +1,13 @@
 """What removes the registration of a broker that died, against a server that speaks ZooKeeper's protocol."""
 
+import contextlib
 import json
-import os
 import socket
 import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,17 +15,18 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FENCE = ROOT / "roles" / "kafka" / "files" / "fence.py"
 SELF = "0::/system.slice/kafka.service\n"
-OWN = "CLIENT://198.18.1.21:9092,REPLICATION://198.18.2.21:9093"
 STAT = struct.Struct(">qqqqiiiqiiq")
 
 
 class Server(threading.Thread):
-    """Answers connect, getData, delete and closeSession of one client after the other."""
+    """Answers connect, getData, setData, delete and closeSession of one client after the other."""
 
     def __init__(self, znodes: dict[str, tuple[object, int]]) -> None:
         """`znodes`: {path: (what its JSON says, session of its owner)}."""
         super().__init__(daemon=True)
-        self.znodes, self.deleted, self.closed = znodes, list[str](), 0
+        self.znodes, self.versions = znodes, dict[str, int]()
+        self.deleted, self.closed, self.before = list[str](), 0, dict[int, Callable[[], object]]()
+        self.greeting = struct.pack(">iiqi16s?", 0, 6000, 77, 16, b"p" * 16, False)
         self.listening = socket.create_server(("127.0.0.1", 0))
         self.port = self.listening.getsockname()[1]
         self.start()
@@ -37,33 +38,40 @@ class Server(threading.Thread):
                 connection = self.listening.accept()[0]
             except OSError:
                 return
-            with connection:
+            with connection, contextlib.suppress(OSError):
                 self.serve(connection)
 
     def serve(self, connection: socket.socket) -> None:
         """One session."""
         self.receive(connection)
-        self.send(connection, struct.pack(">iiqi16s?", 0, 6000, 77, 16, b"p" * 16, False))
+        self.send(connection, self.greeting)
         while request := self.receive(connection):
             number, kind = struct.unpack_from(">ii", request)
+            self.before.pop(kind, lambda: None)()
             if kind == -11:
                 self.closed += 1
                 self.send(connection, struct.pack(">iqi", number, 9, 0))
                 return
             length = struct.unpack_from(">i", request, 8)[0]
             path = request[12 : 12 + length].decode()
-            found = self.znodes.get(path)
-            if found is None:
-                self.send(connection, struct.pack(">iqi", number, 9, -101))
-            elif kind == 4:
-                data = json.dumps(found[0]).encode()
-                stat = STAT.pack(1, 1, 1, 1, 0, 0, 0, found[1], len(data), 0, 1)
-                self.send(connection, struct.pack(">iqii", number, 9, 0, len(data)) + data + stat)
-            else:
-                assert (kind, struct.unpack_from(">i", request, 12 + length)[0]) == (2, 0)
-                self.deleted.append(path)
-                del self.znodes[path]
-                self.send(connection, struct.pack(">iqi", number, 9, 0))
+            code, answer = self.answer(kind, path, struct.unpack_from(">i", request, len(request) - 4)[0])
+            self.send(connection, struct.pack(">iqi", number, 9, code) + answer)
+
+    def answer(self, kind: int, path: str, version: int) -> tuple[int, bytes]:
+        """Return the code and the body of an answer."""
+        if path not in self.znodes:
+            return -101, b""
+        data, now = json.dumps(self.znodes[path][0]).encode(), self.versions.get(path, 0)
+        if kind != 4 and version != now:
+            return -103, b""
+        if kind == 2:
+            self.deleted.append(path)
+            self.versions.pop(path, None)
+            del self.znodes[path]
+            return 0, b""
+        self.versions[path] = now + (kind == 5)
+        stat = STAT.pack(1, 1, 1, 1, self.versions[path], 0, 0, self.znodes[path][1], len(data), 0, 1)
+        return 0, stat if kind == 5 else struct.pack(">i", len(data)) + data + stat
 
     def receive(self, connection: socket.socket) -> bytes:
         """Return a message, b"" at the end."""
@@ -92,9 +100,11 @@ class Host:
             "broker.id": "1",
             "log.dirs": f"{folder / 'kafka1'},{folder / 'kafka2'}",
             "listeners": f"CLIENT://127.0.0.1:{self.port}",
-            "advertised.listeners": OWN,
+            "advertised.listeners": f"CLIENT://127.0.0.2:{self.port},REPLICATION://127.0.0.1:{self.port}",
             "zookeeper.connect": f"127.0.0.1:{server.port}/kafka",
         }
+        endpoints = self.lines["advertised.listeners"].split(",")[::-1]
+        server.znodes["/kafka/brokers/ids/1"] = ({"endpoints": endpoints}, 0x51)
 
     def fence(self) -> str:
         """Run it; return what it says."""
@@ -118,7 +128,6 @@ def server() -> Iterator[Server]:
     """Return an ensemble where broker 1 is registered and is the controller, and broker 2 is registered."""
     made = Server(
         {
-            "/kafka/brokers/ids/1": ({"endpoints": OWN.split(",")[::-1]}, 0x51),
             "/kafka/brokers/ids/2": ({"endpoints": ["CLIENT://198.18.1.22:9092"]}, 0x52),
             "/kafka/controller": ({"brokerid": 1}, 0x51),
         }
@@ -150,7 +159,7 @@ def test_another_controller_stays(host: Host, server: Server) -> None:
 def test_a_registration_elsewhere_stays(host: Host, server: Server) -> None:
     """The id runs on another host, or at an address that the file of this one no longer says."""
     server.znodes["/kafka/brokers/ids/1"] = ({"endpoints": ["CLIENT://198.18.1.29:9092"]}, 0x51)
-    said = "the registration of broker 1 is left to its session: it is of another process, at CLIENT://198.18.1.29:9092"
+    said = "the registration is left to its session: it is of another process, at CLIENT://198.18.1.29:9092"
     assert (host.fence(), server.deleted) == (f"{said}\n", [])
 
 
@@ -200,6 +209,49 @@ def test_a_locked_log_dir_keeps_it(host: Host, server: Server, tmp_path: Path) -
     assert host.fence().startswith("removed the registration of broker 1")
 
 
+def test_who_answers_at_its_addresses_keeps_it(host: Host, server: Server) -> None:
+    """The host was replaced, and its addresses are the other's now."""
+    with socket.create_server(("127.0.0.2", host.port)):
+        assert f"something listens at CLIENT://127.0.0.2:{host.port}" in host.fence()
+    assert server.deleted == []
+
+
+def test_another_registers_meanwhile(host: Host, server: Server) -> None:
+    """Between the look and the removal, at the same addresses: its registration stays, whenever that is."""
+    living = (server.znodes["/kafka/brokers/ids/1"][0], 0x77)
+    server.before[5] = lambda: server.znodes.update({"/kafka/brokers/ids/1": living})
+    assert host.fence() == "broker 1 is not registered\n"
+    server.versions.clear()
+
+    def anew() -> None:
+        server.znodes["/kafka/brokers/ids/1"] = living
+        server.versions.clear()
+
+    server.before[2] = anew
+    assert "left to its session: ZooKeeper refused with error -103" in host.fence()
+    assert server.deleted == []
+
+
+@pytest.mark.parametrize("greeting", [b"", b"ab", b"x" * 2_000_000])
+def test_a_strange_server_is_passed_over(host: Host, server: Server, greeting: bytes) -> None:
+    """The next one is asked."""
+    strange = Server({})
+    strange.greeting = greeting
+    host.lines["zookeeper.connect"] = f"127.0.0.1:{strange.port},127.0.0.1:{server.port}/kafka"
+    assert host.fence().startswith("removed the registration of broker 1")
+    strange.listening.close()
+
+
+@pytest.mark.parametrize(
+    ("line", "value"), [("broker.id", "1\\"), ("listeners", ""), ("listeners", "none"), ("zookeeper.connect", "x")]
+)
+def test_a_file_that_is_not_understood_removes_nothing(host: Host, server: Server, line: str, value: str) -> None:
+    """In a sentence, so that the broker is started all the same."""
+    host.lines[line] = value
+    assert host.fence().startswith("the registration is left to its session: ")
+    assert server.deleted == []
+
+
 def test_the_next_server_is_asked(host: Host, server: Server) -> None:
     """One that is down refuses."""
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -221,8 +273,6 @@ def test_without_chroot_and_advertised_listeners(host: Host, server: Server) -> 
 
 def test_it_is_written_for_hosts() -> None:
     """By the host's own Python, without the packages of the control node."""
-    names = subprocess.run(
-        [sys.executable, "-I", "-S", str(FENCE), "/nowhere", "kafka.service"], capture_output=True, text=True
-    )
-    assert "No such file or directory: '/nowhere'" in names.stderr, names
-    assert os.access(FENCE, os.R_OK)
+    command = [sys.executable, "-I", "-S", str(FENCE), "/nowhere", "kafka.service"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "left to its session: [Errno 2] No such file or directory: '/nowhere'" in done.stdout

@@ -20,12 +20,13 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-CONNECT, ANSWER, ALL = 1.0, 2.0, 5.0  # seconds: for a connection, for an answer, for everything
-DELETE, GET_DATA, CLOSE = 2, 4, -11  # ZooKeeper's numbers of requests
+CONNECT, ALL = 1.0, 5.0  # seconds: for a connection, for everything
+LONGEST = 1 << 20  # bytes of an answer: ZooKeeper's own limit
+DELETE, GET_DATA, SET_DATA, CLOSE = 2, 4, 5, -11  # ZooKeeper's numbers of requests
 NO_NODE = -101
+STAT = struct.Struct(">qqqqiiiqiiq")  # of a znode: czxid mzxid ctime mtime version cversion aversion owner ...
 LOCK = struct.Struct("@hhqqi")  # of fcntl: type whence start length process
 CGROUPS, OWN = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
-STAT = struct.Struct(">qqqqiiiqiiq")  # of a znode: czxid mzxid ctime mtime version cversion aversion owner ...
 
 
 class LeftError(Exception):
@@ -34,22 +35,28 @@ class LeftError(Exception):
 
 def main(path: str, unit: str) -> str:
     """Return what was done, in a sentence."""
-    properties = read(path)
-    number = properties["broker.id"]
     try:
+        properties = read(path)
+        listeners = properties["listeners"].split(",")
         alone(unit, CGROUPS, OWN.read_text())
-        silent(properties["listeners"].split(","))
+        silent(listeners)
         unlocked(properties["log.dirs"].split(","))
-        with Session(properties) as session:
-            return removed(session, number, properties.get("advertised.listeners", properties["listeners"]).split(","))
-    except (LeftError, OSError, KeyError, ValueError, struct.error) as error:
-        return f"the registration of broker {number} is left to its session: {error}"
+        with Session(properties, time.monotonic() + ALL) as session:
+            endpoints = properties.get("advertised.listeners", properties["listeners"]).split(",")
+            return removed(session, properties["broker.id"], endpoints)
+    except Exception as error:  # whatever it is: the broker has to be started, and its session ends by itself
+        return f"the registration is left to its session: {str(error) or type(error).__name__}"
 
 
 def read(path: str) -> dict[str, str]:
     """Return the lines `key=value` of a properties file; those that Java would read otherwise are left out."""
-    lines = [line.split("=", 1) for line in Path(path).read_text().splitlines() if "\\" not in line]
-    return {line[0]: line[1] for line in lines if len(line) == 2 and not line[0].startswith("#")}
+    before, found = "", {}
+    for line in Path(path).read_text("latin-1").split("\n"):
+        if "\\" not in before + line and "=" in line and not line.startswith(("#", "!")):
+            key, _, value = line.partition("=")
+            found[key] = value
+        before = line
+    return found
 
 
 def alone(unit: str, mounted: Path, own: str) -> None:
@@ -69,14 +76,17 @@ def alone(unit: str, mounted: Path, own: str) -> None:
 
 
 def silent(listeners: Sequence[str]) -> None:
-    """Raise LeftError unless nobody listens where the broker did: one who was started by hand may live."""
+    """Raise LeftError unless nobody listens at any address of these: one who was started by hand may live."""
     for listener in listeners:
         host, _, port = listener.split("://", 1)[1].rpartition(":")
-        try:
-            socket.create_connection((host, int(port)), timeout=CONNECT).close()
-        except ConnectionRefusedError:
-            continue
-        raise LeftError(f"something listens at {listener}")
+        for family, kind, _, _, address in socket.getaddrinfo(host or "localhost", int(port), type=socket.SOCK_STREAM):
+            with socket.socket(family, kind) as asked:
+                asked.settimeout(CONNECT)
+                try:
+                    asked.connect(address)
+                except ConnectionRefusedError:
+                    continue
+                raise LeftError(f"something listens at {listener}")
 
 
 def unlocked(folders: Sequence[str]) -> None:
@@ -93,17 +103,19 @@ def unlocked(folders: Sequence[str]) -> None:
 
 def removed(session: Session, number: str, endpoints: Sequence[str]) -> str:
     """Remove the registration, and the one as the controller that the same process had; return what was done."""
-    place, controller = f"/brokers/ids/{number}", "/controller"
+    place, controller, gone = f"/brokers/ids/{number}", "/controller", f"broker {number} is not registered"
     found = session.get(place)
     if found is None:
-        return f"broker {number} is not registered"
+        return gone
     data, version, owner = found
     registered = json.loads(data)["endpoints"]
-    if sorted(registered) != sorted(endpoints):
+    if sorted(registered) != sorted(endpoints) or not owner:
         raise LeftError(f"it is of another process, at {', '.join(registered)}")
+    silent(registered)  # a host that took the place of this one may have its addresses
     ruler = session.get(controller)
-    if not session.delete(place, version):
-        return f"broker {number} is not registered"
+    # Written once more, it has a version that no later registration has when it is made: only this one is deleted.
+    if session.set(place, data, version) != owner or not session.delete(place, version + 1):
+        return gone
     words = f"removed the registration of broker {number}, of session {owner:#x}"
     if ruler and ruler[2] == owner and session.delete(controller, ruler[1]):
         words += ", and as the controller"
@@ -113,29 +125,27 @@ def removed(session: Session, number: str, endpoints: Sequence[str]) -> str:
 class Session:
     """A session with the first ZooKeeper server that answers."""
 
-    def __init__(self, properties: Mapping[str, str]) -> None:
-        """Connect as the broker does. Raises LeftError."""
+    def __init__(self, properties: Mapping[str, str], deadline: float) -> None:
+        """Connect as the broker does; everything ends at the deadline. Raises LeftError."""
+        self.deadline, self.number = deadline, 0
         servers, _, chroot = properties["zookeeper.connect"].partition("/")
         self.root = f"/{chroot}".rstrip("/")
         context = None
-        if properties.get("zookeeper.ssl.client.enable") == "true":
+        if properties.get("zookeeper.ssl.client.enable", "").lower() == "true":
             context = ssl.create_default_context(cafile=properties["zookeeper.ssl.truststore.location"])
             context.load_cert_chain(properties["zookeeper.ssl.keystore.location"])
-        deadline, why = time.monotonic() + ALL, ""
+        why = ""
         for server in servers.split(","):
             host, _, port = server.rpartition(":")
             try:
-                connection = socket.create_connection((host, int(port)), timeout=CONNECT)
-                connection.settimeout(ANSWER)
+                connection = socket.create_connection((host, int(port)), timeout=min(CONNECT, self._left()))
                 self.connection = context.wrap_socket(connection, server_hostname=host) if context else connection
                 self._send(struct.pack(">iqiqi16s?", 0, 0, 6000, 0, 16, b"", False))
-                if struct.unpack_from(">ii", self._receive())[1] <= 0:
-                    raise ConnectionError("no session")
-                return
-            except OSError as error:
+                if struct.unpack_from(">ii", self._receive())[1] > 0:
+                    return
+                why = f"{server}: no session"
+            except (OSError, struct.error) as error:
                 why = f"{server}: {error}"
-            if time.monotonic() > deadline:
-                break
         raise LeftError(f"no ZooKeeper server answers: {why}")
 
     def __enter__(self) -> Session:
@@ -144,43 +154,62 @@ class Session:
 
     def __exit__(self, *_: object) -> None:
         """Close the session, and say so."""
-        with self.connection, contextlib.suppress(OSError):
+        with self.connection, contextlib.suppress(OSError, LeftError, struct.error):
             self._ask(CLOSE, b"")
 
     def get(self, path: str) -> tuple[bytes, int, int] | None:
         """Return data, version and owner's session of a znode; None where there is none."""
-        answer = self._ask(GET_DATA, self._path(path) + b"\0")
+        answer = self._ask(GET_DATA, self._text(self.root + path) + b"\0")
         if answer is None:
             return None
         length = max(struct.unpack_from(">i", answer)[0], 0)
         stat = STAT.unpack_from(answer, 4 + length)
         return answer[4 : 4 + length], stat[4], stat[7]
 
+    def set(self, path: str, data: bytes, version: int) -> int | None:
+        """Write the data of a znode of this version; return its owner's session, None where there is none any more."""
+        body = self._text(self.root + path) + self._text(data) + struct.pack(">i", version)
+        answer = self._ask(SET_DATA, body)
+        return STAT.unpack_from(answer)[7] if answer is not None else None
+
     def delete(self, path: str, version: int) -> bool:
         """Remove a znode of this version; False where there is none any more."""
-        return self._ask(DELETE, self._path(path) + struct.pack(">i", version)) is not None
+        return self._ask(DELETE, self._text(self.root + path) + struct.pack(">i", version)) is not None
 
-    def _path(self, path: str) -> bytes:
-        name = f"{self.root}{path}".encode()
-        return struct.pack(">i", len(name)) + name
+    @staticmethod
+    def _text(text: str | bytes) -> bytes:
+        data = text if isinstance(text, bytes) else text.encode()
+        return struct.pack(">i", len(data)) + data
 
     def _ask(self, kind: int, body: bytes) -> bytes | None:
-        self._send(struct.pack(">ii", 1, kind) + body)
+        self.number += 1
+        self._send(struct.pack(">ii", self.number, kind) + body)
         answer = self._receive()
-        code = struct.unpack_from(">i", answer, 12)[0]  # after the number of the request, and a zxid
-        if code not in (0, NO_NODE):
+        number, _, code = struct.unpack_from(">iqi", answer)
+        if number != self.number or code not in (0, NO_NODE):
             raise LeftError(f"ZooKeeper refused with error {code}")
         return answer[16:] if code == 0 else None
 
+    def _left(self) -> float:
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise LeftError(f"ZooKeeper did not answer within {ALL:.0f} s")
+        return left
+
     def _send(self, message: bytes) -> None:
+        self.connection.settimeout(self._left())
         self.connection.sendall(struct.pack(">i", len(message)) + message)
 
     def _receive(self) -> bytes:
-        return self._exactly(struct.unpack(">i", self._exactly(4))[0])
+        length = struct.unpack(">i", self._exactly(4))[0]
+        if not 0 <= length <= LONGEST:
+            raise ConnectionError("that is no ZooKeeper server")
+        return self._exactly(length)
 
     def _exactly(self, length: int) -> bytes:
         found = b""
         while len(found) < length:
+            self.connection.settimeout(self._left())
             part = self.connection.recv(length - len(found))
             if not part:
                 raise ConnectionError("the server closed the connection")
