@@ -94,8 +94,11 @@ class Host:
         self.own.mkdir(parents=True)
         self.left = ""
         self.cgroup = SELF
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        # Nobody listens there, and nobody else is given it.
+        self.kept = socket.socket()
+        self.kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.kept.bind(("127.0.0.1", 0))
+        self.port = self.kept.getsockname()[1]
         self.lines = {
             "broker.id": "1",
             "log.dirs": f"{folder / 'kafka1'},{folder / 'kafka2'}",
@@ -137,9 +140,11 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-def host(tmp_path: Path, server: Server) -> Host:
+def host(tmp_path: Path, server: Server) -> Iterator[Host]:
     """Return the host of broker 1, whose processes are gone."""
-    return Host(tmp_path, server)
+    made = Host(tmp_path, server)
+    yield made
+    made.kept.close()
 
 
 def test_the_registration_goes_and_with_it_the_controller(host: Host, server: Server) -> None:
@@ -161,6 +166,13 @@ def test_a_registration_elsewhere_stays(host: Host, server: Server) -> None:
     server.znodes["/kafka/brokers/ids/1"] = ({"endpoints": ["CLIENT://198.18.1.29:9092"]}, 0x51)
     said = "the registration is left to its session: it is of another process, at CLIENT://198.18.1.29:9092"
     assert (host.fence(), server.deleted) == (f"{said}\n", [])
+
+
+def test_a_registration_without_a_session_stays(host: Host, server: Server) -> None:
+    """No broker made it."""
+    server.znodes["/kafka/brokers/ids/1"] = (server.znodes["/kafka/brokers/ids/1"][0], 0)
+    assert "left to its session" in host.fence()
+    assert server.deleted == []
 
 
 def test_a_process_that_is_left_keeps_it(host: Host, server: Server) -> None:
