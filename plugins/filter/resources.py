@@ -7,7 +7,7 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.resources import grants, quotas, topics
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources import exported, grants, quotas, topics
 
 Entries = Sequence[Mapping[str, Any]]
 
@@ -65,4 +65,5 @@ class FilterModule:
             "granted_acls": granted_acls,
             "scram_users": scram_users,
             "resolved_quotas": resolved_quotas,
+            "exported_yaml": exported.written,
         }

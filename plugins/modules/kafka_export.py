@@ -23,6 +23,8 @@ description:
   - Of topics, what was set for each of them is returned, not what brokers have by default, and nothing that throttles
     moving replicas.
   - Passwords cannot be read; users name one of C(vault.passwords) each.
+  - Names may be anything, templates too; the filter P(millrace.kafka.exported_yaml#filter) writes them so that they are
+    none.
   - Topics whose name begins with C(_) are the cluster's own, and are left out.
 options:
   admin: {type: dict, required: true, description: "Client properties of a super user, under librdkafka's names."}
@@ -46,7 +48,7 @@ EXAMPLES = """
 
 - name: Write it beside the other variables
   ansible.builtin.copy:
-    content: "{{ found.variables | to_nice_yaml(indent=2, sort_keys=false) }}"
+    content: "{{ found.variables | millrace.kafka.exported_yaml }}"
     dest: "{{ inventory_dir }}/group_vars/all/resources.yml"
     mode: "0644"
     force: false
