@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import export
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import OPTIONS
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import acls, topics, users
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.quotas import Quotas
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import ask
 
 DOCUMENTATION = """
@@ -78,7 +77,7 @@ left_out:
 
 def main() -> None:
     """Run as an Ansible module."""
-    module = AnsibleModule(argument_spec=dict(OPTIONS), supports_check_mode=True)
+    module = KafkaModule(argument_spec=dict(OPTIONS), supports_check_mode=True)
 
     def answered(admin: Admin, metadata: Metadata) -> dict[str, Any]:
         names = [name for name in metadata.topics if not name.startswith("_")]
