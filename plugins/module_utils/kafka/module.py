@@ -24,7 +24,7 @@ def secrets(value: Any, name: str = "") -> Iterator[str]:
         yield str(value)
 
 
-class KafkaModule(AnsibleModule):
+class KafkaModule(AnsibleModule):  # type: ignore[misc]
     """AnsibleModule knows secrets by option; those of a dict of properties it would log and return."""
 
     def _load_params(self) -> None:
