@@ -171,6 +171,23 @@ def test_prune_of_users() -> None:
     assert refusal.startswith("prune: 3 users would be deleted")
 
 
+@pytest.mark.parametrize(
+    ("scope", "names"),
+    [
+        ("orders-*", ["orders-1", "orders-[2]"]),
+        ("orders-[2]", ["orders-[2]"]),
+        ("?*", []),
+        ("[a-z]*", []),
+        ("*-1", []),
+        ("o*-1*", []),
+    ],
+)
+def test_only_a_star_at_the_end_of_a_scope_stands_for_more(scope: str, names: list[str]) -> None:
+    kept = {name: {"SCRAM-SHA-512": 8192} for name in ("billing-1", "orders-1", "orders-[2]")}
+    plan = users.diff([], kept, {}, {"users": [scope], "max_deletes": 9})
+    assert [change.name for change in plan.changes] == names
+
+
 def test_quotas() -> None:
     found = {Entity("a", None): {"producer_byte_rate": 1048576.0, "request_percentage": 12.5}, Entity("b", None): {}}
     plan = quotas.diff(
