@@ -40,7 +40,10 @@ options:
         choices: [SCRAM-SHA-512, SCRAM-SHA-256]
       iterations: {type: int, default: 8192, description: Rounds of hashing.}
       state: {type: str, choices: [present, absent], default: present, description: Whether the user is there.}
-      credential: {type: bool, default: true, description: Otherwise a certificate stands for the user.}
+      credential:
+        description: Otherwise a certificate stands for the user. A password that the cluster keeps goes.
+        type: bool
+        default: true
   acls:
     description: ACLs, one for each operation of an entry.
     type: list
