@@ -34,6 +34,11 @@ options:
         type: dict
         default: {}
       state: {type: str, choices: [present, absent], default: present, description: Whether there are any.}
+      every_client:
+        description: >-
+          The user is gone: its own quota goes, and those with each client id, but for what other entries say.
+        type: bool
+        default: false
 extends_documentation_fragment: [millrace.kafka.kafka_resources]
 requirements: [confluent-kafka, kafka-python]
 author: [Millrace developers]
@@ -77,6 +82,7 @@ QUOTA: dict[str, Any] = {
     "client_id": {"type": "str"},
     "values": {"type": "dict", "default": {}},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+    "every_client": {"type": "bool", "default": False},
 }
 
 

@@ -32,6 +32,12 @@ def with_credential(users: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any
     return [user for user in users if user.get("credential", True)]
 
 
+def gone(users: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the names of users who are absent whole: not only a mechanism, and no entry has them present."""
+    there = {user["name"] for user in users if user.get("state") != "absent" or user.get("mechanism")}
+    return list(dict.fromkeys(user["name"] for user in users if user["name"] not in there))
+
+
 def without_credential(users: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the names of which no entry has a password; one that the cluster keeps for them would go on working."""
     having = {user["name"] for user in with_credential(users)}
