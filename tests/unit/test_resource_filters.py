@@ -191,7 +191,7 @@ def test_a_user_who_is_absent_loses_what_was_granted() -> None:
         "quotas": {"producer_byte_rate": "1KiB"},
     }
     assert [entry["state"] for entry in FILTERS["granted_acls"]([user])] == ["absent"]
-    gone = {"user": "old", "client_id": None, "values": {}, "state": "absent", "every_client": True}
+    gone: dict[str, Any] = {"user": "old", "client_id": None, "values": {}, "state": "absent", "every_client": True}
     assert FILTERS["resolved_quotas"]([user]) == [gone]
     assert FILTERS["resolved_quotas"]([{"name": "old", "state": "absent"}]) == [gone]
     assert FILTERS["resolved_quotas"]([{"name": "old", "state": "absent", "mechanism": "SCRAM-SHA-256"}]) == []
