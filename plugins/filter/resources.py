@@ -7,7 +7,8 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.resources import grants, quotas, topics
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.users import gone
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources import exported, grants, quotas, topics
 
 Entries = Sequence[Mapping[str, Any]]
 
@@ -47,7 +48,12 @@ def resolved_quotas(users: Entries, entries: Entries | None = None) -> list[dict
         (f"{place}: ", lambda entry=entry: quotas.resolved(entry))
         for place, entry in quotas.declared(users, entries or [])
     )
-    return _all("quotas", calls)
+    found, absent = _all("quotas", calls), gone([user for user in users if user.get("name")])
+    whole = [(name, None, "absent") for name in absent]
+    return [
+        *(entry for entry in found if (entry["user"], entry["client_id"], entry["state"]) not in whole),
+        *({"user": name, "client_id": None, "values": {}, "state": "absent", "every_client": True} for name in absent),
+    ]
 
 
 def scram_users(users: Entries) -> list[dict[str, Any]]:
@@ -65,4 +71,5 @@ class FilterModule:
             "granted_acls": granted_acls,
             "scram_users": scram_users,
             "resolved_quotas": resolved_quotas,
+            "exported_yaml": exported.written,
         }

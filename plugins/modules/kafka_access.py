@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import access_control
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import OPTIONS, PRUNE, Work, converge
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.users import Logins
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.users import gone as absent
 
 DOCUMENTATION = """
 module: kafka_access
@@ -20,6 +20,8 @@ description:
   - Nobody can read a password back, so a user whose mechanism and iterations are as declared is logged in once, to
     see whether it holds, eight users side by side. A password that does not leaves a line in a broker's log.
   - What is not named is left alone, but for what I(prune) says; C(state=absent) removes.
+  - A user who is absent, and not only with one I(mechanism), loses every ACL too, where I(super_users) says that there
+    are any.
   - Users come first, then ACLs, of which those that grant come first.
   - "Refused, with everything else that is wrong: an ACL of a principal without C(User:); ACLs that would keep
     I(principal) from altering the cluster."
@@ -41,7 +43,10 @@ options:
         choices: [SCRAM-SHA-512, SCRAM-SHA-256]
       iterations: {type: int, default: 8192, description: Rounds of hashing.}
       state: {type: str, choices: [present, absent], default: present, description: Whether the user is there.}
-      credential: {type: bool, default: true, description: Otherwise a certificate stands for the user.}
+      credential:
+        description: Otherwise a certificate stands for the user. A password that the cluster keeps goes.
+        type: bool
+        default: true
   acls:
     description: ACLs, one for each operation of an entry.
     type: list
@@ -113,7 +118,7 @@ USER: dict[str, Any] = {
 
 def main() -> None:
     """Run as an Ansible module."""
-    module = AnsibleModule(
+    module = KafkaModule(
         argument_spec={
             **OPTIONS,
             "login": {"type": "dict", "required": True},
@@ -131,7 +136,10 @@ def main() -> None:
     def planned(admin: Admin, _: Metadata) -> Sequence[Work]:
         safe = [said["principal"], *said["super_users"]]
         users = access_control.plan_users(admin, logins, said["users"], said["prune"], safe)
-        acls = access_control.plan_acls(admin, said["acls"], said["prune"], said["principal"], said["super_users"])
+        gone = absent(said["users"]) if said["super_users"] else []
+        acls = access_control.plan_acls(
+            admin, said["acls"], said["prune"], said["principal"], said["super_users"], gone
+        )
         return [
             (users, lambda changes: access_control.write_users(admin, logins, changes)),
             (acls, lambda changes: access_control.write_acls(admin, changes)),

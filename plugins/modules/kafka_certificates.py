@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+from ansible.module_utils.basic import missing_required_lib
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reload import Reload, ReloadError
 
 DOCUMENTATION = """
@@ -64,7 +65,7 @@ served:
 
 def main() -> None:
     """Run as an Ansible module."""
-    module = AnsibleModule(
+    module = KafkaModule(
         argument_spec={
             "admin": {"type": "dict", "required": True},
             "endpoints": {"type": "list", "elements": "dict", "required": True},

@@ -16,6 +16,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import (
     before_restart,
     lacking,
 )
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTIONS, Wait, waiting
 
 DOCUMENTATION = """
@@ -149,7 +150,7 @@ def described(state: State, problems: list[str]) -> dict[str, Any]:
 
 def main() -> None:
     """Run as an Ansible module."""
-    module = AnsibleModule(
+    module = KafkaModule(
         argument_spec={
             "listeners": {"type": "dict", "required": True},
             "brokers": {"type": "list", "elements": "int", "required": True},

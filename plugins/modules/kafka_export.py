@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import export
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import OPTIONS
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import acls, topics, users
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.quotas import Quotas
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import ask
 
 DOCUMENTATION = """
@@ -23,6 +22,8 @@ description:
   - Of topics, what was set for each of them is returned, not what brokers have by default, and nothing that throttles
     moving replicas.
   - Passwords cannot be read; users name one of C(vault.passwords) each.
+  - Names may be anything, templates too; the filter P(millrace.kafka.exported_yaml#filter) writes them so that they are
+    none.
   - Topics whose name begins with C(_) are the cluster's own, and are left out.
 options:
   admin: {type: dict, required: true, description: "Client properties of a super user, under librdkafka's names."}
@@ -46,7 +47,7 @@ EXAMPLES = """
 
 - name: Write it beside the other variables
   ansible.builtin.copy:
-    content: "{{ found.variables | to_nice_yaml(indent=2, sort_keys=false) }}"
+    content: "{{ found.variables | millrace.kafka.exported_yaml }}"
     dest: "{{ inventory_dir }}/group_vars/all/resources.yml"
     mode: "0644"
     force: false
@@ -76,7 +77,7 @@ left_out:
 
 def main() -> None:
     """Run as an Ansible module."""
-    module = AnsibleModule(argument_spec=dict(OPTIONS), supports_check_mode=True)
+    module = KafkaModule(argument_spec=dict(OPTIONS), supports_check_mode=True)
 
     def answered(admin: Admin, metadata: Metadata) -> dict[str, Any]:
         names = [name for name in metadata.topics if not name.startswith("_")]

@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Change, Done, carry_out
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import OPTIONS, Work, converge
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import groups as asked
@@ -21,6 +19,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import
     milliseconds,
     places,
 )
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import ask
 
 DOCUMENTATION = """
@@ -110,7 +109,7 @@ def ends_of(admin: Admin, group: dict[str, Any], found: Group, partitions: dict[
 
 def main() -> None:
     """Run as an Ansible module."""
-    module = AnsibleModule(
+    module = KafkaModule(
         argument_spec={**OPTIONS, "groups": {"type": "list", "elements": "dict", "default": [], "options": GROUP}},
         supports_check_mode=True,
     )

@@ -6,13 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import export
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import OPTIONS
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import acls, topics, users
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.quotas import Quotas
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import ask
 
 DOCUMENTATION = """
@@ -114,7 +113,7 @@ SUBSETS: dict[str, Callable[[Admin, Metadata], Any]] = {
 def main() -> None:
     """Run as an Ansible module."""
     subset = {"type": "list", "elements": "str", "choices": list(SUBSETS), "default": list(SUBSETS)}
-    module = AnsibleModule(argument_spec={**OPTIONS, "gather_subset": subset}, supports_check_mode=True)
+    module = KafkaModule(argument_spec={**OPTIONS, "gather_subset": subset}, supports_check_mode=True)
 
     def answered(admin: Admin, metadata: Metadata) -> dict[str, Any]:
         found = {name: SUBSETS[name](admin, metadata) for name in module.params["gather_subset"]}

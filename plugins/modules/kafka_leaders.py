@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+from ansible.module_utils.basic import missing_required_lib
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, ClusterError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 
 DOCUMENTATION = """
 module: kafka_leaders
@@ -57,7 +58,7 @@ moved:
 
 def main() -> None:
     """Run as an Ansible module."""
-    module = AnsibleModule(
+    module = KafkaModule(
         argument_spec={
             "listeners": {"type": "dict", "required": True},
             "timeout": {"type": "int", "default": 60},

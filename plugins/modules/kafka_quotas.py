@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import access_control
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import OPTIONS, Work, converge
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.quotas import Quotas
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 
 DOCUMENTATION = """
 module: kafka_quotas
@@ -35,6 +34,11 @@ options:
         type: dict
         default: {}
       state: {type: str, choices: [present, absent], default: present, description: Whether there are any.}
+      every_client:
+        description: >-
+          The user is gone: its own quota goes, and those with each client id, but for what other entries say.
+        type: bool
+        default: false
 extends_documentation_fragment: [millrace.kafka.kafka_resources]
 requirements: [confluent-kafka, kafka-python]
 author: [Millrace developers]
@@ -78,12 +82,13 @@ QUOTA: dict[str, Any] = {
     "client_id": {"type": "str"},
     "values": {"type": "dict", "default": {}},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+    "every_client": {"type": "bool", "default": False},
 }
 
 
 def main() -> None:
     """Run as an Ansible module."""
-    module = AnsibleModule(
+    module = KafkaModule(
         argument_spec={**OPTIONS, "quotas": {"type": "list", "elements": "dict", "default": [], "options": QUOTA}},
         supports_check_mode=True,
     )

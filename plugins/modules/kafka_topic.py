@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import one_topic
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import OPTIONS
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import ask
 
 DOCUMENTATION = """
@@ -88,7 +87,7 @@ made: {description: Partitions and settings., type: str, returned: recreate}
 
 def main() -> None:
     """Run as an Ansible module."""
-    module = AnsibleModule(
+    module = KafkaModule(
         argument_spec={
             **OPTIONS,
             "topic": {"type": "str", "required": True},

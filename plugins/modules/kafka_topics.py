@@ -6,11 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import topic_control
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import OPTIONS, PRUNE, Work, converge
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 
 DOCUMENTATION = """
 module: kafka_topics
@@ -104,7 +103,7 @@ TOPIC: dict[str, Any] = {
 
 def main() -> None:
     """Run as an Ansible module."""
-    module = AnsibleModule(
+    module = KafkaModule(
         argument_spec={
             **OPTIONS,
             "topics": {"type": "list", "elements": "dict", "default": [], "options": TOPIC},

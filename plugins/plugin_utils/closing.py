@@ -6,8 +6,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 COLLECTION = "millrace.kafka."
-CHANGING = {f"{COLLECTION}{name}" for name in ("host_state", "kafka_access", "kafka_certificates")}
+RESOURCES = {f"{COLLECTION}kafka_{name}" for name in ("access", "groups", "quotas", "topics")}
+"""Actions whose changes are lines of `Change`: verb, kind, name."""
+CHANGING = {f"{COLLECTION}{name}" for name in ("host_state", "kafka_certificates")} | RESOURCES
 """Actions of which every run that may change something has one; a run without them has no such line."""
+BY_HAND = {"deleted": "emptied topic", "made": "recreated topic"}
+"""What kafka_topic answers where it changes something."""
+READ = {f"{COLLECTION}kafka_groups": "groups"}
+"""Of actions that may also only read, what they answer then."""
 ANSWERS = {
     f"{COLLECTION}certificates": ("changes", "certificate file"),
     f"{COLLECTION}install_archives": ("missing", "archive"),
@@ -30,7 +36,7 @@ COUNTED = {
     "enable": "enabled unit",
     "disable": "disabled unit",
 }
-PLURALS = {"directory": "directories", "owner or mode": "owners or modes"}
+PLURALS = {"directory": "directories", "owner or mode": "owners or modes", "topic in part": "topics in part"}
 
 
 class Closing:
@@ -45,14 +51,18 @@ class Closing:
 
     def note(self, action: str, host: str, result: Mapping[str, Any]) -> None:
         """Note the answer of one task; a changed one of another collection is counted alone."""
-        self.ours = self.ours or action in CHANGING
+        self.ours = self.ours or (action in CHANGING and READ.get(action) not in result)
         changes = [str(change) for change in result.get("changes") or ()]
         if action == f"{COLLECTION}host_state":
             for change in changes:
                 self.of_host(change, host)
-        elif action == f"{COLLECTION}kafka_access":
-            self.count("user", sum(change.startswith("user ") for change in changes))
-            self.count("ACL", sum(not change.startswith("user ") for change in changes))
+        elif action in RESOURCES:
+            self.of_cluster(changes, result)
+        elif action == f"{COLLECTION}kafka_topic":
+            changed = bool(result.get("changed"))
+            self.ours = self.ours or changed or not BY_HAND.keys().isdisjoint(result)
+            what = next((word for key, word in BY_HAND.items() if key in result), "topic in part")
+            self.count(what, int(changed))
         elif action in ANSWERS:
             key, what = ANSWERS[action]
             self.count(what, len(result.get(key) or ()))
@@ -66,6 +76,17 @@ class Closing:
             self.units.setdefault((UNITS[verb], what.removesuffix(".service")), []).append(host)
         else:
             self.count("firewall" if what.startswith("table ") else COUNTED.get(verb, "change"), 1)
+
+    def of_cluster(self, changes: Iterable[str], result: Mapping[str, Any]) -> None:
+        """Note what was written on the cluster, as `create topic a: + 3 partitions`: after a failure what was done."""
+        if not result.get("changed"):
+            return
+        if "outcome" in result:
+            kinds = [str(name).split()[0] for name in result["outcome"]["done"]]
+        else:
+            kinds = [change.split()[1] for change in changes]
+        for kind in kinds:
+            self.count(kind, 1)
 
     def count(self, what: str, number: int) -> None:
         """Count what was changed."""

@@ -30,6 +30,9 @@ CERTIFICATE = {"name": "x", "subject": "CN=x,O=lab", "authority": "infra"}
         ({"all": {"run_lock_directory": "locks"}}, "LOCK_DIRECTORY"),
         ({"zookeeper": {"zookeeper_unit_overrides": {"Service": None}}}, "UNIT_SECTION"),
         ({"spark_consumer": {"spark_job_jobs": [{"name": "../old", "state": "absent"}]}}, "JOB_NAME"),
+        ({"kafka": {"kafka_prune": {"users": ["?*"], "max_deletes": 1}}}, "PRUNE_SCOPE"),
+        ({"kafka": {"kafka_prune": {"topics": ["[a-z]*"], "max_deletes": 1}}}, "PRUNE_SCOPE"),
+        ({"kafka": {"kafka_prune": {"acls": ["User:orders-?"], "max_deletes": 1}}}, "PRUNE_SCOPE"),
         (
             {"kafka": {"site_certificates": [{**CERTIFICATE, "path": "/etc/kafka/tls/ca.pem"}]}},
             "CERTIFICATE_DUPLICATE",

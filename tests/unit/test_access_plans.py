@@ -162,6 +162,21 @@ def test_a_user_of_a_certificate_has_no_password() -> None:
     ]
 
 
+@pytest.mark.parametrize("state", ["present", "absent"])
+def test_a_password_that_is_declared_away_goes(state: str) -> None:
+    """It would go on working; the change is shown, and a super user's is refused."""
+    asked = [{"name": "a", "credential": False, "state": state}]
+    (change,) = users.diff(asked, KEPT, {}).changes
+    assert str(change) == "delete user a: - SCRAM-SHA-512: 8192 iterations"
+    assert change.work == [Credential("a", "SCRAM-SHA-512")]
+    plan = users.diff(asked, KEPT, {}, safe=["User:a"])
+    assert plan.changes == []
+    assert plan.refusals == [
+        "user a: credential: false, and it has a password, with which a super user or who asks may log in; say its "
+        "password, or take it away by hand"
+    ]
+
+
 def test_prune_of_users() -> None:
     kept = {name: {"SCRAM-SHA-512": 8192} for name in ("a", "old-1", "admin")}
     plan = users.diff([user()], kept, WORKS, {"users": ["*"], "max_deletes": 1}, ["User:admin"])
@@ -169,6 +184,23 @@ def test_prune_of_users() -> None:
     assert plan.unmanaged == ["admin"]
     (refusal,) = users.diff([], kept, {}, {"users": ["*"], "max_deletes": 2}).refusals
     assert refusal.startswith("prune: 3 users would be deleted")
+
+
+@pytest.mark.parametrize(
+    ("scope", "names"),
+    [
+        ("orders-*", ["orders-1", "orders-[2]"]),
+        ("orders-[2]", ["orders-[2]"]),
+        ("?*", []),
+        ("[a-z]*", []),
+        ("*-1", []),
+        ("o*-1*", []),
+    ],
+)
+def test_only_a_star_at_the_end_of_a_scope_stands_for_more(scope: str, names: list[str]) -> None:
+    kept = {name: {"SCRAM-SHA-512": 8192} for name in ("billing-1", "orders-1", "orders-[2]")}
+    plan = users.diff([], kept, {}, {"users": [scope], "max_deletes": 9})
+    assert [change.name for change in plan.changes] == names
 
 
 def test_quotas() -> None:

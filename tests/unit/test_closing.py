@@ -4,6 +4,9 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import connection
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Change, Done, Plan
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Metadata
 from ansible_collections.millrace.kafka.plugins.plugin_utils.closing import Closing
 
 HOST = "millrace.kafka.host_state"
@@ -26,6 +29,67 @@ def test_nothing_changed() -> None:
 def test_a_run_that_only_looks_has_none() -> None:
     asked: dict[str, Any] = {"changes": [], "modes": {}}
     found = closing(("millrace.kafka.health_page", "kafka1", {}), ("millrace.kafka.zookeeper_ensemble", "zk1", asked))
+    assert found.line(check_mode=False) == ""
+
+
+CHANGED_ACCESS = (
+    Change("user", "a", "create", (), ("SCRAM-SHA-512: 8192 iterations",)),
+    Change("ACL", "User:a from * may READ topic t (literal)", "create"),
+    Change("ACL", "User:a from * may WRITE topic t (literal)", "delete"),
+)
+
+
+def answer(*changes: Change, refusals: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return what a module of resources answers."""
+    plan = Plan(changes, refusals=refusals)
+    return connection.answer([(plan, lambda written: Done(written))], Metadata("id", 1, {}, []), "resources")
+
+
+def test_resources_of_a_cluster() -> None:
+    """Of each kind as many as there were; the same where a playbook does one thing alone."""
+    topics = [Change("topic", f"t{number}", "create", (), ("3 partitions",)) for number in range(20)]
+    found = closing(
+        ("millrace.kafka.kafka_topics", "kafka1", answer(*topics)),
+        (ACCESS, "kafka1", answer(*CHANGED_ACCESS)),
+        ("millrace.kafka.kafka_quotas", "kafka1", answer(Change("quota", "user a, client id b", "update"))),
+        ("millrace.kafka.kafka_groups", "kafka1", answer(Change("group", "g", "update"))),
+    )
+    assert found.line(check_mode=False) == "millrace: 20 topics, 1 user, 2 ACLs, 1 quota, 1 group"
+
+
+@pytest.mark.parametrize("name", ["kafka_access", "kafka_topics", "kafka_quotas", "kafka_groups"])
+def test_what_was_refused_is_no_change(name: str) -> None:
+    refused = {**answer(*CHANGED_ACCESS, refusals=("no",)), "changed": False, "failed": True}
+    line = closing((f"millrace.kafka.{name}", "kafka1", refused)).line(False, ["kafka1"])
+    assert line == "millrace: nothing changed; then it failed on kafka1"
+
+
+def test_what_was_done_before_a_failure() -> None:
+    """A broker refused the second ACL."""
+    done = connection.names_of(CHANGED_ACCESS[:2])
+    outcome = {"done": done, "failed": {"ACL x": "why"}, "not_tried": []}
+    failed = {**answer(*CHANGED_ACCESS), "changed": True, "failed": True, "outcome": outcome}
+    assert closing((ACCESS, "kafka1", failed)).line(False, ["kafka1"]) == (
+        "millrace: 1 user, 1 ACL; then it failed on kafka1"
+    )
+
+
+@pytest.mark.parametrize(
+    ("result", "line"),
+    [
+        ({"changed": True, "deleted": 7}, "millrace: 1 emptied topic"),
+        ({"changed": False, "deleted": 0}, "millrace: nothing changed"),
+        ({"changed": True, "made": "3 partitions, no settings"}, "millrace: 1 recreated topic"),
+        ({"changed": True, "failed": True}, "millrace: 1 topic in part"),
+        ({"changed": False, "partitions": []}, ""),
+    ],
+)
+def test_one_topic(result: dict[str, Any], line: str) -> None:
+    assert closing(("millrace.kafka.kafka_topic", "kafka1", result)).line(check_mode=False) == line
+
+
+def test_groups_that_are_described() -> None:
+    found = closing(("millrace.kafka.kafka_groups", "kafka1", {"changed": False, "groups": []}))
     assert found.line(check_mode=False) == ""
 
 
@@ -57,13 +121,12 @@ CHANGES = ["file /etc/kafka/server.properties", "file /etc/systemd/system/kafka.
     ],
 )
 def test_what_was_changed(check_mode: bool, failed: tuple[str, ...], line: str) -> None:
-    acl = "ACL: User:a from * may READ topic t (literal)"
     found = closing(
         (HOST, "kafka1", {"changes": CHANGES}),
         (HOST, "kafka2", {"changes": ["restart kafka.service"]}),
         (HOST, "kafka1", {"changes": ["restart kafka.service"]}),
         (HOST, "spark1", {"changes": ["start spark-job@a.service"]}),
-        (ACCESS, "kafka1", {"changes": ["user a: new", acl, f"no {acl}"], "changed": True}),
+        (ACCESS, "kafka1", answer(*CHANGED_ACCESS)),
         ("millrace.kafka.kafka_leaders", "kafka1", {"changed": True, "moved": ["t-0", "t-1", "t-2"]}),
         ("ansible.builtin.shell", "spark1", {"changed": True}),
     )

@@ -47,6 +47,12 @@ def test_users() -> None:
     ]
 
 
+def test_a_name_does_not_end_the_password_that_is_named_by_it() -> None:
+    """A user chose it; the template is read by the control node."""
+    (user,) = export.users({"a'] ~ lookup('pipe', 'id') ~ x['": {"SCRAM-SHA-512": 8192}})
+    assert user["password"] == ("{{ vault.passwords['YSddIH4gbG9va3VwKCdwaXBlJywgJ2lkJykgfiB4Wyc=' | b64decode] }}")
+
+
 def test_acls() -> None:
     """Operations on one thing stand together; what cannot be declared is said apart."""
     found = {

@@ -125,7 +125,7 @@ def spec_of(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         found.update(argument_spec)
         raise Asked
 
-    monkeypatch.setattr(module, "AnsibleModule", asked)
+    monkeypatch.setattr(module, "KafkaModule" if hasattr(module, "KafkaModule") else "AnsibleModule", asked)
     with pytest.raises(Asked):
         module.main()
     return found

@@ -1,9 +1,12 @@
 """Topics, grants and quotas of an inventory, as the modules get them."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible.errors import AnsibleFilterError
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar
 
 from ansible_collections.millrace.kafka.plugins.filter.resources import FilterModule
 
@@ -188,7 +191,10 @@ def test_a_user_who_is_absent_loses_what_was_granted() -> None:
         "quotas": {"producer_byte_rate": "1KiB"},
     }
     assert [entry["state"] for entry in FILTERS["granted_acls"]([user])] == ["absent"]
-    assert FILTERS["resolved_quotas"]([user]) == [{"user": "old", "client_id": None, "values": {}, "state": "absent"}]
+    gone: dict[str, Any] = {"user": "old", "client_id": None, "values": {}, "state": "absent", "every_client": True}
+    assert FILTERS["resolved_quotas"]([user]) == [gone]
+    assert FILTERS["resolved_quotas"]([{"name": "old", "state": "absent"}]) == [gone]
+    assert FILTERS["resolved_quotas"]([{"name": "old", "state": "absent", "mechanism": "SCRAM-SHA-256"}]) == []
 
 
 def test_users_without_what_they_are_granted() -> None:
@@ -226,3 +232,22 @@ def test_all_quotas_that_are_no_numbers_are_named() -> None:
         "quotas: kafka_users[a].quotas: producer_byte_rate = much: not a number, nor a size as 20MiB; "
         "kafka_quotas[b]: request_percentage = True: not a number, nor a size as 20MiB"
     )
+
+
+def test_an_exported_name_that_is_a_template_is_none_when_it_is_loaded(tmp_path: Path) -> None:
+    """Loaded and templated by Ansible, all is as it was; only the passwords are templates."""
+    name = "{{ lookup('pipe', 'echo run') }}"
+    variables = {
+        "kafka_users": [{"name": "a'", "password": "{{ vault.passwords['YSc=' | b64decode] }}"}],
+        "kafka_acls": [{"principal": "User:a", "operations": ["READ"], "resource": "group", "name": name}],
+        "kafka_quotas": [{"user": "{% if x %}", "client_id": "#jinja2: variable_start_string: '(('", "rate": 1}],
+        "kafka_topics": [{"name": "orders", "partitions": 1, "config": {"cleanup.policy": "compact,delete"}}],
+    }
+    text = FILTERS["exported_yaml"](variables)
+    assert "name: !unsafe '{{ lookup(''pipe'', ''echo run'') }}'" in text
+    assert "- name: orders\n  partitions: 1" in text
+    (tmp_path / "resources.yml").write_text(text)
+    loaded = DataLoader().load_from_file(str(tmp_path / "resources.yml"), trusted_as_template=True)
+    templar = Templar(variables={"vault": {"passwords": {"a'": "secret"}}})
+    users = [{"name": "a'", "password": "secret"}]
+    assert templar.template(loaded) == {**variables, "kafka_users": users}

@@ -154,6 +154,30 @@ def test_users_and_acls_converge(run: Run, cluster: FakeCluster, monkeypatch: py
     assert change.startswith("update user a: ")
 
 
+def test_an_absent_user_loses_every_acl(run: Run, cluster: FakeCluster) -> None:
+    """Though no entry names them; not where one mechanism alone goes, and not what is declared."""
+    declared, other = (2, "orders", 3, "User:a", "*", 3, 3), (2, "t", 3, "User:b", "*", 3, 3)
+    cluster.acls = [(2, "t", 3, "User:a", "*", 3, 3), declared, other]
+    cluster.scram = {"a": {2: 8192}}
+    asked: dict[str, Any] = {"login": {}, "acls": [READ], "super_users": ["User:admin"]}
+    part = {"name": "a", "state": "absent", "mechanism": "SCRAM-SHA-256"}
+    assert run(kafka_access, **asked, users=[part])["changed"] is False
+    done = run(kafka_access, **asked, users=[{"name": "a", "state": "absent"}])
+    assert done["plan"]["delete"] == ["User:a from * may READ topic t (literal)", "a"]
+    assert cluster.acls == [declared, other]
+
+
+def test_an_absent_user_loses_every_quota(run: Run, cluster: FakeCluster) -> None:
+    """Those with a client id, too; not those that an entry names."""
+    values = {"producer_byte_rate": 5.0}
+    kept = (("user", "a"), ("client-id", "kept")), (("user", "b"),)
+    cluster.quotas = {who: dict(values) for who in [(("user", "a"),), (("user", "a"), ("client-id", "c")), *kept]}
+    gone = {"user": "a", "state": "absent", "every_client": True}
+    done = run(kafka_quotas, quotas=[gone, {"user": "a", "client_id": "kept", "values": values}])
+    assert done["plan"]["delete"] == ["user a", "user a, client id c"]
+    assert [who for who, left in cluster.quotas.items() if left] == [*kept]
+
+
 def test_acls_of_other_kinds_are_never_pruned(run: Run, cluster: FakeCluster) -> None:
     topic, token = (2, "t", 3, "User:a", "*", 3, 3), (6, "t", 3, "User:a", "*", 3, 3)
     cluster.acls = [topic, token]

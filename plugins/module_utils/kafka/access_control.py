@@ -38,11 +38,13 @@ def write_users(admin: Admin, logins: Logins, changes: Sequence[Change]) -> Done
     return carry_out([(changes, write)])
 
 
-def plan_acls(admin: Admin, declared: Declared, prune: Prune, principal: str, super_users: Sequence[str]) -> Plan:
-    """Return what is to be done that ACLs are as declared. Raises AdminError."""
-    if not declared and not (prune or {}).get("acls"):
+def plan_acls(
+    admin: Admin, declared: Declared, prune: Prune, principal: str, super_users: Sequence[str], gone: Sequence[str] = ()
+) -> Plan:
+    """Return what is to be done that ACLs are as declared, and users who are `gone` have none. Raises AdminError."""
+    if not declared and not gone and not (prune or {}).get("acls"):
         return Plan()
-    return acls.diff(declared, rights.found(admin), prune, principal, super_users)
+    return acls.diff(declared, rights.found(admin), prune, principal, super_users, gone)
 
 
 def write_acls(admin: Admin, changes: Sequence[Change]) -> Done:

@@ -70,16 +70,19 @@ def diff(
     prune: Mapping[str, Any] | None = None,
     principal: str = "User:admin",
     super_users: Sequence[str] = (),
+    absent_users: Sequence[str] = (),
 ) -> Plan:
     """Return what is to be done that ACLs are as declared, and everything that is refused.
 
-    `principal` is who asks; super users need no ACL.
+    `principal` is who asks; super users need no ACL. Of absent users all goes that is not declared present.
     """
     present, absent = acls(declared)
     wrong = sorted({acl.principal for acl in present | absent if not acl.principal.startswith("User:")})
     refusals = [
         f"ACL of {one}: Kafka knows users alone, and compares the whole text; write User:{one}" for one in wrong
     ]
+    without = {f"User:{name}" for name in absent_users}
+    absent |= {acl for acl in found - present if acl.principal in without and acl.resource in KINDS}
     missing, superfluous = present - found, absent & found
     scope = (prune or {}).get("acls") or []
     others = sorted(found - present - absent)

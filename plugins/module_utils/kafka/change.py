@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -102,8 +101,8 @@ def batches(changes: Sequence[Change], size: int) -> list[Sequence[Change]]:
 
 
 def in_scope(name: str, scope: Iterable[str]) -> bool:
-    """Tell whether a name is one of a scope: whole names, and beginnings that end with a star."""
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in scope)
+    """Tell whether a name is one of a scope: whole names, and beginnings before one star at the end."""
+    return any(name == one or (one.endswith("*") and name.startswith(one[:-1])) for one in scope)
 
 
 def too_many(kind: str, pruned: Sequence[str], most: int) -> list[str]:

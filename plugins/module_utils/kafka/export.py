@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -40,6 +42,13 @@ def topics(replicas: Mapping[str, Sequence[Sequence[int]]], set_here: Mapping[st
     return found
 
 
+def literal(text: str) -> str:
+    """Return a text as an expression in a template; where characters could end it, as base64."""
+    if re.fullmatch(r"[\w .,:;@=+*/-]*", text):
+        return f"'{text}'"
+    return f"'{base64.b64encode(text.encode()).decode()}' | b64decode"
+
+
 def users(found: Mapping[str, Mapping[str, int]]) -> list[Entry]:
     """Return entries of kafka_users, one for each mechanism; passwords, which nobody can read, are named in the vault.
 
@@ -48,7 +57,7 @@ def users(found: Mapping[str, Mapping[str, int]]) -> list[Entry]:
     entries = []
     for name, kept in sorted(found.items()):
         for mechanism, iterations in sorted(kept.items(), reverse=True):
-            entry: Entry = {"name": name, "password": f"{{{{ vault.passwords['{name}'] }}}}"}
+            entry: Entry = {"name": name, "password": f"{{{{ vault.passwords[{literal(name)}] }}}}"}
             if mechanism != MECHANISM:
                 entry["mechanism"] = mechanism
             if iterations != ITERATIONS:

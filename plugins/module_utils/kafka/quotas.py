@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Change, Plan, Verb, human
@@ -32,9 +32,20 @@ def entity(quota: Mapping[str, Any]) -> Entity:
     return Entity(quota.get("user"), quota.get("client_id"))
 
 
+def each(wanted: Sequence[Mapping[str, Any]], found: Iterable[Entity]) -> list[Mapping[str, Any]]:
+    """Return the entries, those of `every_client` as one for each that the cluster has and no other entry names."""
+    said = [quota for quota in wanted if not quota.get("every_client")]
+    named = {entity(quota) for quota in said}
+    for user in [quota["user"] for quota in wanted if quota.get("every_client")]:
+        there = {Entity(user, None), *(who for who in found if who.user == user)} - named
+        said += [{**who._asdict(), "state": "absent"} for who in sorted(there, key=str)]
+    return said
+
+
 def diff(wanted: Sequence[Mapping[str, Any]], found: Mapping[Entity, Values]) -> Plan:
     """Return what is to be done that quotas are as wanted: of an entity all, the values that are not wanted go."""
     changes, unchanged, refusals = [], [], []
+    wanted = each(wanted, found)
     for quota in wanted:
         who = entity(quota)
         if who == (None, None):

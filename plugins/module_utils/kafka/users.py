@@ -32,6 +32,18 @@ def with_credential(users: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any
     return [user for user in users if user.get("credential", True)]
 
 
+def gone(users: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the names of users who are absent whole: not only a mechanism, and no entry has them present."""
+    there = {user["name"] for user in users if user.get("state") != "absent" or user.get("mechanism")}
+    return list(dict.fromkeys(user["name"] for user in users if user["name"] not in there))
+
+
+def without_credential(users: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the names of which no entry has a password; one that the cluster keeps for them would go on working."""
+    having = {user["name"] for user in with_credential(users)}
+    return list(dict.fromkeys(user["name"] for user in users if user["name"] not in having))
+
+
 def to_try(users: Sequence[Mapping[str, Any]], found: Kept) -> list[Credential]:
     """Return the passwords that only a login can tell: all else is as declared."""
     wanted = [as_declared(user) for user in with_credential(users) if user.get("state") != "absent"]
@@ -76,6 +88,14 @@ def diff(
             changes.append(Change("user", name, "update", (before,), (f"{after}, the declared password",), [wanted]))
         else:
             unchanged.append(name)
+    for name in without_credential(users):
+        if found.get(name) and f"User:{name}" in safe:
+            refusals.append(
+                f"user {name}: credential: false, and it has a password, with which a super user or who asks may log "
+                "in; say its password, or take it away by hand"
+            )
+        else:
+            changes += removed(name, found.get(name, {}), list(found.get(name, ())))
     declared = {user["name"] for user in users}
     others = sorted(found.keys() - declared)
     scope = (prune or {}).get("users") or []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import in_scope
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
@@ -72,7 +73,7 @@ def _scopes(where: tuple[str, ...], scopes: Mapping[str, list[str]], protected: 
         for name in given:
             place, begin = f"kafka_prune.{key}", name.rstrip("*")
             own = name if key == "acls" else f"User:{name}"
-            if begin in ("", "User:") or "*" in name[:-1]:
+            if begin in ("", "User:") or any(character in name[:-1] + begin for character in "*?["):
                 wrong = "everything there is" if begin in ("", "User:") else "only a star at the end stands for more"
                 yield Problem(where, place, "PRUNE_SCOPE", name, wrong, "write how the names begin, as orders-*")
             elif key == "topics" and name.startswith("_"):
@@ -81,11 +82,7 @@ def _scopes(where: tuple[str, ...], scopes: Mapping[str, list[str]], protected: 
             elif key == "acls" and not name.startswith("User:"):
                 wrong = "Kafka knows users alone, and compares the whole text"
                 yield Problem(where, place, "PRUNE_SCOPE", name, wrong, f"write it as User:{name}")
-            elif key != "topics" and any(_in(own, one) for one in protected):
-                one = next(one for one in sorted(protected) if _in(own, one))
+            elif key != "topics" and any(in_scope(one, [own]) for one in protected):
+                one = next(one for one in sorted(protected) if in_scope(one, [own]))
                 wrong = f"{one}, a super user, is in it, and is never deleted here"
                 yield Problem(where, place, "PRUNE_PROTECTED", name, wrong, "write more of the names")
-
-
-def _in(scope: str, principal: str) -> bool:
-    return principal.startswith(scope[:-1]) if scope.endswith("*") else principal == scope
