@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-INVALID_CONFIG, TOPIC_EXISTS, POLICY, NOT_CONTROLLER = 40, 36, 44, 41
+INVALID_CONFIG, TOPIC_EXISTS, POLICY, NOT_CONTROLLER, TIMED_OUT = 40, 36, 44, 41, 7
 KNOWN = {"retention.ms", "cleanup.policy", "min.insync.replicas", "segment.bytes"}
 BROKER = {
     "log.retention.hours": "168",
@@ -43,6 +43,10 @@ class FakeCluster:
         self.written: list[str] = []
         self.refused: dict[str, str] = {}
         """By name of a resource, why writing it fails although it was found valid."""
+        self.down: set[int] = set()
+        """Brokers that nobody sees."""
+        self.lingering: dict[str, int] = {}
+        """By name of a topic, how often it is still there after a delete that was answered with a timeout."""
 
     def metadata(self, request: Any, broker: int) -> Answer:
         names = [topic.name for topic in request.topics] if request.topics else list(self.topics)
@@ -52,6 +56,7 @@ class FakeCluster:
             "brokers": [
                 {"node_id": number, "host": "127.0.0.1", "port": port, "rack": self.racks[number]}
                 for number, port in self.ports.items()
+                if number not in self.down
             ],
             "topics": [
                 {
@@ -64,7 +69,7 @@ class FakeCluster:
                             "partition_index": number,
                             "leader_id": replicas[0],
                             "replica_nodes": replicas,
-                            "isr_nodes": replicas,
+                            "isr_nodes": [one for one in replicas if one not in self.down],
                         }
                         for number, replicas in enumerate(self.topics[name])
                     ],
@@ -117,6 +122,10 @@ class FakeCluster:
             config = {one.name: one.value for one in topic.configs}
             code = self.judged(broker)
             wrong = (code, "not the controller") if code else unknown(config)
+            if topic.name in self.topics and not request.validate_only and topic.name in self.lingering:
+                self.lingering[topic.name] -= 1
+                if self.lingering[topic.name] < 0:
+                    del self.topics[topic.name]
             if topic.name in self.topics:
                 wrong = (TOPIC_EXISTS, f"Topic '{topic.name}' already exists.")
 
@@ -140,10 +149,14 @@ class FakeCluster:
 
     def delete_topics(self, request: Any, broker: int) -> Answer:
         names = list(request.topic_names or []) or [topic.name for topic in request.topics]
+        responses = []
         for name in names:
-            del self.topics[name]
-            self.written.append(f"delete {name}")
-        return {"responses": [{"name": name, "error_code": 0, "error_message": None} for name in names]}
+            code = POLICY if name in self.refused else TIMED_OUT if name in self.lingering else 0
+            if not code:
+                del self.topics[name]
+            self.written += [f"delete {name}"] if code != POLICY else []
+            responses.append({"name": name, "error_code": code, "error_message": self.refused.get(name)})
+        return {"responses": responses}
 
     def incremental_alter_configs(self, request: Any, broker: int) -> Answer:
         results = []

@@ -1,19 +1,17 @@
 """The modules of topics, users, ACLs and quotas against brokers on loopback that speak Kafka's protocol; no JVM."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from ansible.module_utils.testing import patch_module_args
 from unit.fake_cluster import FakeCluster
-from unit.fake_wire import brokers
+from unit.fake_wire import Run, modules
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import admin
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.users import Logins
 from ansible_collections.millrace.kafka.plugins.modules import kafka_access, kafka_quotas, kafka_topics
 
-Run = Callable[..., dict[str, Any]]
 ORDERS = {"name": "orders", "partitions": 3, "replication_factor": 3, "config": {"retention.ms": "604800000"}}
 READ = {"principal": "User:a", "operations": ["READ"], "resource": "topic", "name": "orders"}
 
@@ -25,18 +23,8 @@ def cluster() -> FakeCluster:
 
 @pytest.fixture
 def run(cluster: FakeCluster, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
-    """Run a module; return what it answers."""
-    with brokers(cluster) as servers:
-
-        def module(kind: Any, check_mode: bool = False, **arguments: Any) -> dict[str, Any]:
-            capsys.readouterr()
-            options = {"admin": {"bootstrap.servers": servers}, "_ansible_check_mode": check_mode, **arguments}
-            with patch_module_args(options), pytest.raises(SystemExit):
-                kind.main()
-            found: dict[str, Any] = json.loads(capsys.readouterr().out)
-            return found
-
-        yield module
+    with modules(cluster, capsys) as run:
+        yield run
 
 
 def test_topics_converge(run: Run, cluster: FakeCluster) -> None:
