@@ -50,7 +50,9 @@ options:
         type: bool
         default: false
       allow_data_loss:
-        description: Retention may be cut, and the cleanup policy be changed, so that brokers delete records.
+        description: >-
+          Retention may be cut, the cleanup policy be changed, C(min.insync.replicas) be lowered, and
+          C(unclean.leader.election.enable) be C(true), so that records can be lost.
         type: bool
         default: false
 extends_documentation_fragment: [millrace.kafka.kafka_resources, millrace.kafka.kafka_prune]

@@ -43,6 +43,10 @@ class FakeCluster:
         self.written: list[str] = []
         self.refused: dict[str, str] = {}
         """By name of a resource, why writing it fails although it was found valid."""
+        self.brokers, self.dynamic = dict(BROKER), dict[str, str]()
+        """What each broker has in its file, and what of topics was set on brokers while they ran."""
+        self.ungrown: set[str] = set()
+        """Topics that get no more partitions, although that was found valid."""
         self.down: set[int] = set()
         """Brokers that nobody sees."""
         self.lingering: dict[str, int] = {}
@@ -83,12 +87,13 @@ class FakeCluster:
         results = []
         for one in request.resources:
             if one.resource_type == 4:
-                values = {**BROKER, "broker.rack": self.racks[int(one.resource_name)]}
+                values = {**self.brokers, "broker.rack": self.racks[int(one.resource_name)]}
                 entries = [(name, value, 4) for name, value in values.items()]
             else:
                 own = self.configs.get(one.resource_name, {})
                 entries = [(name, value, 1) for name, value in own.items()]
-                entries += [(name, "", 5) for name in sorted(KNOWN - own.keys())]
+                entries += [(name, value, 2) for name, value in self.dynamic.items() if name not in own]
+                entries += [(name, "", 5) for name in sorted(KNOWN - own.keys() - self.dynamic.keys())]
             results.append(
                 {
                     "error_code": 0,
@@ -144,6 +149,8 @@ class FakeCluster:
                 self.topics[name] += r
 
             wrong = (self.judged(broker), "")
+            if topic.name in self.ungrown and not request.validate_only:
+                wrong = (POLICY, "no more")
             results.append({"name": topic.name, **self.outcome("grow", topic.name, request, wrong, write)})
         return {"results": results}
 

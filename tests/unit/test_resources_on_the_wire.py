@@ -56,6 +56,33 @@ def test_settings_one_by_one_and_more_partitions(run: Run, cluster: FakeCluster)
     }
 
 
+def test_brokers_without_a_limit(run: Run, cluster: FakeCluster) -> None:
+    """Their -1 is one of no hour either: a week deletes what they keep, and no limit deletes nothing."""
+    cluster.brokers["log.retention.hours"] = "-1"
+    cluster.topics = {"orders": [[1, 2, 3]] * 3}
+    done = run(kafka_topics, topics=[ORDERS])
+    assert "retention.ms: -1 (no limit) would become 604800000 (7 d)" in done["msg"] and cluster.written == []
+    cluster.configs = {"orders": {"retention.ms": "604800000"}}
+    (change,) = run(kafka_topics, topics=[{**ORDERS, "config": {}}])["changes"]
+    assert change.endswith("- retention.ms: 604800000 (7 d); + retention.ms: -1 (no limit), by default")
+
+
+def test_what_brokers_were_told_is_no_topics_own(run: Run, cluster: FakeCluster) -> None:
+    """A setting of brokers that was changed while they ran is not the topic's to take back, in every run anew."""
+    cluster.topics, cluster.dynamic = {"orders": [[1, 2, 3]] * 3}, {"retention.ms": "604800000"}
+    assert run(kafka_topics, topics=[{**ORDERS, "config": {}}])["plan"]["unchanged"] == ["orders"]
+
+
+def test_settings_that_are_written_where_partitions_are_not(run: Run, cluster: FakeCluster) -> None:
+    """The topic failed, and something changed all the same."""
+    cluster.topics, cluster.ungrown = {"orders": [[1, 2, 3]]}, {"orders"}
+    done = run(kafka_topics, topics=[{**ORDERS, "allow_more_partitions": True}])
+    assert done["failed"] and done["changed"] and cluster.written == ["configure orders"]
+    words = "its settings were written, more partitions were not: "
+    assert done["outcome"]["failed"]["topic orders"].startswith(words)
+    assert done["outcome"]["done"] == ["topic orders"]
+
+
 def test_all_refusals_are_said_and_nothing_is_written(run: Run, cluster: FakeCluster) -> None:
     """Ours, and those of the brokers."""
     cluster.topics = {"orders": [[1, 2, 3]] * 4}

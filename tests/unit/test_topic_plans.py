@@ -87,7 +87,7 @@ REFUSALS = {
         "it is compacted, and a key in two partitions would keep two values; say allow_more_partitions: true",
     ),
     "another number of replicas": (
-        wanted(replication_factor=2, config={**FOUND.dynamic, "min.insync.replicas": "1"}),
+        wanted(replication_factor=2, config={**FOUND.dynamic, "min.insync.replicas": "1"}, allow_data_loss=True),
         "has 3 replicas, 2 are declared; moving replicas is not built yet",
     ),
     "a cut": (wanted(config={"retention.ms": "3600000"}), "retention.ms: 604800000 (7 d) would become 3600000 (1 h)"),
@@ -96,6 +96,16 @@ REFUSALS = {
         "retention.bytes: -1 (no limit) would become 1024 (1 KiB), and older records would be deleted",
     ),
     "compaction": (wanted(config={**FOUND.dynamic, "cleanup.policy": "compact"}), "delete would become compact"),
+    "fewer in sync": (
+        wanted(config={**FOUND.dynamic, "min.insync.replicas": "1"}),
+        "min.insync.replicas: 2 would become 1, and records that only so many brokers have can be lost; "
+        "say allow_data_loss: true",
+    ),
+    "leaders that lack records": (
+        wanted(config={**FOUND.dynamic, "unclean.leader.election.enable": "True"}),
+        "unclean.leader.election.enable: false would become true, and a leader may lack records; "
+        "say allow_data_loss: true",
+    ),
     "deletion": (wanted(state="absent"), "would be deleted with all its records; say allow_delete: true"),
     "min ISR of all": (
         wanted(config={**FOUND.dynamic, "min.insync.replicas": "3"}),
@@ -118,6 +128,31 @@ def test_a_default_that_is_shorter_is_a_cut_too() -> None:
     """The setting is no longer declared, so the brokers' would hold."""
     (text,) = refused(wanted(config={}), Found(FOUND.replicas, {"retention.ms": "1209600000"}))
     assert "retention.ms: 1209600000 (14 d) would become 604800000 (7 d)" in text
+
+
+@pytest.mark.parametrize(
+    ("defaults", "own", "words"),
+    [
+        ({"min.insync.replicas": "1"}, {"min.insync.replicas": "2"}, "min.insync.replicas: 2 would become 1"),
+        (
+            {"unclean.leader.election.enable": "true"},
+            {"unclean.leader.election.enable": "false"},
+            "unclean.leader.election.enable: false would become true",
+        ),
+        ({"retention.ms": "1"}, {"retention.ms": "-2"}, "retention.ms: -2 would become 1"),
+    ],
+)
+def test_what_is_taken_back_can_lose_records(defaults: dict[str, str], own: dict[str, str], words: str) -> None:
+    there = Cluster(RACKS, {"orders": Found(FOUND.replicas, own)}, {**DEFAULTS, **defaults})
+    (text,) = diff([wanted(config={})], there).refusals
+    assert words in text
+    assert diff([wanted(config={}, allow_data_loss=True)], there).refusals == []
+
+
+def test_more_in_sync_and_no_limit_lose_nothing() -> None:
+    own = {"min.insync.replicas": "1", "unclean.leader.election.enable": "true", "retention.ms": "5"}
+    config = {"min.insync.replicas": "2", "unclean.leader.election.enable": "false", "retention.ms": "-1"}
+    assert diff([wanted(config=config)], cluster(orders=Found(FOUND.replicas, own))).refusals == []
 
 
 def test_what_is_acknowledged() -> None:

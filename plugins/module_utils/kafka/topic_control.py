@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import (
@@ -92,9 +93,16 @@ def configure(admin: Admin, changes: Sequence[Change], validate_only: bool = Fal
 def apply(admin: Admin, changes: Sequence[Change]) -> Done:
     """Write changes, what takes nothing away first; what comes after a batch that failed is not tried."""
 
+    half: list[Change] = []
+
     def update(batch: Sequence[Change]) -> dict[str, str]:
         failed = configure(admin, batch)
-        return failed | grow(admin, [change for change in batch if change.name not in failed])
+        more = grow(admin, [change for change in batch if change.name not in failed])
+        for change in batch:
+            if change.name in more and (change.work["set"] or change.work["remove"]):
+                half.append(change)
+                more[change.name] = f"its settings were written, more partitions were not: {more[change.name]}"
+        return failed | more
 
     def delete(batch: Sequence[Change]) -> dict[str, str]:
         return topics.delete(admin, [change.name for change in batch])
@@ -105,4 +113,5 @@ def apply(admin: Admin, changes: Sequence[Change]) -> Done:
         for verb, write in writers.items()
         for batch in batches([change for change in changes if change.verb == verb], BATCH)
     ]
-    return carry_out(steps)
+    written = carry_out(steps)
+    return replace(written, done=[*written.done, *half])

@@ -205,21 +205,32 @@ def durability(factor: int, minimum: str | None) -> list[str]:
 
 
 def losses(now: Mapping[str, str], then: Mapping[str, str]) -> list[str]:
-    """Return the settings that would make brokers delete records that they now keep."""
+    """Return the settings by which records can be lost that are safe now."""
     wrong = []
     advice = "say allow_data_loss: true if that is meant"
     for key in RETENTION:
         old, new = now.get(key, UNLIMITED), then.get(key, UNLIMITED)
-        if new == UNLIMITED or "delete" not in policies(then.get("cleanup.policy", "delete")):
+        if int(new) < 0 or "delete" not in policies(then.get("cleanup.policy", "delete")):
             continue
-        if old == UNLIMITED or int(new) < int(old):
-            becomes = human(key, new).partition(": ")[2]
-            wrong.append(f"{human(key, old)} would become {becomes}, and older records would be deleted; {advice}")
+        if int(old) < 0 or int(new) < int(old):
+            wrong.append(f"{human(key, old)} would become {shown(key, new)}, and older records would be deleted")
     before, after = policies(now.get("cleanup.policy", "delete")), policies(then.get("cleanup.policy", "delete"))
     if after - before:
         becomes = f"{','.join(sorted(before))} would become {','.join(sorted(after))}"
-        wrong.append(f"cleanup.policy {becomes}, and records that it keeps now would be deleted; {advice}")
-    return wrong
+        wrong.append(f"cleanup.policy {becomes}, and records that it keeps now would be deleted")
+    key = "min.insync.replicas"
+    if int(then.get(key, 1)) < int(now.get(key, 1)):
+        becomes = f"{human(key, now[key])} would become {then.get(key, 1)}"
+        wrong.append(f"{becomes}, and records that only so many brokers have can be lost")
+    key = "unclean.leader.election.enable"
+    if now.get(key, "false").lower() != "true" and then.get(key, "false").lower() == "true":
+        wrong.append(f"{key}: false would become true, and a leader may lack records")
+    return [f"{text}; {advice}" for text in wrong]
+
+
+def shown(key: str, value: str) -> str:
+    """Return a value as it is shown, without its name."""
+    return human(key, value).partition(": ")[2]
 
 
 def lines(partitions: int, factor: int, config: Mapping[str, str]) -> tuple[str, ...]:
