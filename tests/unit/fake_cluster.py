@@ -45,6 +45,10 @@ class FakeCluster:
         """By name of a resource, why writing it fails although it was found valid."""
         self.brokers, self.dynamic = dict(BROKER), dict[str, str]()
         """What each broker has in its file, and what of topics was set on brokers while they ran."""
+        self.moving: dict[str, list[int]] = {}
+        """By topic the partitions whose replicas are being moved."""
+        self.mute: set[int] = set()
+        """Brokers that are there, and do not say what is set for them."""
         self.ungrown: set[str] = set()
         """Topics that get no more partitions, although that was found valid."""
         self.down: set[int] = set()
@@ -89,6 +93,9 @@ class FakeCluster:
             if one.resource_type == 4:
                 values = {**self.brokers, "broker.rack": self.racks[int(one.resource_name)]}
                 entries = [(name, value, 4) for name, value in values.items()]
+                if int(one.resource_name) in self.mute:
+                    results.append({"error_code": TIMED_OUT, "resource_type": 4, "resource_name": one.resource_name})
+                    continue
             else:
                 own = self.configs.get(one.resource_name, {})
                 entries = [(name, value, 1) for name, value in own.items()]
@@ -106,6 +113,19 @@ class FakeCluster:
                 }
             )
         return {"results": results}
+
+    def list_partition_reassignments(self, request: Any, broker: int) -> Answer:
+        moving = [
+            {
+                "name": name,
+                "partitions": [
+                    {"partition_index": one, "replicas": [], "adding_replicas": [], "removing_replicas": []}
+                    for one in numbers
+                ],
+            }
+            for name, numbers in self.moving.items()
+        ]
+        return {"error_code": self.judged(broker), "error_message": None, "topics": moving}
 
     def judged(self, broker: int) -> int:
         return 0 if broker == self.controller else NOT_CONTROLLER

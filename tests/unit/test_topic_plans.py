@@ -174,6 +174,26 @@ def test_more_replicas_than_brokers() -> None:
     ]
 
 
+def test_partitions_that_cannot_be_placed() -> None:
+    """New topics and more partitions wait, other changes do not; it is said once."""
+    topics = {"orders": FOUND, "returns": FOUND, "same": FOUND}
+    lame = Cluster(RACKS, topics, DEFAULTS, unplaceable=["no broker of rack c is there"])
+    longer = wanted("returns", config={"retention.ms": "864000000"})
+    more = wanted(partitions=4, allow_more_partitions=True)
+    plan = diff([more, longer, wanted("new"), wanted("same")], lame)
+    assert plan.refusals == ["topics new, orders: no broker of rack c is there"]
+    assert [change.name for change in plan.changes] == ["returns"]
+    assert diff([longer, wanted("same")], lame).refusals == []
+
+
+@pytest.mark.parametrize("moved", [[(1, 2, 3), (1, 2, 3, 4, 5, 6)], [(1, 2, 3, 4), (1, 2, 3, 4)]])
+def test_a_topic_whose_replicas_move(moved: list[tuple[int, ...]]) -> None:
+    """It is left alone, and keeps nothing else from being done."""
+    there = Cluster(RACKS, {"orders": Found(moved)}, DEFAULTS, moving={"orders"})
+    plan = diff([wanted(config={}), wanted("new")], there)
+    assert ([change.name for change in plan.changes], plan.refusals, plan.unmanaged) == (["new"], [], ["orders"])
+
+
 def test_names_of_the_cluster_itself() -> None:
     plan = diff([wanted("__consumer_offsets", state="absent", allow_delete=True), wanted("_mine")], cluster())
     assert [text.partition(": ")[0] for text in plan.refusals] == ["topic __consumer_offsets", "topic _mine"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import
     carry_out,
     in_scope,
 )
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import topics
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import moves, topics
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.topics import (
     BATCH,
@@ -22,13 +22,20 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.topics
     NewTopic,
     Settings,
 )
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack, unplaceable
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.topics import Cluster, Found, diff
+
+Declared = Sequence[Mapping[str, Any]]
+Prune = Mapping[str, Any] | None
 
 
 def read(
-    admin: Admin, metadata: Metadata, wanted: Sequence[Mapping[str, Any]], prune: Mapping[str, Any] | None
+    admin: Admin, metadata: Metadata, wanted: Declared, prune: Prune, brokers: Mapping[int, Rack] | None = None
 ) -> Cluster:
-    """Return the cluster as far as the topics that are wanted, or could be pruned, need it. Raises AdminError."""
+    """Return the cluster as far as the topics that are wanted, or could be pruned, need it. Raises AdminError.
+
+    `brokers` are those that are to be there, with their racks.
+    """
     declared = {topic["name"]: topic for topic in wanted if topic.get("manage", True)}
     there = metadata.topics
     asked = sorted(name for name in there if name in declared or in_scope(name, (prune or {}).get("topics") or []))
@@ -38,20 +45,39 @@ def read(
         name: Found(replicas, {key: one.value or "" for key, one in settings.get(name, {}).items() if one.dynamic})
         for name, replicas in there.items()
     }
+    present = {name: topic for name, topic in declared.items() if topic.get("state") != "absent"}
     placed = any(
-        name not in there or (topic.get("partitions") or 0) > len(there[name])
-        for name, topic in declared.items()
-        if topic.get("state") != "absent"
+        name not in there or (topic.get("partitions") or 0) > len(there[name]) for name, topic in present.items()
     )
-    racks = topics.racks(admin, metadata.brokers) if placed else dict.fromkeys(metadata.brokers)
-    return Cluster(racks, found, topics.defaults(admin, metadata.brokers) if declared else {}, known)
+    racks: dict[int, Rack] = topics.racks(admin, metadata.brokers) if placed else dict.fromkeys(metadata.brokers)
+    factors = {name: {len(replicas) for replicas in there[name]} for name in present.keys() & there.keys()}
+    odd = {name for name, found in factors.items() if found != {present[name].get("replication_factor") or min(found)}}
+    return Cluster(
+        racks,
+        found,
+        topics.defaults(admin, metadata.brokers) if declared else {},
+        known,
+        unplaceable(brokers or {}, metadata.brokers, racks) if placed else [],
+        odd & moves.moving(admin) if odd else set(),
+    )
 
 
 def plan(
-    admin: Admin, metadata: Metadata, wanted: Sequence[Mapping[str, Any]], prune: Mapping[str, Any] | None
+    admin: Admin,
+    metadata: Metadata,
+    wanted: Declared,
+    prune: Prune,
+    brokers: Mapping[int, Rack] | None = None,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> Plan:
-    """Return what is to be done, with what brokers refuse of it, too; nothing is written. Raises AdminError."""
-    found = diff(wanted, read(admin, metadata, wanted, prune), prune)
+    """Return what is to be done, with what brokers refuse of it, too; nothing is written. Raises AdminError.
+
+    `warn` is told of topics that are left alone because their replicas move.
+    """
+    cluster = read(admin, metadata, wanted, prune, brokers)
+    for name in sorted(cluster.moving):
+        warn(f"topic {name}: its replicas are being moved; it is left alone, run again afterwards")
+    found = diff(wanted, cluster, prune)
     said = refused(admin, found.changes)
     return Plan(found.changes, found.unchanged, found.unmanaged, [*found.refusals, *said])
 

@@ -41,6 +41,10 @@ class Cluster:
     """Of the brokers: num.partitions, default.replication.factor, and what holds where a topic says nothing."""
     known: Set[str] = frozenset()
     """Names of settings that brokers know; none where there is no topic to ask of."""
+    unplaceable: Sequence[str] = ()
+    """Why no partition can be placed now."""
+    moving: Set[str] = frozenset()
+    """Topics whose replicas are being moved."""
 
 
 def same(key: str, one: str | None, other: str | None) -> bool:
@@ -65,7 +69,8 @@ def diff(wanted: Sequence[Mapping[str, Any]], cluster: Cluster, prune: Mapping[s
     declared = {topic["name"]: topic for topic in wanted}
     placement = Placement(cluster.racks, [replicas for found in cluster.topics.values() for replicas in found.replicas])
     changes, unchanged, refusals = [], [], list(collisions(wanted, cluster.topics.keys()))
-    for name in sorted(name for name, topic in declared.items() if topic.get("manage", True)):
+    managed = {name for name, topic in declared.items() if topic.get("manage", True)} - cluster.moving
+    for name in sorted(managed):
         topic, found = declared[name], cluster.topics.get(name)
         change, wrong = one(topic, found, cluster, placement)
         refusals += [f"topic {name}: {text}" for text in wrong]
@@ -73,12 +78,16 @@ def diff(wanted: Sequence[Mapping[str, Any]], cluster: Cluster, prune: Mapping[s
             changes.append(change)
         elif not wrong and found:
             unchanged.append(name)
+    if cluster.unplaceable and (placed := [one for one in changes if one.work and one.work["replicas"]]):
+        changes = [one for one in changes if one not in placed]
+        names = f"topic{'s' * (len(placed) > 1)} {', '.join(one.name for one in placed)}"
+        refusals += [f"{names}: {why}" for why in cluster.unplaceable]
     others = sorted(name for name in cluster.topics.keys() - declared.keys() if not name.startswith("_"))
     pruned = [name for name in others if in_scope(name, (prune or {}).get("topics") or [])]
     refusals += too_many("topics", pruned, (prune or {}).get("max_deletes") or 0)
     changes += [Change("topic", name, "delete", described(cluster.topics[name])) for name in pruned]
     left = [name for name in others if name not in pruned]
-    known = [name for name, topic in declared.items() if not topic.get("manage", True) and name in cluster.topics]
+    known = [name for name in declared if name not in managed and name in cluster.topics]
     return Plan(changes, unchanged, left + known, refusals)
 
 
