@@ -58,6 +58,10 @@ class FakeCluster:
 
     def metadata(self, request: Any, broker: int) -> Answer:
         names = [topic.name for topic in request.topics] if request.topics else list(self.topics)
+        for name in names if request.allow_auto_topic_creation else []:
+            if name not in self.topics:
+                self.topics[name] = [[self.controller]]
+                self.written.append(f"create {name} by itself")
         return {
             "cluster_id": self.id,
             "controller_id": self.controller,

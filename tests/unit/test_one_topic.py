@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import one_topic
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import groups, records
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Metadata, Partition
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.records import sizes_of, text
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Ends
@@ -95,8 +96,8 @@ def test_a_topic_that_was_emptied_in_part(
 ) -> None:
     """What went is said, and that something changed."""
     latest = {("orders", 0): 7, ("orders", 1): 4}
-    monkeypatch.setattr(one_topic.groups, "ends", lambda *_: Ends({("orders", 0): 2, ("orders", 1): 0}, latest))
-    monkeypatch.setattr(one_topic.records, "delete", lambda *_: failed)
+    monkeypatch.setattr(groups, "ends", lambda *_: Ends({("orders", 0): 2, ("orders", 1): 0}, latest))
+    monkeypatch.setattr(records, "delete", lambda *_: failed)
     with pytest.raises(Unfinished) as error:
         one_topic.purge({**SAID, "topic": "orders", "confirm": "orders"}, NOBODY, CLUSTER, False)
     assert error.value.result == result and str(error.value).startswith(words)

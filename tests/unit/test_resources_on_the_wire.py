@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from unit.fake_cluster import FakeCluster
-from unit.fake_wire import Run, modules
+from unit.fake_wire import Run, brokers, modules
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import admin
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.users import Logins
@@ -167,6 +167,13 @@ def test_users_and_acls_converge(run: Run, cluster: FakeCluster, monkeypatch: py
     asked["users"] = [{"name": "a", "password": "another one"}]
     (change,) = run(kafka_access, check_mode=True, **asked)["changes"]
     assert change.startswith("update user a: ")
+
+
+def test_a_login_leaves_no_topic(cluster: FakeCluster) -> None:
+    """Also where brokers make each topic that somebody asks for."""
+    with brokers(cluster) as servers:
+        assert Logins({"bootstrap.servers": servers}).work("a", "Guoph0Eeshi7", "SCRAM-SHA-512")
+    assert (cluster.topics, cluster.written) == ({}, [])
 
 
 def test_acls_of_other_kinds_are_never_pruned(run: Run, cluster: FakeCluster) -> None:
