@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-INVALID_CONFIG, TOPIC_EXISTS, POLICY, NOT_CONTROLLER, TIMED_OUT = 40, 36, 44, 41, 7
+INVALID_CONFIG, TOPIC_EXISTS, POLICY, NOT_CONTROLLER, TIMED_OUT, LOGIN = 40, 36, 44, 41, 7, 58
 KNOWN = {"retention.ms", "cleanup.policy", "min.insync.replicas", "segment.bytes"}
 BROKER = {
     "log.retention.hours": "168",
@@ -117,6 +117,13 @@ class FakeCluster:
                 }
             )
         return {"results": results}
+
+    def sasl_handshake(self, request: Any, broker: int) -> Answer:
+        return {"error_code": 0, "mechanisms": ["SCRAM-SHA-512"]}
+
+    def sasl_authenticate(self, request: Any, broker: int) -> Answer:
+        """Nobody's password is right."""
+        return {"error_code": LOGIN, "error_message": "no", "auth_bytes": b"", "session_lifetime_ms": 0}
 
     def list_partition_reassignments(self, request: Any, broker: int) -> Answer:
         moving = [

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from ansible.module_utils.testing import patch_module_args
 from kafka.protocol import admin as wire
+from kafka.protocol import sasl
 from kafka.protocol.api_header import RequestHeader
 from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse, MetadataRequest, MetadataResponse
 from unit.fake_cluster import Answer, FakeCluster
@@ -27,7 +28,15 @@ HIGHEST = {"Metadata": 12, "ApiVersions": 3}
 
 def kinds() -> dict[int, tuple[str, Any, Any]]:
     """Return by API key the method of FakeCluster, and the classes of request and answer."""
-    found = {MetadataRequest.API_KEY: ("metadata", MetadataRequest, MetadataResponse)}
+    found = {
+        MetadataRequest.API_KEY: ("metadata", MetadataRequest, MetadataResponse),
+        sasl.SaslHandshakeRequest.API_KEY: ("sasl_handshake", sasl.SaslHandshakeRequest, sasl.SaslHandshakeResponse),
+        sasl.SaslAuthenticateRequest.API_KEY: (
+            "sasl_authenticate",
+            sasl.SaslAuthenticateRequest,
+            sasl.SaslAuthenticateResponse,
+        ),
+    }
     for name in dir(wire):
         method = re.sub("(?<!^)(?=[A-Z])", "_", name.removesuffix("Request")).lower()
         if name.endswith("Request") and hasattr(FakeCluster, method):

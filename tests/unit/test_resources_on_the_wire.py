@@ -176,6 +176,12 @@ def test_a_login_leaves_no_topic(cluster: FakeCluster) -> None:
     assert (cluster.topics, cluster.written) == ({}, [])
 
 
+def test_a_password_that_is_refused(cluster: FakeCluster) -> None:
+    with brokers(cluster) as servers:
+        properties = {"bootstrap.servers": servers, "security.protocol": "SASL_PLAINTEXT"}
+        assert not Logins(properties).work("a", "Guoph0Eeshi7", "SCRAM-SHA-512")
+
+
 def test_acls_of_other_kinds_are_never_pruned(run: Run, cluster: FakeCluster) -> None:
     topic, token = (2, "t", 3, "User:a", "*", 3, 3), (6, "t", 3, "User:a", "*", 3, 3)
     cluster.acls = [topic, token]
