@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.users import gone
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model import principals
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources import exported, grants, quotas, topics
 
 Entries = Sequence[Mapping[str, Any]]
@@ -61,6 +63,29 @@ def scram_users(users: Entries) -> list[dict[str, Any]]:
     return [{key: value for key, value in user.items() if key not in ("grants", "quotas")} for user in users]
 
 
+def admin_principal(
+    admin_listeners: Mapping[str, Mapping[str, Any]],
+    listeners: Entries,
+    certificates: Entries,
+    config: Mapping[str, Any] | None = None,
+) -> str:
+    """Return whom brokers take the admin for, on the first of its listeners; '' where the inventory does not tell."""
+    name, admin = next(iter(admin_listeners.items()))
+    listener = next((dict(one) for one in listeners if one["name"] == name), {})
+    protocol = str(listener.get("protocol"))
+    if protocol.startswith("SASL_"):
+        return f"User:{admin['sasl.username']}" if admin.get("sasl.username") else ""
+    if protocol != "SSL":
+        return "User:ANONYMOUS" if protocol == "PLAINTEXT" else ""
+    own, every = f"listener.name.{name.lower()}.ssl.principal.mapping.rules", "ssl.principal.mapping.rules"
+    said = config or {}
+    rules = said.get(own) or listener.get("principal_mapping_rules") or said.get(every) or []
+    file = PurePath(str(admin.get("ssl.certificate.location", ""))).stem
+    subject = next((one.get("subject") for one in certificates if one.get("name") == file), None)
+    found = principals.principal(principals.listed(rules), principals.written(subject)) if subject else ""
+    return f"User:{found}" if found else ""
+
+
 class FilterModule:
     """The filters under their names."""
 
@@ -72,4 +97,5 @@ class FilterModule:
             "scram_users": scram_users,
             "resolved_quotas": resolved_quotas,
             "exported_yaml": exported.written,
+            "admin_principal": admin_principal,
         }

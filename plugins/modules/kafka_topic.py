@@ -17,7 +17,7 @@ short_description: Look at one topic, find its records, empty it, make it anew
 description:
   - What people do by hand with a topic; what a topic is to be, M(millrace.kafka.kafka_topics) says.
   - C(purge) and C(recreate) delete records, and want the topic's name once more as I(confirm); of topics whose name
-    begins with C(_) they are refused. In check mode they say what they would do.
+    begins with C(_) they are refused. In check mode they say what they would do, without I(confirm).
 options:
   admin: {type: dict, required: true, description: "Client properties of a super user, under librdkafka's names."}
   cluster_id:
@@ -31,7 +31,8 @@ options:
       - C(lag) returns how far behind the consumer groups are.
       - C(find) returns records with their headers, by I(key), I(offset) or I(timestamp).
       - C(purge) deletes the records that are there.
-      - C(recreate) deletes the topic, and makes it on the same brokers with the same settings. ACLs stay.
+      - C(recreate) deletes the topic, and makes it on the same brokers with the same settings. ACLs stay. Refused
+        while a replica is not in sync, or its broker is not there.
     type: str
     required: true
     choices: [describe, lag, find, purge, recreate]
@@ -82,6 +83,10 @@ records:
   returned: find
 deleted: {description: "How many records, gaps of compaction among them.", type: int, returned: purge}
 made: {description: Partitions and settings., type: str, returned: recreate}
+declaration:
+  description: "What was or would be deleted: C(name), C(partitions), C(replication_factor), C(config), C(replicas)."
+  type: dict
+  returned: recreate
 """
 
 

@@ -23,7 +23,9 @@ description:
     I(allow_more_partitions); another number of replicas, since moving them is not built yet; more replicas than
     brokers; C(min.insync.replicas) that is not below the number of replicas, if there are two or more; a setting that
     brokers do not know; what would delete records, other than with I(allow_data_loss) or I(allow_delete); names that
-    begin with C(_); names that differ by C(.) and C(_) alone."
+    begin with C(_); names that differ by C(.) and C(_) alone; new partitions while a rack of I(brokers) is down or a
+    broker does not say its rack."
+  - A topic whose replicas are being moved is left alone with a warning.
 options:
   topics:
     description: Topics. Those that are not named are left alone, but for what I(prune) says.
@@ -49,11 +51,21 @@ options:
         type: bool
         default: false
       allow_data_loss:
-        description: Retention may be cut, and the cleanup policy be changed, so that brokers delete records.
+        description: >-
+          Retention may be cut, the cleanup policy be changed, C(min.insync.replicas) be lowered, and
+          C(unclean.leader.election.enable) be C(true), so that records can be lost.
         type: bool
         default: false
+  brokers:
+    description: Brokers that are to be there. While none of a rack is, nothing is placed, for it would be without it.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      id: {type: int, required: true, description: C(broker.id).}
+      rack: {type: str, description: "C(broker.rack), if it has one."}
 extends_documentation_fragment: [millrace.kafka.kafka_resources, millrace.kafka.kafka_prune]
-requirements: [confluent-kafka]
+requirements: [confluent-kafka, "kafka-python (where replicas move)"]
 author: [Millrace developers]
 """
 
@@ -100,6 +112,8 @@ TOPIC: dict[str, Any] = {
     "allow_data_loss": {"type": "bool", "default": False},
 }
 
+BROKER: dict[str, Any] = {"id": {"type": "int", "required": True}, "rack": {"type": "str"}}
+
 
 def main() -> None:
     """Run as an Ansible module."""
@@ -107,6 +121,7 @@ def main() -> None:
         argument_spec={
             **OPTIONS,
             "topics": {"type": "list", "elements": "dict", "default": [], "options": TOPIC},
+            "brokers": {"type": "list", "elements": "dict", "default": [], "options": BROKER},
             "prune": PRUNE,
         },
         supports_check_mode=True,
@@ -115,9 +130,10 @@ def main() -> None:
         {**topic, "config": {key: str(value) for key, value in topic["config"].items()}}
         for topic in module.params["topics"]
     ]
+    brokers = {broker["id"]: broker["rack"] for broker in module.params["brokers"]}
 
     def planned(admin: Admin, metadata: Metadata) -> Sequence[Work]:
-        plan = topic_control.plan(admin, metadata, topics, module.params["prune"])
+        plan = topic_control.plan(admin, metadata, topics, module.params["prune"], brokers, module.warn)
         return [(plan, lambda changes: topic_control.apply(admin, changes))]
 
     converge(module, "topics", planned)

@@ -82,7 +82,7 @@ def left(lab: Lab, topic: str) -> Iterator[str]:
         host,
         f"mkdir -p {DROP_IN.rpartition('/')[0]} && printf '{text}' >{DROP_IN} && systemctl daemon-reload && "
         "{ sleep 600 >/dev/null 2>&1 & } && echo $! >/run/left.pid && "
-        f"echo $! >/sys/fs/cgroup/$(systemctl show -p ControlGroup --value {UNIT})/cgroup.procs",
+        f"for file in $(find /sys/fs/cgroup -path '*/{UNIT}/cgroup.procs'); do echo $! >$file; done",
     )
     yield host
     lab.inventory.run(host, f"kill $(cat /run/left.pid); rm -f {DROP_IN} /run/left.pid; systemctl daemon-reload")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-INVALID_CONFIG, TOPIC_EXISTS, POLICY, NOT_CONTROLLER = 40, 36, 44, 41
+INVALID_CONFIG, TOPIC_EXISTS, POLICY, NOT_CONTROLLER, TIMED_OUT, LOGIN = 40, 36, 44, 41, 7, 58
 KNOWN = {"retention.ms", "cleanup.policy", "min.insync.replicas", "segment.bytes"}
 BROKER = {
     "log.retention.hours": "168",
@@ -43,15 +43,32 @@ class FakeCluster:
         self.written: list[str] = []
         self.refused: dict[str, str] = {}
         """By name of a resource, why writing it fails although it was found valid."""
+        self.brokers, self.dynamic = dict(BROKER), dict[str, str]()
+        """What each broker has in its file, and what of topics was set on brokers while they ran."""
+        self.moving: dict[str, list[int]] = {}
+        """By topic the partitions whose replicas are being moved."""
+        self.mute: set[int] = set()
+        """Brokers that are there, and do not say what is set for them."""
+        self.ungrown: set[str] = set()
+        """Topics that get no more partitions, although that was found valid."""
+        self.down: set[int] = set()
+        """Brokers that nobody sees."""
+        self.lingering: dict[str, int] = {}
+        """By name of a topic, how often it is still there after a delete that was answered with a timeout."""
 
     def metadata(self, request: Any, broker: int) -> Answer:
         names = [topic.name for topic in request.topics] if request.topics else list(self.topics)
+        for name in names if request.allow_auto_topic_creation else []:
+            if name not in self.topics:
+                self.topics[name] = [[self.controller]]
+                self.written.append(f"create {name} by itself")
         return {
             "cluster_id": self.id,
             "controller_id": self.controller,
             "brokers": [
                 {"node_id": number, "host": "127.0.0.1", "port": port, "rack": self.racks[number]}
                 for number, port in self.ports.items()
+                if number not in self.down
             ],
             "topics": [
                 {
@@ -64,7 +81,7 @@ class FakeCluster:
                             "partition_index": number,
                             "leader_id": replicas[0],
                             "replica_nodes": replicas,
-                            "isr_nodes": replicas,
+                            "isr_nodes": [one for one in replicas if one not in self.down],
                         }
                         for number, replicas in enumerate(self.topics[name])
                     ],
@@ -78,12 +95,16 @@ class FakeCluster:
         results = []
         for one in request.resources:
             if one.resource_type == 4:
-                values = {**BROKER, "broker.rack": self.racks[int(one.resource_name)]}
+                values = {**self.brokers, "broker.rack": self.racks[int(one.resource_name)]}
                 entries = [(name, value, 4) for name, value in values.items()]
+                if int(one.resource_name) in self.mute:
+                    results.append({"error_code": TIMED_OUT, "resource_type": 4, "resource_name": one.resource_name})
+                    continue
             else:
                 own = self.configs.get(one.resource_name, {})
                 entries = [(name, value, 1) for name, value in own.items()]
-                entries += [(name, "", 5) for name in sorted(KNOWN - own.keys())]
+                entries += [(name, value, 2) for name, value in self.dynamic.items() if name not in own]
+                entries += [(name, "", 5) for name in sorted(KNOWN - own.keys() - self.dynamic.keys())]
             results.append(
                 {
                     "error_code": 0,
@@ -96,6 +117,26 @@ class FakeCluster:
                 }
             )
         return {"results": results}
+
+    def sasl_handshake(self, request: Any, broker: int) -> Answer:
+        return {"error_code": 0, "mechanisms": ["SCRAM-SHA-512"]}
+
+    def sasl_authenticate(self, request: Any, broker: int) -> Answer:
+        """Nobody's password is right."""
+        return {"error_code": LOGIN, "error_message": "no", "auth_bytes": b"", "session_lifetime_ms": 0}
+
+    def list_partition_reassignments(self, request: Any, broker: int) -> Answer:
+        moving = [
+            {
+                "name": name,
+                "partitions": [
+                    {"partition_index": one, "replicas": [], "adding_replicas": [], "removing_replicas": []}
+                    for one in numbers
+                ],
+            }
+            for name, numbers in self.moving.items()
+        ]
+        return {"error_code": self.judged(broker), "error_message": None, "topics": moving}
 
     def judged(self, broker: int) -> int:
         return 0 if broker == self.controller else NOT_CONTROLLER
@@ -117,6 +158,10 @@ class FakeCluster:
             config = {one.name: one.value for one in topic.configs}
             code = self.judged(broker)
             wrong = (code, "not the controller") if code else unknown(config)
+            if topic.name in self.topics and not request.validate_only and topic.name in self.lingering:
+                self.lingering[topic.name] -= 1
+                if self.lingering[topic.name] < 0:
+                    del self.topics[topic.name]
             if topic.name in self.topics:
                 wrong = (TOPIC_EXISTS, f"Topic '{topic.name}' already exists.")
 
@@ -135,15 +180,21 @@ class FakeCluster:
                 self.topics[name] += r
 
             wrong = (self.judged(broker), "")
+            if topic.name in self.ungrown and not request.validate_only:
+                wrong = (POLICY, "no more")
             results.append({"name": topic.name, **self.outcome("grow", topic.name, request, wrong, write)})
         return {"results": results}
 
     def delete_topics(self, request: Any, broker: int) -> Answer:
         names = list(request.topic_names or []) or [topic.name for topic in request.topics]
+        responses = []
         for name in names:
-            del self.topics[name]
-            self.written.append(f"delete {name}")
-        return {"responses": [{"name": name, "error_code": 0, "error_message": None} for name in names]}
+            code = POLICY if name in self.refused else TIMED_OUT if name in self.lingering else 0
+            if not code:
+                del self.topics[name]
+            self.written += [f"delete {name}"] if code != POLICY else []
+            responses.append({"name": name, "error_code": code, "error_message": self.refused.get(name)})
+        return {"responses": responses}
 
     def incremental_alter_configs(self, request: Any, broker: int) -> Answer:
         results = []

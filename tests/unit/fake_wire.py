@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import socketserver
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+import pytest
+from ansible.module_utils.testing import patch_module_args
 from kafka.protocol import admin as wire
+from kafka.protocol import sasl
 from kafka.protocol.api_header import RequestHeader
 from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse, MetadataRequest, MetadataResponse
 from unit.fake_cluster import Answer, FakeCluster
 
+Run = Callable[..., dict[str, Any]]
+"""Runs a module with arguments; returns what it answers."""
 HIGHEST = {"Metadata": 12, "ApiVersions": 3}
 """What brokers of 3.9 speak, where the library speaks more."""
 
 
 def kinds() -> dict[int, tuple[str, Any, Any]]:
     """Return by API key the method of FakeCluster, and the classes of request and answer."""
-    found = {MetadataRequest.API_KEY: ("metadata", MetadataRequest, MetadataResponse)}
+    found = {
+        MetadataRequest.API_KEY: ("metadata", MetadataRequest, MetadataResponse),
+        sasl.SaslHandshakeRequest.API_KEY: ("sasl_handshake", sasl.SaslHandshakeRequest, sasl.SaslHandshakeResponse),
+        sasl.SaslAuthenticateRequest.API_KEY: (
+            "sasl_authenticate",
+            sasl.SaslAuthenticateRequest,
+            sasl.SaslAuthenticateResponse,
+        ),
+    }
     for name in dir(wire):
         method = re.sub("(?<!^)(?=[A-Z])", "_", name.removesuffix("Request")).lower()
         if name.endswith("Request") and hasattr(FakeCluster, method):
@@ -96,3 +110,19 @@ def brokers(cluster: FakeCluster) -> Iterator[str]:
             cluster.ports[broker] = server.server_address[1]
             threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         yield ",".join(f"127.0.0.1:{port}" for port in cluster.ports.values())
+
+
+@contextmanager
+def modules(cluster: FakeCluster, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
+    """Serve until the end of the block; yield what runs a module on the cluster."""
+    with brokers(cluster) as servers:
+
+        def run(kind: Any, check_mode: bool = False, **arguments: Any) -> dict[str, Any]:
+            capsys.readouterr()
+            options = {"admin": {"bootstrap.servers": servers}, "_ansible_check_mode": check_mode, **arguments}
+            with patch_module_args(options), pytest.raises(SystemExit):
+                kind.main()
+            found: dict[str, Any] = json.loads(capsys.readouterr().out)
+            return found
+
+        yield run

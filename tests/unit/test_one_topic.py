@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import one_topic
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import groups, records
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Metadata, Partition
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.records import sizes_of, text
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import Refused
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Ends
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import Refused, Unfinished
 
 SAID: dict[str, Any] = dict.fromkeys(("partition", "key", "offset", "timestamp")) | {"limit": 1, "confirm": ""}
 CLUSTER = Metadata("id", 1, {1: ("198.51.100.1", 9093)}, [Partition("orders", one, 1, (1,), (1,)) for one in (0, 1)])
@@ -76,3 +78,26 @@ def test_disks() -> None:
 
 def test_bytes_that_are_no_text() -> None:
     assert [text(value) for value in (None, b"", "ä".encode(), b"\xff\x00")] == [None, "", "ä", "hex ff00"]
+
+
+@pytest.mark.parametrize(
+    ("failed", "result", "words"),
+    [
+        ({"orders-1": "no (NOT_LEADER_FOR_PARTITION)"}, {"changed": True, "deleted": 5}, "5 records were deleted; "),
+        (
+            {"orders-0": "late (REQUEST_TIMED_OUT)", "orders-1": "no (POLICY_VIOLATION)"},
+            {"changed": True, "deleted": 0},
+            "0 records were deleted; orders-0: late (REQUEST_TIMED_OUT); orders-1: no (POLICY_VIOLATION); of",
+        ),
+    ],
+)
+def test_a_topic_that_was_emptied_in_part(
+    monkeypatch: pytest.MonkeyPatch, failed: dict[str, str], result: dict[str, Any], words: str
+) -> None:
+    """What went is said, and that something changed."""
+    latest = {("orders", 0): 7, ("orders", 1): 4}
+    monkeypatch.setattr(groups, "ends", lambda *_: Ends({("orders", 0): 2, ("orders", 1): 0}, latest))
+    monkeypatch.setattr(records, "delete", lambda *_: failed)
+    with pytest.raises(Unfinished) as error:
+        one_topic.purge({**SAID, "topic": "orders", "confirm": "orders"}, NOBODY, CLUSTER, False)
+    assert error.value.result == result and str(error.value).startswith(words)

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Placement
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Placement, unplaceable
 
 THREE = {1: "a", 2: "b", 3: "c"}
 NINE = {number: "abc"[number % 3] for number in range(1, 10)}
@@ -70,3 +70,29 @@ def test_more_partitions_even_out_the_topic() -> None:
 def test_fewer_brokers_than_replicas() -> None:
     with pytest.raises(ValueError, match="4 replicas on 3 brokers"):
         Placement(THREE).place(1, 4)
+
+
+def test_nothing_keeps_replicas_from_their_racks() -> None:
+    assert unplaceable(THREE, [1, 2, 3], THREE) == []
+    assert unplaceable({}, [1, 2, 3], THREE) == []
+    assert unplaceable({1: "a", 2: "a", 3: "b"}, [1, 3], {1: "a", 3: "b"}) == []
+    assert unplaceable({1: "", 2: None, 3: ""}, [1, 2], {1: None, 2: None}) == []
+
+
+def test_a_rack_that_is_down() -> None:
+    """Of two datacenters one, so that four replicas would all go to the other for good."""
+    declared = {1: "dc1", 2: "dc1", 3: "dc1", 4: "dc1", 5: "dc2", 6: "dc2"}
+    assert unplaceable(declared, [1, 2, 3, 4], dict.fromkeys([1, 2, 3, 4], "dc1")) == [
+        "no broker of rack dc2 is there (5, 6), and partitions would be placed without it for good; start one"
+    ]
+
+
+def test_a_broker_that_does_not_say_its_rack() -> None:
+    assert unplaceable({}, [1, 2, 3], {1: "a", 3: "c"}) == ["broker 2 did not say its rack; run again when it answers"]
+
+
+def test_a_broker_that_says_another_rack() -> None:
+    """It was moved in the inventory, and not restarted since."""
+    assert unplaceable(THREE, [1, 2, 3], {1: "a", 2: "b", 3: "b"}) == [
+        "broker 3 says that it is in rack b, and c is declared; restart it, or correct its rack"
+    ]

@@ -251,3 +251,30 @@ def test_an_exported_name_that_is_a_template_is_none_when_it_is_loaded(tmp_path:
     templar = Templar(variables={"vault": {"passwords": {"a'": "secret"}}})
     users = [{"name": "a'", "password": "secret"}]
     assert templar.template(loaded) == {**variables, "kafka_users": users}
+
+
+LISTENERS = [
+    {"name": "ADMIN", "protocol": "SSL", "principal_mapping_rules": ["RULE:^CN=([^,]+),OU=admins,O=x$/$1/L"]},
+    {"name": "PLAIN", "protocol": "SSL"},
+    {"name": "CLIENT", "protocol": "SASL_SSL"},
+    {"name": "OPEN", "protocol": "PLAINTEXT"},
+]
+CERTIFICATES = [{"name": "ops", "subject": "CN=Olga, OU=admins, O=x"}, {"name": "kafka", "subject": "CN=kafka,O=x"}]
+TLS = {"ssl.certificate.location": "/srv/pki/certificates/dc1-zk1/ops.pem"}
+
+
+@pytest.mark.parametrize(
+    ("name", "admin", "config", "who"),
+    [
+        ("ADMIN", TLS, {}, "User:olga"),
+        ("PLAIN", TLS, {}, "User:CN=Olga,OU=admins,O=x"),
+        ("PLAIN", TLS, {"ssl.principal.mapping.rules": "RULE:^CN=(.*?),.*$/$1/,DEFAULT"}, "User:Olga"),
+        ("ADMIN", TLS, {"listener.name.admin.ssl.principal.mapping.rules": "DEFAULT"}, "User:CN=Olga,OU=admins,O=x"),
+        ("ADMIN", {"ssl.certificate.location": "/elsewhere/somebody.pem"}, {}, ""),
+        ("CLIENT", {"sasl.username": "root"}, {}, "User:root"),
+        ("OPEN", {}, {}, "User:ANONYMOUS"),
+        ("NONE", TLS, {}, ""),
+    ],
+)
+def test_whom_brokers_take_the_admin_for(name: str, admin: dict[str, str], config: dict[str, str], who: str) -> None:
+    assert FILTERS["admin_principal"]({name: admin, "LATER": {}}, LISTENERS, CERTIFICATES, config) == who

@@ -1,19 +1,17 @@
 """The modules of topics, users, ACLs and quotas against brokers on loopback that speak Kafka's protocol; no JVM."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from ansible.module_utils.testing import patch_module_args
 from unit.fake_cluster import FakeCluster
-from unit.fake_wire import brokers
+from unit.fake_wire import Run, brokers, modules
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import admin
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.users import Logins
 from ansible_collections.millrace.kafka.plugins.modules import kafka_access, kafka_quotas, kafka_topics
 
-Run = Callable[..., dict[str, Any]]
 ORDERS = {"name": "orders", "partitions": 3, "replication_factor": 3, "config": {"retention.ms": "604800000"}}
 READ = {"principal": "User:a", "operations": ["READ"], "resource": "topic", "name": "orders"}
 
@@ -25,18 +23,8 @@ def cluster() -> FakeCluster:
 
 @pytest.fixture
 def run(cluster: FakeCluster, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
-    """Run a module; return what it answers."""
-    with brokers(cluster) as servers:
-
-        def module(kind: Any, check_mode: bool = False, **arguments: Any) -> dict[str, Any]:
-            capsys.readouterr()
-            options = {"admin": {"bootstrap.servers": servers}, "_ansible_check_mode": check_mode, **arguments}
-            with patch_module_args(options), pytest.raises(SystemExit):
-                kind.main()
-            found: dict[str, Any] = json.loads(capsys.readouterr().out)
-            return found
-
-        yield module
+    with modules(cluster, capsys) as run:
+        yield run
 
 
 def test_topics_converge(run: Run, cluster: FakeCluster) -> None:
@@ -66,6 +54,33 @@ def test_settings_one_by_one_and_more_partitions(run: Run, cluster: FakeCluster)
     assert cluster.configs == {
         "orders": {"retention.ms": "604800000", "follower.replication.throttled.replicas": "0:1"}
     }
+
+
+def test_brokers_without_a_limit(run: Run, cluster: FakeCluster) -> None:
+    """Their -1 is one of no hour either: a week deletes what they keep, and no limit deletes nothing."""
+    cluster.brokers["log.retention.hours"] = "-1"
+    cluster.topics = {"orders": [[1, 2, 3]] * 3}
+    done = run(kafka_topics, topics=[ORDERS])
+    assert "retention.ms: -1 (no limit) would become 604800000 (7 d)" in done["msg"] and cluster.written == []
+    cluster.configs = {"orders": {"retention.ms": "604800000"}}
+    (change,) = run(kafka_topics, topics=[{**ORDERS, "config": {}}])["changes"]
+    assert change.endswith("- retention.ms: 604800000 (7 d); + retention.ms: -1 (no limit), by default")
+
+
+def test_what_brokers_were_told_is_no_topics_own(run: Run, cluster: FakeCluster) -> None:
+    """A setting of brokers that was changed while they ran is not the topic's to take back, in every run anew."""
+    cluster.topics, cluster.dynamic = {"orders": [[1, 2, 3]] * 3}, {"retention.ms": "604800000"}
+    assert run(kafka_topics, topics=[{**ORDERS, "config": {}}])["plan"]["unchanged"] == ["orders"]
+
+
+def test_settings_that_are_written_where_partitions_are_not(run: Run, cluster: FakeCluster) -> None:
+    """The topic failed, and something changed all the same."""
+    cluster.topics, cluster.ungrown = {"orders": [[1, 2, 3]]}, {"orders"}
+    done = run(kafka_topics, topics=[{**ORDERS, "allow_more_partitions": True}])
+    assert done["failed"] and done["changed"] and cluster.written == ["configure orders"]
+    words = "its settings were written, more partitions were not: "
+    assert done["outcome"]["failed"]["topic orders"].startswith(words)
+    assert done["outcome"]["done"] == ["topic orders"]
 
 
 def test_all_refusals_are_said_and_nothing_is_written(run: Run, cluster: FakeCluster) -> None:
@@ -176,6 +191,19 @@ def test_an_absent_user_loses_every_quota(run: Run, cluster: FakeCluster) -> Non
     done = run(kafka_quotas, quotas=[gone, {"user": "a", "client_id": "kept", "values": values}])
     assert done["plan"]["delete"] == ["user a", "user a, client id c"]
     assert [who for who, left in cluster.quotas.items() if left] == [*kept]
+
+
+def test_a_login_leaves_no_topic(cluster: FakeCluster) -> None:
+    """Also where brokers make each topic that somebody asks for."""
+    with brokers(cluster) as servers:
+        assert Logins({"bootstrap.servers": servers}).work("a", "Guoph0Eeshi7", "SCRAM-SHA-512")
+    assert (cluster.topics, cluster.written) == ({}, [])
+
+
+def test_a_password_that_is_refused(cluster: FakeCluster) -> None:
+    with brokers(cluster) as servers:
+        properties = {"bootstrap.servers": servers, "security.protocol": "SASL_PLAINTEXT"}
+        assert not Logins(properties).work("a", "Guoph0Eeshi7", "SCRAM-SHA-512")
 
 
 def test_acls_of_other_kinds_are_never_pruned(run: Run, cluster: FakeCluster) -> None:

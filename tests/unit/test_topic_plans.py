@@ -87,7 +87,7 @@ REFUSALS = {
         "it is compacted, and a key in two partitions would keep two values; say allow_more_partitions: true",
     ),
     "another number of replicas": (
-        wanted(replication_factor=2, config={**FOUND.dynamic, "min.insync.replicas": "1"}),
+        wanted(replication_factor=2, config={**FOUND.dynamic, "min.insync.replicas": "1"}, allow_data_loss=True),
         "has 3 replicas, 2 are declared; moving replicas is not built yet",
     ),
     "a cut": (wanted(config={"retention.ms": "3600000"}), "retention.ms: 604800000 (7 d) would become 3600000 (1 h)"),
@@ -96,6 +96,16 @@ REFUSALS = {
         "retention.bytes: -1 (no limit) would become 1024 (1 KiB), and older records would be deleted",
     ),
     "compaction": (wanted(config={**FOUND.dynamic, "cleanup.policy": "compact"}), "delete would become compact"),
+    "fewer in sync": (
+        wanted(config={**FOUND.dynamic, "min.insync.replicas": "1"}),
+        "min.insync.replicas: 2 would become 1, and records that only so many brokers have can be lost; "
+        "say allow_data_loss: true",
+    ),
+    "leaders that lack records": (
+        wanted(config={**FOUND.dynamic, "unclean.leader.election.enable": "True"}),
+        "unclean.leader.election.enable: false would become true, and a leader may lack records; "
+        "say allow_data_loss: true",
+    ),
     "deletion": (wanted(state="absent"), "would be deleted with all its records; say allow_delete: true"),
     "min ISR of all": (
         wanted(config={**FOUND.dynamic, "min.insync.replicas": "3"}),
@@ -120,6 +130,31 @@ def test_a_default_that_is_shorter_is_a_cut_too() -> None:
     assert "retention.ms: 1209600000 (14 d) would become 604800000 (7 d)" in text
 
 
+@pytest.mark.parametrize(
+    ("defaults", "own", "words"),
+    [
+        ({"min.insync.replicas": "1"}, {"min.insync.replicas": "2"}, "min.insync.replicas: 2 would become 1"),
+        (
+            {"unclean.leader.election.enable": "true"},
+            {"unclean.leader.election.enable": "false"},
+            "unclean.leader.election.enable: false would become true",
+        ),
+        ({"retention.ms": "1"}, {"retention.ms": "-2"}, "retention.ms: -2 would become 1"),
+    ],
+)
+def test_what_is_taken_back_can_lose_records(defaults: dict[str, str], own: dict[str, str], words: str) -> None:
+    there = Cluster(RACKS, {"orders": Found(FOUND.replicas, own)}, {**DEFAULTS, **defaults})
+    (text,) = diff([wanted(config={})], there).refusals
+    assert words in text
+    assert diff([wanted(config={}, allow_data_loss=True)], there).refusals == []
+
+
+def test_more_in_sync_and_no_limit_lose_nothing() -> None:
+    own = {"min.insync.replicas": "1", "unclean.leader.election.enable": "true", "retention.ms": "5"}
+    config = {"min.insync.replicas": "2", "unclean.leader.election.enable": "false", "retention.ms": "-1"}
+    assert diff([wanted(config=config)], cluster(orders=Found(FOUND.replicas, own))).refusals == []
+
+
 def test_what_is_acknowledged() -> None:
     topic = wanted(config={"retention.ms": "3600000"}, allow_data_loss=True)
     (done,) = diff([topic], cluster(orders=FOUND)).changes
@@ -137,6 +172,26 @@ def test_more_replicas_than_brokers() -> None:
     assert plan.refusals == [
         "topic orders: 4 replicas, and 3 brokers are there; start the others, or say fewer replicas"
     ]
+
+
+def test_partitions_that_cannot_be_placed() -> None:
+    """New topics and more partitions wait, other changes do not; it is said once."""
+    topics = {"orders": FOUND, "returns": FOUND, "same": FOUND}
+    lame = Cluster(RACKS, topics, DEFAULTS, unplaceable=["no broker of rack c is there"])
+    longer = wanted("returns", config={"retention.ms": "864000000"})
+    more = wanted(partitions=4, allow_more_partitions=True)
+    plan = diff([more, longer, wanted("new"), wanted("same")], lame)
+    assert plan.refusals == ["topics new, orders: no broker of rack c is there"]
+    assert [change.name for change in plan.changes] == ["returns"]
+    assert diff([longer, wanted("same")], lame).refusals == []
+
+
+@pytest.mark.parametrize("moved", [[(1, 2, 3), (1, 2, 3, 4, 5, 6)], [(1, 2, 3, 4), (1, 2, 3, 4)]])
+def test_a_topic_whose_replicas_move(moved: list[tuple[int, ...]]) -> None:
+    """It is left alone, and keeps nothing else from being done."""
+    there = Cluster(RACKS, {"orders": Found(moved)}, DEFAULTS, moving={"orders"})
+    plan = diff([wanted(config={}), wanted("new")], there)
+    assert ([change.name for change in plan.changes], plan.refusals, plan.unmanaged) == (["new"], [], ["orders"])
 
 
 def test_names_of_the_cluster_itself() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 )
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.topics import NewTopic
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Ends, Place, described, milliseconds
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import Refused
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import Refused, Unfinished
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.topics import THROTTLES
 
 Said = Mapping[str, Any]
@@ -97,45 +98,91 @@ def _begin(said: Said, place: Place, ends: Ends) -> int:
     return ends.earliest[place]
 
 
-def confirmed(said: Said, what: str) -> None:
-    """Refuse what deletes records, unless the topic's name is said once more."""
+def confirmed(said: Said, what: str, check_mode: bool = False) -> None:
+    """Refuse what deletes records, unless the topic's name is said once more; check mode writes nothing without it."""
     if said["topic"].startswith("_"):
         raise Refused(f"topic {said['topic']}: names that begin with _ are the cluster's own")
-    if said["confirm"] != said["topic"]:
+    if said["confirm"] != said["topic"] and not check_mode:
         raise Refused(f"topic {said['topic']}: {what}; say confirm={said['topic']} if that is meant")
 
 
 def purge(said: Said, admin: Admin, metadata: Metadata, check_mode: bool) -> Result:
-    """Delete all records that are there now. Raises Refused, AdminError."""
+    """Delete all records that are there now. Raises Refused, AdminError, Unfinished."""
     meant = places(said, metadata)
     ends = groups.ends(admin, meant)
-    number = sum(ends.latest[place] - ends.earliest[place] for place in meant)
-    result = {"changed": number > 0, "deleted": number}
-    if number and not check_mode:
-        confirmed(said, f"up to {number} records would be deleted")
-        if failed := records.delete(admin, {place: ends.latest[place] for place in meant}):
-            raise AdminError("; ".join(f"{name}: {why}" for name, why in failed.items()))
-    return result
+    counts = {place: ends.latest[place] - ends.earliest[place] for place in meant}
+    number = sum(counts.values())
+    confirmed(said, f"up to {number} records would be deleted", check_mode or not number)
+    full = {place: ends.latest[place] for place, count in counts.items() if count}
+    failed = records.delete(admin, full) if full and not check_mode else {}
+    if failed:
+        words = "; ".join(f"{name}: {why}" for name, why in failed.items())
+        if len(failed) == len(full) and all(map(certain, failed.values())):
+            raise AdminError(f"nothing was deleted: {words}")
+        done = sum(count for (topic, one), count in counts.items() if f"{topic}-{one}" not in failed)
+        left = "of the others records may be gone, too; run again when it is mended"
+        raise Unfinished(f"{done} records were deleted; {words}; {left}", {"changed": True, "deleted": done})
+    return {"changed": number > 0, "deleted": number}
+
+
+REFUSALS = (
+    "TOPIC_AUTHORIZATION_FAILED",
+    "CLUSTER_AUTHORIZATION_FAILED",
+    "TOPIC_DELETION_DISABLED",
+    "POLICY_VIOLATION",
+    "INVALID_REQUEST",
+    "NOT_CONTROLLER",
+)
+"""Answers after which nothing was begun; after any other, a timeout above all, a delete may be under way."""
+
+
+def certain(why: str) -> bool:
+    """Tell whether an error of a broker means that nothing was deleted."""
+    return why.endswith(tuple(f"({name})" for name in REFUSALS))
+
+
+def lacking(name: str, metadata: Metadata) -> str:
+    """Return why brokers could not delete a topic at once, '' where nothing keeps them from it."""
+    wrong = []
+    for one in metadata.partitions:
+        if one.topic == name:
+            wrong += [f"broker {broker} is not there" for broker in one.replicas if broker not in metadata.brokers]
+            wrong += [
+                f"broker {broker} is not in the ISR of {one}"
+                for broker in one.replicas
+                if broker in metadata.brokers and broker not in one.isr
+            ]
+    return ", ".join(dict.fromkeys(wrong))
 
 
 def recreate(said: Said, admin: Admin, metadata: Metadata, check_mode: bool) -> Result:
-    """Delete a topic and make it anew on the same brokers, with the same settings; ACLs stay. Raises as purge does."""
+    """Delete a topic and make it anew on the same brokers, with the same settings; ACLs stay. Raises as purge does.
+
+    Only while each replica is there and in sync: without one of them the delete would wait for it, and the others'
+    records be gone.
+    """
     places({**said, "partition": None}, metadata)
     name = said["topic"]
+    confirmed(said, "it would be deleted with all its records and what groups committed", check_mode)
+    if wrong := lacking(name, metadata):
+        raise Refused(f"topic {name}: {wrong}, so it could not be deleted as a whole; mend that first")
     replicas = metadata.topics[name]
     settings = topics.describe(admin, "TOPIC", [name])[name]
     config = {key: one.value or "" for key, one in settings.items() if one.dynamic and key not in THROTTLES}
     shown = ", ".join(f"{key}={value}" for key, value in sorted(config.items()))
     words = f"{len(replicas)} partitions, {shown or 'no settings'}"
+    declared = {"name": name, "partitions": len(replicas), "replication_factor": len(replicas[0]), "config": config}
+    result = {"changed": True, "made": words, "declaration": {**declared, "replicas": [list(ids) for ids in replicas]}}
     if check_mode:
-        return {"changed": True, "made": words}
-    confirmed(said, "it would be deleted with all its records and what groups committed")
-    new = [NewTopic(name, replicas, config)]
-    if failed := topics.delete(admin, [name]):
-        raise AdminError(f"nothing was changed: {failed[name]}")
+        return result
+    refused = topics.delete(admin, [name]).get(name, "")
+    if refused and certain(refused):
+        raise AdminError(f"nothing was changed: {refused}")
     deadline, tick = time.monotonic() + WRITE, threading.Event()
-    while failed := topics.create(admin, new):
+    while failed := topics.create(admin, [NewTopic(name, replicas, config)]):
         if time.monotonic() > deadline:
-            raise AdminError(f"it was deleted, and not made anew ({words}): {failed[name]}")
+            deleted = f"its deletion may be under way ({refused})" if refused else "it was deleted"
+            how = f"declare it as {json.dumps(declared)} in kafka_topics, and run resources.yml when it is gone"
+            raise Unfinished(f"{deleted}, and it was not made anew: {failed[name]}; {how}", result)
         tick.wait(1)  # brokers still delete the old one
-    return {"changed": True, "made": words}
+    return result

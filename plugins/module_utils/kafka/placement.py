@@ -87,3 +87,29 @@ def rotated(replicas: Replicas, number: int) -> Replicas:
     followers = replicas[1:]
     turn = number % max(1, len(followers))
     return [*replicas[:1], *followers[turn:], *followers[:turn]]
+
+
+def unplaceable(declared: Mapping[int, Rack], live: Iterable[int], told: Mapping[int, Rack]) -> list[str]:
+    """Return why partitions cannot be placed now over all racks that are declared.
+
+    `declared` are the racks of the brokers that are to be there, nothing where nobody says it; `live` are those that
+    are, `told` what they say.
+    """
+    ids: dict[Rack, list[int]] = {}
+    for broker, rack in sorted(declared.items()):
+        ids.setdefault(rack or None, []).append(broker)
+    there = set(live)
+    wrong = [
+        f"no broker of {f'rack {rack}' if rack else 'those without a rack'} is there ({', '.join(map(str, brokers))}), "
+        "and partitions would be placed without it for good; start one"
+        for rack, brokers in ids.items()
+        if there.isdisjoint(brokers)
+    ]
+    wrong += [f"broker {one} did not say its rack; run again when it answers" for one in sorted(there - told.keys())]
+    wrong += [
+        f"broker {one} says that it is in {f'rack {told[one]}' if told[one] else 'no rack'}, "
+        f"and {declared[one] or 'none'} is declared; restart it, or correct its rack"
+        for one in sorted(told.keys() & declared.keys())
+        if (told[one] or None) != (declared[one] or None)
+    ]
+    return wrong

@@ -16,6 +16,15 @@ class Refused(Exception):
     """What was asked for would not be right; nothing was written. The text says why, and what to do."""
 
 
+class Unfinished(Exception):
+    """Something was written, or may have been, and not all; `result` is what the module answers besides."""
+
+    def __init__(self, text: str, result: dict[str, Any]) -> None:
+        """`text` says what was done and how to go on."""
+        super().__init__(text)
+        self.result = result
+
+
 def ask(module: AnsibleModule, what: str, answered: Callable[[Admin, Metadata], dict[str, Any]]) -> None:
     """End the module with what `answered` returns, or with the rung of the connection that failed."""
     try:
@@ -30,6 +39,8 @@ def ask(module: AnsibleModule, what: str, answered: Callable[[Admin, Metadata], 
         module.fail_json(msg=missing_required_lib(error.name or "confluent-kafka"))
     except Refused as error:
         module.fail_json(msg=f"{what}: {error}")
+    except Unfinished as error:
+        module.fail_json(msg=f"{what}: {error}", **error.result, cluster_id=metadata.cluster_id)
     except (AdminError, ClientError) as error:
         module.fail_json(msg=f"{what}: {error}; look at: journalctl -u kafka on the brokers")
     module.exit_json(**{"changed": False, **result}, cluster_id=metadata.cluster_id)

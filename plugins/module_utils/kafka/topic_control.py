@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import (
@@ -13,7 +14,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import
     carry_out,
     in_scope,
 )
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import topics
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import moves, topics
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.topics import (
     BATCH,
@@ -21,13 +22,20 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.topics
     NewTopic,
     Settings,
 )
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack, unplaceable
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.topics import Cluster, Found, diff
+
+Declared = Sequence[Mapping[str, Any]]
+Prune = Mapping[str, Any] | None
 
 
 def read(
-    admin: Admin, metadata: Metadata, wanted: Sequence[Mapping[str, Any]], prune: Mapping[str, Any] | None
+    admin: Admin, metadata: Metadata, wanted: Declared, prune: Prune, brokers: Mapping[int, Rack] | None = None
 ) -> Cluster:
-    """Return the cluster as far as the topics that are wanted, or could be pruned, need it. Raises AdminError."""
+    """Return the cluster as far as the topics that are wanted, or could be pruned, need it. Raises AdminError.
+
+    `brokers` are those that are to be there, with their racks.
+    """
     declared = {topic["name"]: topic for topic in wanted if topic.get("manage", True)}
     there = metadata.topics
     asked = sorted(name for name in there if name in declared or in_scope(name, (prune or {}).get("topics") or []))
@@ -37,20 +45,39 @@ def read(
         name: Found(replicas, {key: one.value or "" for key, one in settings.get(name, {}).items() if one.dynamic})
         for name, replicas in there.items()
     }
+    present = {name: topic for name, topic in declared.items() if topic.get("state") != "absent"}
     placed = any(
-        name not in there or (topic.get("partitions") or 0) > len(there[name])
-        for name, topic in declared.items()
-        if topic.get("state") != "absent"
+        name not in there or (topic.get("partitions") or 0) > len(there[name]) for name, topic in present.items()
     )
-    racks = topics.racks(admin, metadata.brokers) if placed else dict.fromkeys(metadata.brokers)
-    return Cluster(racks, found, topics.defaults(admin, metadata.brokers) if declared else {}, known)
+    racks: dict[int, Rack] = topics.racks(admin, metadata.brokers) if placed else dict.fromkeys(metadata.brokers)
+    factors = {name: {len(replicas) for replicas in there[name]} for name in present.keys() & there.keys()}
+    odd = {name for name, found in factors.items() if found != {present[name].get("replication_factor") or min(found)}}
+    return Cluster(
+        racks,
+        found,
+        topics.defaults(admin, metadata.brokers) if declared else {},
+        known,
+        unplaceable(brokers or {}, metadata.brokers, racks) if placed else [],
+        odd & moves.moving(admin) if odd else set(),
+    )
 
 
 def plan(
-    admin: Admin, metadata: Metadata, wanted: Sequence[Mapping[str, Any]], prune: Mapping[str, Any] | None
+    admin: Admin,
+    metadata: Metadata,
+    wanted: Declared,
+    prune: Prune,
+    brokers: Mapping[int, Rack] | None = None,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> Plan:
-    """Return what is to be done, with what brokers refuse of it, too; nothing is written. Raises AdminError."""
-    found = diff(wanted, read(admin, metadata, wanted, prune), prune)
+    """Return what is to be done, with what brokers refuse of it, too; nothing is written. Raises AdminError.
+
+    `warn` is told of topics that are left alone because their replicas move.
+    """
+    cluster = read(admin, metadata, wanted, prune, brokers)
+    for name in sorted(cluster.moving):
+        warn(f"topic {name}: its replicas are being moved; it is left alone, run again afterwards")
+    found = diff(wanted, cluster, prune)
     said = refused(admin, found.changes)
     return Plan(found.changes, found.unchanged, found.unmanaged, [*found.refusals, *said])
 
@@ -92,9 +119,16 @@ def configure(admin: Admin, changes: Sequence[Change], validate_only: bool = Fal
 def apply(admin: Admin, changes: Sequence[Change]) -> Done:
     """Write changes, what takes nothing away first; what comes after a batch that failed is not tried."""
 
+    half: list[Change] = []
+
     def update(batch: Sequence[Change]) -> dict[str, str]:
         failed = configure(admin, batch)
-        return failed | grow(admin, [change for change in batch if change.name not in failed])
+        more = grow(admin, [change for change in batch if change.name not in failed])
+        for change in batch:
+            if change.name in more and (change.work["set"] or change.work["remove"]):
+                half.append(change)
+                more[change.name] = f"its settings were written, more partitions were not: {more[change.name]}"
+        return failed | more
 
     def delete(batch: Sequence[Change]) -> dict[str, str]:
         return topics.delete(admin, [change.name for change in batch])
@@ -105,4 +139,5 @@ def apply(admin: Admin, changes: Sequence[Change]) -> Done:
         for verb, write in writers.items()
         for batch in batches([change for change in changes if change.verb == verb], BATCH)
     ]
-    return carry_out(steps)
+    written = carry_out(steps)
+    return replace(written, done=[*written.done, *half])

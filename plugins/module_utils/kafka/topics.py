@@ -41,6 +41,10 @@ class Cluster:
     """Of the brokers: num.partitions, default.replication.factor, and what holds where a topic says nothing."""
     known: Set[str] = frozenset()
     """Names of settings that brokers know; none where there is no topic to ask of."""
+    unplaceable: Sequence[str] = ()
+    """Why no partition can be placed now."""
+    moving: Set[str] = frozenset()
+    """Topics whose replicas are being moved."""
 
 
 def same(key: str, one: str | None, other: str | None) -> bool:
@@ -65,7 +69,8 @@ def diff(wanted: Sequence[Mapping[str, Any]], cluster: Cluster, prune: Mapping[s
     declared = {topic["name"]: topic for topic in wanted}
     placement = Placement(cluster.racks, [replicas for found in cluster.topics.values() for replicas in found.replicas])
     changes, unchanged, refusals = [], [], list(collisions(wanted, cluster.topics.keys()))
-    for name in sorted(name for name, topic in declared.items() if topic.get("manage", True)):
+    managed = {name for name, topic in declared.items() if topic.get("manage", True)} - cluster.moving
+    for name in sorted(managed):
         topic, found = declared[name], cluster.topics.get(name)
         change, wrong = one(topic, found, cluster, placement)
         refusals += [f"topic {name}: {text}" for text in wrong]
@@ -73,12 +78,16 @@ def diff(wanted: Sequence[Mapping[str, Any]], cluster: Cluster, prune: Mapping[s
             changes.append(change)
         elif not wrong and found:
             unchanged.append(name)
+    if cluster.unplaceable and (placed := [one for one in changes if one.work and one.work["replicas"]]):
+        changes = [one for one in changes if one not in placed]
+        names = f"topic{'s' * (len(placed) > 1)} {', '.join(one.name for one in placed)}"
+        refusals += [f"{names}: {why}" for why in cluster.unplaceable]
     others = sorted(name for name in cluster.topics.keys() - declared.keys() if not name.startswith("_"))
     pruned = [name for name in others if in_scope(name, (prune or {}).get("topics") or [])]
     refusals += too_many("topics", pruned, (prune or {}).get("max_deletes") or 0)
     changes += [Change("topic", name, "delete", described(cluster.topics[name])) for name in pruned]
     left = [name for name in others if name not in pruned]
-    known = [name for name, topic in declared.items() if not topic.get("manage", True) and name in cluster.topics]
+    known = [name for name in declared if name not in managed and name in cluster.topics]
     return Plan(changes, unchanged, left + known, refusals)
 
 
@@ -205,21 +214,32 @@ def durability(factor: int, minimum: str | None) -> list[str]:
 
 
 def losses(now: Mapping[str, str], then: Mapping[str, str]) -> list[str]:
-    """Return the settings that would make brokers delete records that they now keep."""
+    """Return the settings by which records can be lost that are safe now."""
     wrong = []
     advice = "say allow_data_loss: true if that is meant"
     for key in RETENTION:
         old, new = now.get(key, UNLIMITED), then.get(key, UNLIMITED)
-        if new == UNLIMITED or "delete" not in policies(then.get("cleanup.policy", "delete")):
+        if int(new) < 0 or "delete" not in policies(then.get("cleanup.policy", "delete")):
             continue
-        if old == UNLIMITED or int(new) < int(old):
-            becomes = human(key, new).partition(": ")[2]
-            wrong.append(f"{human(key, old)} would become {becomes}, and older records would be deleted; {advice}")
+        if int(old) < 0 or int(new) < int(old):
+            wrong.append(f"{human(key, old)} would become {shown(key, new)}, and older records would be deleted")
     before, after = policies(now.get("cleanup.policy", "delete")), policies(then.get("cleanup.policy", "delete"))
     if after - before:
         becomes = f"{','.join(sorted(before))} would become {','.join(sorted(after))}"
-        wrong.append(f"cleanup.policy {becomes}, and records that it keeps now would be deleted; {advice}")
-    return wrong
+        wrong.append(f"cleanup.policy {becomes}, and records that it keeps now would be deleted")
+    key = "min.insync.replicas"
+    if int(then.get(key, 1)) < int(now.get(key, 1)):
+        becomes = f"{human(key, now[key])} would become {then.get(key, 1)}"
+        wrong.append(f"{becomes}, and records that only so many brokers have can be lost")
+    key = "unclean.leader.election.enable"
+    if now.get(key, "false").lower() != "true" and then.get(key, "false").lower() == "true":
+        wrong.append(f"{key}: false would become true, and a leader may lack records")
+    return [f"{text}; {advice}" for text in wrong]
+
+
+def shown(key: str, value: str) -> str:
+    """Return a value as it is shown, without its name."""
+    return human(key, value).partition(": ")[2]
 
 
 def lines(partitions: int, factor: int, config: Mapping[str, str]) -> tuple[str, ...]:

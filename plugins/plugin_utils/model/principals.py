@@ -77,7 +77,7 @@ def _strangers(model: Model) -> list[str]:
         "kafka_zookeeper_keystore": model.brokers,
     }
     declared = [
-        _subject(entry.get("subject"))
+        written(entry.get("subject"))
         for name, machines in paths.items()
         for machine in machines
         for entry in machine.certificates
@@ -85,15 +85,21 @@ def _strangers(model: Model) -> list[str]:
     ]
     admins = [entry for machine in model.functional for entry in machine.inputs.entries("admin_certificates")]
     own = [entry for broker in model.brokers for entry in broker.certificates]
-    proper = {_subject(entry.get("subject")) for entry in (*admins, *own)}
-    nodes = [_subject(entry.get("subject")) for node in model.spark_nodes for entry in node.certificates]
+    proper = {written(entry.get("subject")) for entry in (*admins, *own)}
+    nodes = [written(entry.get("subject")) for node in model.spark_nodes for entry in node.certificates]
     jobs = [subject for subject in nodes if subject not in proper]
     organization = next((machine.inputs.get("organization") for machine in model.brokers), None)
     somebody = ["CN=anybody,OU=anything,O=elsewhere", f"CN=anybody,OU=clients,O={organization}"]
     return list(dict.fromkeys([*somebody, *declared[:3], *declared[-1:], *jobs[:3]]))
 
 
-def _subject(text: Any) -> str:
+def listed(rules: Any) -> tuple[str, ...]:
+    """Return rules one by one, of a list or of a property's text."""
+    return tuple(map(str, rules if isinstance(rules, list | tuple) else re.split(r",\s*(?=RULE:|DEFAULT)", str(rules))))
+
+
+def written(text: Any) -> str:
+    """Return a subject as Kafka writes it."""
     return re.sub(r"\s*,\s*", ",", str(text))
 
 
@@ -104,8 +110,7 @@ def _rules(broker: Broker, item: Listener) -> tuple[str, tuple[str, ...]]:
         for key in (name,) if item.rules else (name, "ssl.principal.mapping.rules"):
             value = layer.get(key)
             if value is not None:
-                parts = value if isinstance(value, (list, tuple)) else re.split(r",\s*(?=RULE:|DEFAULT)", str(value))
-                return f"{variable}[{key}]", tuple(map(str, parts))
+                return f"{variable}[{key}]", listed(value)
     return f"{item.variable}.principal_mapping_rules", item.rules
 
 
@@ -124,7 +129,7 @@ def brokers(model: Model) -> Iterator[Problem]:
 
 def _not_super(broker: Broker, item: Listener) -> Iterator[Problem]:
     for certificate in broker.certificates:
-        subject = _subject(certificate.get("subject"))
+        subject = written(certificate.get("subject"))
         found = principal(item.rules, subject) if certificate.get("path") == broker.keystore(item) else None
         if found is not None and f"User:{found}" not in broker.super_users:
             taken = f"taken for User:{found}" if found else "refused, no rule maps it"
@@ -174,6 +179,6 @@ def admin_principals(model: Model, broker: Broker) -> set[str]:
     if item is None or item.protocol != "SSL":
         return set()
     entries = [entry for machine in model.machines.values() for entry in machine.inputs.entries("admin_certificates")]
-    subjects = {_subject(entry.get("subject")) for entry in entries if entry.get("subject")}
+    subjects = {written(entry.get("subject")) for entry in entries if entry.get("subject")}
     found = (_principal(_rules(broker, item)[1], subject) for subject in subjects)
     return {f"User:{name}" for name in found if name}

@@ -23,6 +23,7 @@ OF_TOPICS = {
     "retention.bytes": {"log.retention.bytes": 1},
     "cleanup.policy": {"log.cleanup.policy": 1},
     "min.insync.replicas": {"min.insync.replicas": 1},
+    "unclean.leader.election.enable": {"unclean.leader.election.enable": 1},
 }
 """What brokers call the defaults of topics, the first that is set, with the factor of its unit."""
 BATCH = 100
@@ -84,9 +85,9 @@ def describe(admin: Admin, kind: str, names: Iterable[str], timeout: float = ASK
     """Return the settings of resources of a kind (TOPIC, BROKER) by name. Raises AdminError."""
     from confluent_kafka.admin import ConfigSource
 
-    own = {ConfigSource.DYNAMIC_TOPIC_CONFIG.value, ConfigSource.DYNAMIC_BROKER_CONFIG.value}
+    own = (ConfigSource.DYNAMIC_TOPIC_CONFIG if kind == "TOPIC" else ConfigSource.DYNAMIC_BROKER_CONFIG).value
     return {
-        resource: {name: Setting(entry.value, entry.source in own) for name, entry in answer(future, timeout).items()}
+        resource: {name: Setting(entry.value, entry.source == own) for name, entry in answer(future, timeout).items()}
         for resource, future in asked_for(admin, kind, names, timeout).items()
     }
 
@@ -118,10 +119,17 @@ def defaults(admin: Admin, brokers: Iterable[int]) -> dict[str, str]:
         for name, others in OF_TOPICS.items():
             for other, factor in others.items():
                 if other in values:
-                    told[name] = values[other] if factor == 1 else str(int(values[other]) * factor)
+                    told[name] = scaled(values[other], factor)
                     break
         return told
     raise error
+
+
+def scaled(value: str, factor: int) -> str:
+    """Return a value in another unit; what is negative has no limit in any."""
+    if value.startswith("-"):
+        return "-1"
+    return value if factor == 1 else str(int(value) * factor)
 
 
 def configure(admin: Admin, topics: Sequence[Settings], validate_only: bool = False) -> dict[str, str]:

@@ -21,6 +21,8 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.users import 
 SECONDS = 20.0
 """Until a login has to be answered, and a new password to be known."""
 SIDE_BY_SIDE = 8
+QUESTION = {"group.id": "unused", "allow.auto.create.topics": False}
+"""Of a login: it asks for a topic, and a producer's question would make it where brokers make topics by themselves."""
 
 
 def credentials(admin: Admin) -> dict[str, dict[str, int]]:
@@ -66,20 +68,23 @@ class Logins:
 
         errors: list[KafkaError] = []
         login = {"sasl.mechanism": mechanism, "sasl.username": user, "sasl.password": password}
-        asked = client.producer({**self.properties, **login, "error_cb": errors.append})
+        asked = client.consumer({**self.properties, **login, **QUESTION, "error_cb": errors.append})
         deadline = time.monotonic() + SECONDS
-        while True:
-            try:
-                asked.list_topics(f"{user}-login", timeout=0.5)
-                return True
-            except KafkaException as error:
-                asked.poll(0)
-                if any(found.code() == KafkaError._AUTHENTICATION for found in errors):
-                    return False
-                if time.monotonic() > deadline:
-                    said = errors[-1].str() if errors else str(error)
-                    where = self.properties.get("bootstrap.servers")
-                    raise AdminError(f"login of {user} at {where}: {said}") from error
+        try:
+            while True:
+                try:
+                    asked.list_topics(f"{user}-login", timeout=0.5)
+                    return True
+                except KafkaException as error:
+                    asked.poll(0)
+                    if any(found.code() == KafkaError._AUTHENTICATION for found in errors):
+                        return False
+                    if time.monotonic() > deadline:
+                        said = errors[-1].str() if errors else str(error)
+                        where = self.properties.get("bootstrap.servers")
+                        raise AdminError(f"login of {user} at {where}: {said}") from error
+        finally:
+            asked.close()
 
     def all_work(self, asked: Sequence[Credential]) -> list[bool]:
         """Log in as all of them, side by side. Raises AdminError, ClientError."""
