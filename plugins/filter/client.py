@@ -25,9 +25,7 @@ def kafka_login(users: Sequence[Mapping[str, Any]] | None, name: str) -> dict[st
     present = [user for user in users or [] if user.get("state") != "absent"]
     found = [user for user in present if user["name"] == name]
     if not found:
-        others = ", ".join(
-            dict.fromkeys(str(user.get("name")) for user in users or [] if user.get("state") != "absent")
-        )
+        others = ", ".join(dict.fromkeys(str(user.get("name")) for user in present))
         raise AnsibleFilterError(f"kafka_users has no {name}; it has {others or 'nobody'}")
     if switch(found[0].get("credential")) is False:
         raise AnsibleFilterError(f"{name} of kafka_users has no password (credential: false)")

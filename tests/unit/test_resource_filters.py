@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 from ansible.errors import AnsibleFilterError
 
+from ansible_collections.millrace.kafka.plugins.filter import client
 from ansible_collections.millrace.kafka.plugins.filter.resources import FilterModule
 
 FILTERS = FilterModule().filters()
+CLIENT = client.FilterModule().filters()
 
 
 def acls(*grants: dict[str, Any], **user: Any) -> list[tuple[str, str, str, list[str]]]:
@@ -226,3 +228,38 @@ def test_all_quotas_that_are_no_numbers_are_named() -> None:
         "quotas: kafka_users[a].quotas: producer_byte_rate = much: not a number, nor a size as 20MiB; "
         "kafka_quotas[b]: request_percentage = True: not a number, nor a size as 20MiB"
     )
+
+
+@pytest.mark.parametrize("text", ["no", "false", "off", "0", False])
+def test_a_switch_that_is_a_text_says_what_it_says(text: Any) -> None:
+    names = ("manage", "allow_delete", "allow_more_partitions", "allow_data_loss")
+    (topic,) = FILTERS["resolved_topics"]([{"name": "t", "partitions": 1, **dict.fromkeys(names, text)}])
+    assert [topic[name] for name in names] == [False, False, False, False]
+    assert FILTERS["granted_acls"]([{"name": "a", "grants": [{"exporter": text}]}]) == []
+    with pytest.raises(AnsibleFilterError, match="no password"):
+        CLIENT["kafka_login"]([{"name": "a", "credential": text, "password": "x"}], "a")
+
+
+def test_a_switch_that_is_none_is_refused() -> None:
+    with pytest.raises(AnsibleFilterError) as error:
+        FILTERS["resolved_topics"]([{"name": "t", "partitions": 1, "manage": "perhaps"}, {"name": None}])
+    assert str(error.value) == (
+        "kafka_topics: topic t: manage = perhaps: neither true nor false; a topic without a name"
+    )
+
+
+def test_null_is_nothing() -> None:
+    assert FILTERS["resolved_topics"](None, None) == []
+    assert FILTERS["granted_acls"](None, None) == []
+    assert FILTERS["resolved_quotas"](None, None) == []
+    assert FILTERS["scram_users"](None) == []
+    with pytest.raises(AnsibleFilterError, match="it has nobody"):
+        CLIENT["kafka_login"](None, "a")
+
+
+def test_a_number_in_an_acl_is_its_text() -> None:
+    """What a grant says already is not said twice."""
+    literal = {"principal": "User:a", "operations": ["WRITE"], "resource": "topic", "name": 5, "pattern": "literal"}
+    assert FILTERS["granted_acls"]([{"name": "a", "grants": [{"produce": [5]}]}], [literal]) == [
+        {"principal": "User:a", "operations": ["WRITE"], "resource": "topic", "name": "5", "pattern": "literal"}
+    ]
