@@ -56,7 +56,10 @@ def users(model: Model) -> Iterator[Problem]:
             advice = "leave User: out" if name.startswith("User:") else "name one user; kafka_acls can name User:*"
             yield Problem(where, f"{place}.name", "USER_PREFIX", name, wrong, advice)
         if user.get("state") == "absent" and (why := _needed(model, principal_of(user))):
-            wrong, advice = f"{why}, and would be taken away", "take the entry out; a super user is removed by hand"
+            wrong, advice = (
+                f"{why}, and would be taken away",
+                "take the entry out, and the name out of kafka_super_users first if the user is to go",
+            )
             yield Problem(where, f"{place}.state", "USER_NEEDED", "absent", wrong, advice)
         if switch(user.get("credential")) is False:
             given = next((key for key in ("password", "mechanism", "iterations") if user.get(key) is not None), None)
