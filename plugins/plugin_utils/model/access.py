@@ -166,9 +166,9 @@ def contradictions(model: Model) -> Iterator[Problem]:
     """Nothing is declared twice, nor both so and otherwise."""
     seen: dict[tuple[str, ...], set[tuple[str, str]]] = {}
     grants: dict[tuple[str, ...], set[tuple[str, str]]] = {}
-    for acl in granted(model.told("kafka_users")):
-        for place in _places(acl):
-            grants.setdefault(place, set()).add(_meant(acl))
+    for given in granted(model.told("kafka_users")):
+        for place in _places(given):
+            grants.setdefault(place, set()).add(_meant(given))
     for acl in model.told("kafka_acls"):
         meant = _meant(acl)
         for place in _places(acl):
