@@ -113,8 +113,8 @@ WRONG: list[tuple[dict[str, dict[str, Any]], list[str]]] = [
     ),
     # Times
     (kafka(kafka_stop_timeout="infinity"), ["INPUT_REFUSED group kafka/kafka_stop_timeout"]),
-    (kafka(kafka_stop_timeout=0), ["TIMEOUT group kafka/kafka_stop_timeout"]),
-    (zookeeper(zookeeper_restart_timeout=-1), ["TIMEOUT group zookeeper/zookeeper_restart_timeout"]),
+    (kafka(kafka_stop_timeout=0), ["TIMEOUT_NONE group kafka/kafka_stop_timeout"]),
+    (zookeeper(zookeeper_restart_timeout=-1), ["TIMEOUT_NONE group zookeeper/zookeeper_restart_timeout"]),
 ]
 
 

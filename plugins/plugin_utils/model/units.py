@@ -38,7 +38,7 @@ def timeouts(model: Model) -> Iterator[Problem]:
                 if seconds is not None and seconds < 1:
                     stop = "systemd would wait for ever" if seconds == 0 else "systemd knows no such time"
                     wrong = stop if name.endswith("_stop_timeout") else "nothing would be waited for"
-                    yield machine.problem(name, "TIMEOUT", seconds, wrong, "write seconds, 1 at least")
+                    yield machine.problem(name, "TIMEOUT_NONE", seconds, wrong, "write seconds, 1 at least")
 
 
 def secrets(model: Model) -> Iterator[Problem]:
