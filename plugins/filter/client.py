@@ -8,6 +8,7 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.listeners import SCRAM
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 
 
 def scram_login(password: str, user: str, mechanism: str = "SCRAM-SHA-512") -> dict[str, str]:
@@ -19,13 +20,14 @@ def scram_login(password: str, user: str, mechanism: str = "SCRAM-SHA-512") -> d
     }
 
 
-def kafka_login(users: Sequence[Mapping[str, Any]], name: str) -> dict[str, str]:
+def kafka_login(users: Sequence[Mapping[str, Any]] | None, name: str) -> dict[str, str]:
     """Return the login of a user of kafka_users, as a Java client's properties."""
-    found = [user for user in users if user["name"] == name and user.get("state") != "absent"]
+    present = [user for user in users or [] if user.get("state") != "absent"]
+    found = [user for user in present if user["name"] == name]
     if not found:
-        others = ", ".join(dict.fromkeys(str(user.get("name")) for user in users if user.get("state") != "absent"))
+        others = ", ".join(dict.fromkeys(str(user.get("name")) for user in present))
         raise AnsibleFilterError(f"kafka_users has no {name}; it has {others or 'nobody'}")
-    if found[0].get("credential") is False:
+    if switch(found[0].get("credential")) is False:
         raise AnsibleFilterError(f"{name} of kafka_users has no password (credential: false)")
     return scram_login(found[0]["password"], name, found[0].get("mechanism") or "SCRAM-SHA-512")
 

@@ -29,26 +29,36 @@ def _all(what: str, calls: Iterable[tuple[str, Callable[[], dict[str, Any]]]]) -
 
 
 def resolved_topics(
-    declared: Entries, defaults: Mapping[str, Any] | None = None, replication_factor: int = topics.REPLICAS
+    declared: Entries | None, defaults: Mapping[str, Any] | None = None, replication_factor: int = topics.REPLICAS
 ) -> list[dict[str, Any]]:
     """Return topics with profile, defaults and units resolved, as kafka_topics takes them."""
     calls = (
-        ("", lambda topic=topic: topics.resolved(topic, defaults or {}, int(replication_factor))) for topic in declared
+        ("", lambda topic=topic: topics.resolved(topic, defaults or {}, int(replication_factor)))
+        for topic in declared or []
     )
     return _all("kafka_topics", calls)
 
 
-def granted_acls(users: Entries, acls: Entries | None = None) -> list[dict[str, Any]]:
+def granted_acls(users: Entries | None, acls: Entries | None = None) -> list[dict[str, Any]]:
     """Return the ACLs that users' grants come to, and the literal ones that none of them says already."""
-    found = grants.granted(users)
-    return [*found, *(dict(entry) for entry in acls or [] if dict(entry) not in found)]
+    found = grants.granted(users or [])
+    literal = [_texts(entry) for entry in acls or []]
+    return [*found, *(entry for entry in literal if entry not in found)]
 
 
-def resolved_quotas(users: Entries, entries: Entries | None = None) -> list[dict[str, Any]]:
+def _texts(acl: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an ACL whose numbers are texts, as the module takes them: a topic may be named 5."""
+    found = {
+        key: [str(item) for item in value] if isinstance(value, (list, tuple)) else value for key, value in acl.items()
+    }
+    return {key: str(value) if isinstance(value, (int, float)) else value for key, value in found.items()}
+
+
+def resolved_quotas(users: Entries | None, entries: Entries | None = None) -> list[dict[str, Any]]:
     """Return the quotas of users and of kafka_quotas, as the module of that name takes them."""
     calls = (
         (f"{place}: ", lambda entry=entry: quotas.resolved(entry))
-        for place, entry in quotas.declared(users, entries or [])
+        for place, entry in quotas.declared(users or [], entries or [])
     )
     found, absent = _all("quotas", calls), gone([user for user in users if user.get("name")])
     whole = [(name, None, "absent") for name in absent]
@@ -58,9 +68,9 @@ def resolved_quotas(users: Entries, entries: Entries | None = None) -> list[dict
     ]
 
 
-def scram_users(users: Entries) -> list[dict[str, Any]]:
+def scram_users(users: Entries | None) -> list[dict[str, Any]]:
     """Return users as the module kafka_access takes them: without grants and quotas."""
-    return [{key: value for key, value in user.items() if key not in ("grants", "quotas")} for user in users]
+    return [{key: value for key, value in user.items() if key not in ("grants", "quotas")} for user in users or []]
 
 
 def admin_principal(

@@ -10,8 +10,8 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, laid
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.causes import texts
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import FALSE
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec, role_of, site_words
 
 
@@ -20,7 +20,7 @@ def texts_for_switches(raw: Mapping[str, Mapping[str, Any]], model: Model) -> It
     for host in model.function_hosts:
         for name in sorted(switches() & raw[host].keys()):
             value = raw[host][name]
-            if not isinstance(value, str) or value.strip().lower() not in FALSE:
+            if not isinstance(value, str) or switch(value) is not False:
                 continue
             unread = re.compile(rf"\b{name}\b(?!\s*(\|\s*default\([^)]*\)\s*)?\|\s*bool\b)")
             for variable in sorted(raw[host].keys() & model.names[host] - laid() - {"hostvars", "groups", "vars"}):

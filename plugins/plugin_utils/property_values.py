@@ -34,6 +34,8 @@ def number_fault(spec: Spec, text: str) -> str | None:
     wanted = f"not a {'whole ' if whole else ''}number{span(spec)}"
     if not re.fullmatch(r"[+-]?[0-9]+" if whole else r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", text):
         return wanted
+    if whole and len(text) > 400:
+        return f"does not fit into {WIDTHS[spec['type']]} bits"
     value = int(text) if whole else float(text)
     if value == spec.get("also", ""):
         return None

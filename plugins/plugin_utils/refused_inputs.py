@@ -45,5 +45,5 @@ def _refused(role: str, name: str, given: Mapping[str, Any]) -> Iterator[tuple[s
 def _messages(validator: ArgumentSpecValidator, given: Mapping[str, Any]) -> list[str]:
     try:
         return [text.rstrip(".") for text in validator.validate(given).error_messages]
-    except TypeError:  # Ansible's own, for a number in a list where a mapping belongs: words.types says it
+    except (TypeError, OverflowError, ValueError):  # Ansible's own, as for infinity: words.types says it
         return []

@@ -12,6 +12,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.host.files import HINT
 from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import as_text
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 
 NAME = re.compile(
     r"(password|passwd|passphrase|secret|token|credential)s?$|(secret|master|keystore)\.key$|^ansible_\w+_pass$",
@@ -31,7 +32,7 @@ def is_secret(path: str, text: str) -> bool:
     if path.partition("[")[0] == "vault":
         return True
     name = path.rpartition("[")[2].rstrip("]")
-    if name in NAMED:
+    if name in NAMED or (name == "credential" and switch(text) is not None):
         return False
     return bool(text) and (not BARE.fullmatch(text) if name.endswith("jaas.config") else _named(name))
 

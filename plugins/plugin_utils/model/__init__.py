@@ -150,6 +150,7 @@ RULES: tuple[Rule, ...] = (
     jvm.heaps,
     jvm.flags,
     jvm.strangers,
+    units.timeouts,
     units.secrets,
     units.sections,
     jobs.loops,

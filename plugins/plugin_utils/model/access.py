@@ -9,6 +9,8 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import granted
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 
 # What Kafka's authorizer knows of each kind of resource (org.apache.kafka.security.authorizer.AclEntry of 3.9).
 OPERATIONS = {
@@ -27,6 +29,7 @@ OPERATIONS = {
 }
 MECHANISMS = ("SCRAM-SHA-512", "SCRAM-SHA-256")  # another is refused by the spec
 LEAST_ITERATIONS, MOST_ITERATIONS = 4096, 16384
+CLUSTER = "kafka-cluster"  # Resource.CLUSTER_NAME of org.apache.kafka.common.resource
 DEFAULTS = {"pattern": "literal", "host": "*"}
 
 
@@ -37,12 +40,12 @@ def _known(model: Model) -> set[str]:
 
 def users(model: Model) -> Iterator[Problem]:
     """Every user has a password, hashed often enough, and a listener where it is taken."""
-    hosts, seen = names(model.brokers), set()
+    hosts, seen = names(model.brokers), set[tuple[str, str]]()
     enabled = {name for broker in model.brokers[:1] for listener in broker.listeners for name in listener.mechanisms}
     cases: dict[str, str] = {}
     for number, user in enumerate(model.told("kafka_users")):
         if not _named(user.get("name")):
-            wrong = "no name, or one with a blank at an end: nobody would log in with it"
+            wrong = "no name, or one with a blank at an end or a line break: nobody would log in with it"
             place, advice = f"kafka_users[{number}].name", "write the name that the client logs in with"
             yield Problem(hosts, place, "USER_NAME", repr(user.get("name")), wrong, advice)
             continue
@@ -54,12 +57,15 @@ def users(model: Model) -> Iterator[Problem]:
             yield Problem(hosts, place, "USER_CASE", None, wrong, advice, warning=True)
         name, mechanism = str(user.get("name")), str(user.get("mechanism") or "SCRAM-SHA-512")
         variable, iterations = f"kafka_users[{name}]", whole(user.get("iterations", 8192))
-        if (name, mechanism) in seen:
+        # Who is absent without a mechanism loses the passwords of all.
+        every = user.get("state") == "absent" and user.get("mechanism") is None
+        meant = {(name, one) for one in (MECHANISMS if every else (mechanism,))}
+        if meant & seen:
             yield Problem(hosts, variable, "USER_DUPLICATE", mechanism, "declared twice", "keep one of the two")
-        seen.add((name, mechanism))
+        seen |= meant
         if user.get("state") == "absent":
             continue
-        if user.get("credential") is False:
+        if switch(user.get("credential")) is False:
             continue  # judged in grants
         if not user.get("password"):
             yield Problem(
@@ -86,7 +92,8 @@ def users(model: Model) -> Iterator[Problem]:
 
 
 def _named(name: Any) -> bool:
-    return name is not None and bool(str(name)) and str(name) == str(name).strip()
+    text = "" if name is None else str(name)
+    return bool(text) and text == text.strip() and text.isprintable()
 
 
 def _who(acl: Mapping[str, Any]) -> str:
@@ -134,35 +141,53 @@ def acls(model: Model) -> Iterator[Problem]:
                     wrong,
                     f"one of ALL, {', '.join(sorted(fit))}",
                 )
-        if kind != "cluster" and not acl.get("name"):
+        if kind == "cluster" and (acl.get("name") not in (None, "", CLUSTER) or acl.get("pattern") == "prefixed"):
+            key = "pattern" if acl.get("pattern") == "prefixed" else "name"
+            wrong, advice = "there is one cluster, which has no name here", "take it out"
+            yield Problem(hosts, f"{_who(acl)}.{key}", "ACL_NAME", acl.get(key), wrong, advice)
+        if kind != "cluster" and not str(acl.get("name") or "").strip():
             wrong = f"no name of a {kind}"
             yield Problem(hosts, f"{_who(acl)}.name", "ACL_NAME", None, wrong, "name one; '*' is all of them")
+
+
+def _places(acl: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return what an ACL is about, once for each operation, which comes last."""
+    given = acl.get("operations")
+    place = [str(acl.get(key) or DEFAULTS.get(key, "")) for key in ("principal", "resource", "name", "pattern", "host")]
+    operations = dict.fromkeys(str(item).upper() for item in given) if isinstance(given, (list, tuple)) else []
+    return [(*place, operation) for operation in operations]
+
+
+def _meant(acl: Mapping[str, Any]) -> tuple[str, str]:
+    return str(acl.get("permission") or "allow"), str(acl.get("state") or "present")
 
 
 def contradictions(model: Model) -> Iterator[Problem]:
     """Nothing is declared twice, nor both so and otherwise."""
     seen: dict[tuple[str, ...], set[tuple[str, str]]] = {}
+    grants: dict[tuple[str, ...], set[tuple[str, str]]] = {}
+    for given in granted(model.told("kafka_users")):
+        for place in _places(given):
+            grants.setdefault(place, set()).add(_meant(given))
     for acl in model.told("kafka_acls"):
-        given = acl.get("operations")
-        place = [
-            str(acl.get(key) or DEFAULTS.get(key, "")) for key in ("principal", "resource", "name", "pattern", "host")
-        ]
-        meant = (str(acl.get("permission") or "allow"), str(acl.get("state") or "present"))
-        for operation in dict.fromkeys(str(item).upper() for item in given) if isinstance(given, (list, tuple)) else []:
-            before = seen.setdefault((*place, operation), set())
-            what = f"{operation} {' '.join(place[1:3])}".strip()
-            if meant in before:
+        meant = _meant(acl)
+        for place in _places(acl):
+            own = seen.setdefault(place, set())
+            before = own | grants.get(place, set())
+            what = f"{place[-1]} {' '.join(place[1:3])}".strip()
+            if meant in own:
                 yield Problem(
                     names(model.brokers), _who(acl), "ACL_DUPLICATE", what, "declared twice", "keep one of the two"
                 )
             for permission, state in sorted(before - {meant}):
                 if permission != meant[0] and not state == meant[1] == "present":
                     continue  # to allow no longer, and to deny, is one thing
-                wrong = f"declared {permission}, {state} and {', '.join(meant)}"
+                granted_so = " by a grant of kafka_users" if (permission, state) not in own else ""
+                wrong = f"declared {permission}, {state}{granted_so} and {', '.join(meant)}"
                 yield Problem(
                     names(model.brokers), _who(acl), "ACL_CONTRADICTION", what, wrong, "keep the one that is meant"
                 )
-            before.add(meant)
+            own.add(meant)
 
 
 def logins(model: Model) -> Iterator[Problem]:

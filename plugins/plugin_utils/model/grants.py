@@ -8,10 +8,12 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import active, end
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.permissions import covers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.principals import admin_principals
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic import topics_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topics import NAME
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import inside
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import (
     VERBS,
@@ -21,6 +23,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants im
     principal_of,
     verbs_of,
 )
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 
 # What stands beside a verb, and beside which.
 BESIDE = {
@@ -29,6 +32,8 @@ BESIDE = {
     "groups": ("mirror_maker",),
     "source": ("mirror_maker",),
 }
+# What names topics, or what their names begin with.
+OF_TOPICS = ("produce", "consume", "topics", "streams", "source")
 Found = tuple[str, Mapping[str, Any]]
 
 
@@ -46,15 +51,31 @@ def users(model: Model) -> Iterator[Problem]:
     for user in model.told("kafka_users"):
         name = str(user.get("name"))
         place = f"kafka_users[{name}]"
-        if name.startswith("User:") or name == "*":
+        if name.startswith("User:") or "*" in name:
             wrong = f"ACLs would speak of {principal_of(user)}"
             advice = "leave User: out" if name.startswith("User:") else "name one user; kafka_acls can name User:*"
             yield Problem(where, f"{place}.name", "USER_PREFIX", name, wrong, advice)
-        if user.get("credential") is False:
+        if user.get("state") == "absent" and (why := _needed(model, principal_of(user))):
+            wrong, advice = (
+                f"{why}, and would be taken away",
+                "take the entry out, and the name out of kafka_super_users first if the user is to go",
+            )
+            yield Problem(where, f"{place}.state", "USER_NEEDED", "absent", wrong, advice)
+        if switch(user.get("credential")) is False:
             given = next((key for key in ("password", "mechanism", "iterations") if user.get(key) is not None), None)
             if given:
                 wrong = "credential: false says that there is no password"
                 yield Problem(where, f"{place}.{given}", "USER_CREDENTIAL", None, wrong, "keep one of the two")
+
+
+def _needed(model: Model, principal: str) -> str | None:
+    """Return why the cluster cannot do without a user; None where it can."""
+    for broker in model.brokers:
+        if principal in {*broker.super_users} | {name for name, _ in super_users(broker)}:
+            return "a super user"
+        if principal in admin_principals(model, broker):
+            return "the control node's own user"
+    return None
 
 
 def whole(model: Model) -> Iterator[Problem]:
@@ -95,10 +116,13 @@ def _starred(where: tuple[str, ...], place: str, grant: Mapping[str, Any]) -> It
     for key in (*VERBS, *BESIDE):
         plain = key in ("streams", "connect", "source")
         for name in listed(grant.get(key)) if key != "exporter" else ():
-            if not name or "*" in (name if plain else name[:-1]):
+            if not name.strip() or "*" in (name if plain else name[:-1]):
                 wrong = "one name, of which others are made" if plain else "only a star at the end stands for more"
                 advice = "name one" if plain else "write the beginning of the names and a star, as orders-*"
                 yield Problem(where, f"{place}.{key}", "GRANT_STAR", name, wrong, advice)
+            elif key in OF_TOPICS and name != "*" and not NAME.fullmatch(name.removesuffix("*")):
+                wrong, advice = "no topic has such a name", "use up to 249 letters, figures, . _ and - alone"
+                yield Problem(where, f"{place}.{key}", "ACL_TOPIC", name, wrong, advice)
 
 
 def topics(model: Model) -> Iterator[Problem]:
@@ -109,7 +133,8 @@ def topics(model: Model) -> Iterator[Problem]:
         return
     for place, grant in _grants(model):
         for key in ("produce", "consume", "topics"):
-            lost = (name for name in listed(grant.get(key)) if "*" not in name[:-1] and not _declared(name, known))
+            given = (name for name in listed(grant.get(key)) if name == "*" or NAME.fullmatch(name.removesuffix("*")))
+            lost = (name for name in given if not _declared(name, known))
             yield from (_unknown(where, f"{place}.{key}", "GRANT_TOPIC", name) for name in lost)
     for entry in model.present("kafka_acls"):
         name, prefixed = str(entry.get("name") or ""), entry.get("pattern") == "prefixed"
@@ -133,16 +158,23 @@ def _unknown(where: tuple[str, ...], place: str, code: str, name: str) -> Proble
     return Problem(where, place, code, name, "no topic of kafka_topics", advice, warning=True)
 
 
+def _from_admin(broker: Broker, host: Any) -> bool:
+    """Tell whether an ACL holds where the control node comes from, as far as firewall_extra_sources says that."""
+    sources = listed(broker.inputs.mapping("firewall_extra_sources").get("admin"))
+    return host in (None, "*") or any(inside(host, source) for source in sources)
+
+
 def administration(model: Model) -> Iterator[Problem]:
     """The control node keeps the right to change ACLs; super users have it whatever ACLs say."""
     for broker in model.brokers[:1]:
         # Where kafka_config says otherwise than the input, that is said as PROPERTY_TWICE.
         almighty = {*broker.super_users} or {name for name, _ in super_users(broker)}
         for principal in sorted(admin_principals(model, broker) - almighty) if almighty else ():
+            own = [entry for entry in model.acls if entry.get("principal") in (principal, "User:*")]
             fitting = [
                 entry
-                for entry in model.acls
-                if entry.get("principal") in (principal, "User:*") and covers(entry, "ALTER", "cluster", "", "literal")
+                for entry in own
+                if covers(entry, "ALTER", "cluster", "", "literal") and _from_admin(broker, entry.get("host"))
             ]
             allowed = [entry for entry in fitting if entry.get("permission") != "deny"]
             if len(allowed) == len(fitting) > 0:

@@ -9,6 +9,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 
 SHORTEST = 8
 
@@ -46,7 +47,8 @@ def _null(held: Mapping[Any, Any]) -> Iterator[str]:
 
 def almighty(model: Model) -> Iterator[Problem]:
     """Super users are brokers and admins, each named; no application is one."""
-    users = {f"User:{user.get('name')}" for user in model.present("kafka_users") if user.get("credential") is not False}
+    present = model.present("kafka_users")
+    users = {f"User:{user.get('name')}" for user in present if switch(user.get("credential")) is not False}
     bound = {str(acl.get("principal")) for acl in model.acls if acl.get("permission") != "deny"}
     for broker in model.brokers:
         for name, variable in super_users(broker):

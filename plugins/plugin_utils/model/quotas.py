@@ -64,6 +64,9 @@ def prune(model: Model) -> Iterator[Problem]:
         if limit is None or (isinstance(limit, int) and limit < 1):
             wrong = "no limit: a list that was cut short would delete all the rest"
             yield Problem(where, "kafka_prune.max_deletes", "PRUNE_LIMIT", limit, wrong, "say how many at most, as 20")
+        if scopes.get("topics") and not model.told("kafka_topics"):
+            wrong = "kafka_topics declares none, so all of these would be deleted"
+            yield Problem(where, "kafka_prune.topics", "PRUNE_SCOPE", None, wrong, "declare topics, or take it out")
         protected = {name for name, _ in super_users(broker)}
         yield from _scopes(where, scopes, protected)
 

@@ -11,6 +11,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.replication import MIN_ISRS, TOPICS, settings
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.topics import (
     config_of,
     in_numbers,
@@ -34,7 +35,8 @@ class Topic:
     @cached_property
     def name(self) -> str:
         """Its name."""
-        return str(self.said.get("name"))
+        found = self.said.get("name")
+        return "" if found is None else str(found)
 
     @cached_property
     def variable(self) -> str:
@@ -44,7 +46,7 @@ class Topic:
     @cached_property
     def managed(self) -> bool:
         """Whether it is more than known."""
-        return self.said.get("manage") is not False
+        return switch(self.said.get("manage")) is not False
 
     @cached_property
     def made(self) -> bool:
@@ -83,11 +85,11 @@ class Topic:
 
     def property_place(self, name: str) -> str:
         """Return where one of its properties is said: a profile's where the profile is named."""
-        if name in mapping(self.said.get("config")):
+        if name in map(str, mapping(self.said.get("config"))):
             return f"{self.variable}.config[{name}]"
         if self.said.get("profile") and name in profile_of(self.said):
             return f"{self.variable}.profile"
-        if name in mapping(self.defaults.get("config")):
+        if name in map(str, mapping(self.defaults.get("config"))):
             return f"{DEFAULTS}.config[{name}]"
         return f"{DEFAULTS}.profile"
 

@@ -11,15 +11,19 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic import DEFAULTS, Topic, once, topics_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.property_values import text_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.amounts import units_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.topics import mapping, profiles
 
 # Topic.LEGAL_CHARS and Topic.MAX_NAME_LENGTH of org.apache.kafka.common.internals.
 NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 # Kafka's own topics.
 INTERNAL = ("__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata")
+POLICY = "cleanup.policy"
 THROTTLES = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
 MOST_PARTITIONS = 2**31 - 1
+MANY_PARTITIONS = 10_000
 
 
 def topic_names(model: Model) -> Iterator[Problem]:
@@ -58,6 +62,9 @@ def shapes(model: Model) -> Iterator[Problem]:
             yield Problem(where, place, "TOPIC_PARTITIONS", None, "nobody says how many", advice)
         elif number is not None and not 0 < number <= MOST_PARTITIONS:
             yield Problem(where, place, "TOPIC_PARTITIONS", value, "no topic has so many", "use 1 at least")
+        elif number is not None and number > MANY_PARTITIONS:
+            wrong = "each is a folder, open files and a leader to elect, and there is no way back to fewer"
+            yield Problem(where, place, "TOPIC_PARTITIONS", value, wrong, "use fewer", warning=True)
     said = [(topic.variable, topic.said) for topic in topics_of(model)]
     defaults = [(DEFAULTS, broker.inputs.mapping(DEFAULTS)) for broker in model.brokers[:1]]
     for place, entry in [*defaults, *said]:
@@ -86,6 +93,7 @@ def _properties(model: Model, topic: Topic) -> Iterator[Problem]:
         shown = topic.written.get(finding.name) if finding.shown is not None else None
         place = topic.property_place(finding.name)
         yield Problem(where, place, f"TOPIC_PROPERTY_{kind}", shown, finding.wrong, advice)
+    yield from _policies(where, topic)
     for name in THROTTLES:
         if name in config:
             wrong = "belongs to a move of replicas, which sets and removes it"
@@ -96,6 +104,15 @@ def _properties(model: Model, topic: Topic) -> Iterator[Problem]:
         yield Problem(where, place, "TOPIC_UNCLEAN", True, wrong, advice)
 
 
+def _policies(where: tuple[str, ...], topic: Topic) -> Iterator[Problem]:
+    """A topic has a policy, and each once: a broker keeps everything for ever under none."""
+    given = [item.strip() for item in text_of(topic.config.get(POLICY, "delete")).split(",")]
+    if not any(given) or len(given) > len(topic.policy):
+        wrong = "named twice" if any(given) else "no policy: nothing would ever be deleted"
+        shown, advice = topic.written[POLICY], "write delete, compact, or [compact, delete]"
+        yield Problem(where, topic.property_place(POLICY), "TOPIC_PROPERTY_VALUE", shown, wrong, advice)
+
+
 def contradictions(model: Model) -> Iterator[Problem]:
     """What a topic says fits together."""
     where = names(model.brokers)
@@ -103,7 +120,7 @@ def contradictions(model: Model) -> Iterator[Problem]:
         if topic.said.get("state") == "absent" and not topic.managed:
             wrong = "state: absent deletes it, and manage: false says that it is never touched"
             yield Problem(where, topic.variable, "TOPIC_CONTRADICTION", None, wrong, "keep one of the two")
-        elif topic.said.get("state") == "absent" and topic.said.get("allow_delete") is not True:
+        elif topic.said.get("state") == "absent" and switch(topic.said.get("allow_delete")) is not True:
             wrong, advice = "its records would be deleted with it", "say allow_delete: true if that is meant"
             yield Problem(where, topic.variable, "TOPIC_DELETE", "absent", wrong, advice)
         if not topic.made:

@@ -1,11 +1,12 @@
-"""Values in the types that argument specs declare: what is wrong with one, and what it comes to; no Ansible import."""
+"""Values in the types that argument specs declare: what is wrong with one, and what it comes to."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import FALSE, TRUE, whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 
 Option = Mapping[str, Any]
 # Where, what is written there (None where it is not to be shown), and what is wrong.
@@ -31,10 +32,11 @@ def _scalar(value: Any, wanted: str) -> Any:
     if wanted == "int":
         return whole(value)
     if wanted == "bool":
-        text = str(value).lower() if isinstance(value, (str, int)) else ""
-        return True if text in TRUE else False if text in FALSE else None
+        return switch(value)
     # yes, no, on and off are true or false in YAML, and a role would write True or False.
-    return None if isinstance(value, (bool, Mapping, list, tuple)) else value
+    if isinstance(value, (bool, Mapping, list, tuple)):
+        return None
+    return str(value) if isinstance(value, (int, float)) else value
 
 
 def _entry(place: str, number: int, item: Any) -> str:

@@ -29,6 +29,18 @@ def overrides() -> list[str]:
     return [f"{function.prefix}_unit_overrides" for function in functions().values()]
 
 
+def timeouts(model: Model) -> Iterator[Problem]:
+    """What is waited for gets some time: without any, nothing would be waited for at all, or systemd for ever."""
+    for machine in model.functional:
+        for function in model.functions_of(machine):
+            for name in (f"{function.prefix}_stop_timeout", f"{function.prefix}_restart_timeout"):
+                seconds = machine.inputs.whole(name)
+                if seconds is not None and seconds < 1:
+                    stop = "systemd would wait for ever" if seconds == 0 else "systemd knows no such time"
+                    wrong = stop if name.endswith("_stop_timeout") else "nothing would be waited for"
+                    yield machine.problem(name, "TIMEOUT_NONE", seconds, wrong, "write seconds, 1 at least")
+
+
 def secrets(model: Model) -> Iterator[Problem]:
     """No unit holds a secret: systemctl shows it to everybody, and so do diffs."""
     for machine in model.functional:

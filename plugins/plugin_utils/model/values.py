@@ -1,4 +1,4 @@
-"""Values as inventories hold them: text or number, a dict or something else in its place; no Ansible import."""
+"""Values as inventories hold them: text or number, a dict or something else in its place."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import PurePosixPath
 from typing import Any
 
-TRUE = ("y", "yes", "on", "1", "true", "t")  # as Ansible reads text
-FALSE = ("n", "no", "off", "0", "false", "f")
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
+
 WILDCARDS = ("0.0.0.0", "::", "")
 
 
@@ -21,7 +21,7 @@ def whole(value: Any) -> int | None:
         return None
     if isinstance(value, int):
         return value
-    return int(value) if isinstance(value, str) and re.fullmatch(r"\s*[+-]?[0-9]+\s*", value) else None
+    return int(value) if isinstance(value, str) and re.fullmatch(r"\s*[+-]?[0-9]{1,400}\s*", value) else None
 
 
 def subnet(value: Any) -> IPv4Network | IPv6Network | None:
@@ -122,4 +122,4 @@ class Inputs:
     def on(self, name: str) -> bool:
         """Tell whether a switch is on, also where -e gave it as text."""
         value = self.get(name)
-        return value.lower() in TRUE if isinstance(value, str) else bool(value)
+        return bool(switch(value)) if isinstance(value, str) else bool(value)

@@ -13,7 +13,7 @@ SIZES = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 def amount(text: Any, units: dict[str, int]) -> int | None:
     """Return a whole number with a unit in the least one, as 7d with DURATIONS; None for anything else."""
-    found = re.fullmatch(r"([0-9]+) ?([A-Za-z]+)", str(text).strip())
+    found = re.fullmatch(r"([0-9]{1,18}) ?([A-Za-z]+)", str(text).strip())
     return int(found[1]) * units[found[2]] if found and found[2] in units else None
 
 

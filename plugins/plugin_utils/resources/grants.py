@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
+
 Acl = dict[str, Any]
 Grant = Mapping[str, Any]
 TOPIC, GROUP, TRANSACTION, CLUSTER = "topic", "group", "transactional_id", "cluster"
@@ -83,7 +85,7 @@ def _mirror_maker(grant: Grant) -> Iterator[Acl]:
 
 
 def _exporter(grant: Grant) -> Iterator[Acl]:
-    if grant["exporter"]:
+    if switch(grant["exporter"]):
         yield acl(CLUSTER, "", "DESCRIBE")
         yield acl(TOPIC, "*", "DESCRIBE")
         yield acl(GROUP, "*", "DESCRIBE")

@@ -19,7 +19,7 @@ def rate(name: str, value: Any) -> float | None:
         return float(whole)
     try:
         return None if isinstance(value, (bool, Mapping)) else float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

@@ -12,6 +12,7 @@ from ansible.module_utils.common.yaml import yaml_load
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import Definitions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.property_values import text_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.amounts import amount, units_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import is_on
 
 FILE = Path(__file__).resolve().parents[2] / "definitions" / "topic_profiles.yml"
 MIN_ISR, ALL_BUT_ONE = "min.insync.replicas", "all but one"
@@ -84,8 +85,11 @@ def as_kafka_says(name: str, value: Any) -> str:
 
 def resolved(topic: Said, defaults: Said, replicas: int) -> dict[str, Any]:
     """Return a topic as the module kafka_topics takes it. Raises ValueError, whose text says what is wrong with it."""
-    name = str(topic.get("name"))
-    kept = topic.get("manage", True) and topic.get("state") != "absent"
+    if topic.get("name") in (None, ""):
+        raise ValueError("a topic without a name")
+    name = str(topic["name"])
+    switches = {"manage": _switch(topic, "manage", True), **{one: _switch(topic, one) for one in SWITCHES}}
+    kept = switches["manage"] and topic.get("state") != "absent"
     for said in (topic, defaults):
         if said.get("profile") and str(said["profile"]) not in profiles():
             raise ValueError(f"topic {name}: no profile {said['profile']}; there are {', '.join(profiles())}")
@@ -100,6 +104,12 @@ def resolved(topic: Said, defaults: Said, replicas: int) -> dict[str, Any]:
         "replication_factor": factor,
         "config": {one: as_kafka_says(one, config[one]) for one in sorted(config)},
         "state": topic.get("state") or "present",
-        "manage": bool(topic.get("manage", True)),
-        **{switch: bool(topic.get(switch, False)) for switch in SWITCHES},
+        **switches,
     }
+
+
+def _switch(topic: Said, name: str, default: bool = False) -> bool:
+    try:
+        return is_on(topic.get(name), default)
+    except ValueError as error:
+        raise ValueError(f"topic {topic['name']}: {name} = {topic[name]}: {error}") from error

@@ -22,6 +22,12 @@ MISTAKES: tuple[Mistake, ...] = (
         "leave User: out",
         variables=users({**NEW, "name": "User:orders"}),
     ),
+    Mistake(
+        "USER_NEEDED",
+        f"{BROKERS}/kafka_users[admin].state",
+        "take the entry out",
+        variables=users({"name": "admin", "state": "absent"}),
+    ),
     Mistake("USER_CREDENTIAL", f"{ORDERS}.password", "keep one", variables=users({**NEW, "credential": False})),
     Mistake(
         "GRANT_VERBS",

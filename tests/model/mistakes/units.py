@@ -5,6 +5,7 @@ from __future__ import annotations
 from model.mistakes.base import BROKERS, Mistake, kafka
 
 MISTAKES: tuple[Mistake, ...] = (
+    Mistake("TIMEOUT_NONE", f"{BROKERS}/kafka_restart_timeout", "1 at least", variables=kafka(kafka_restart_timeout=0)),
     Mistake(
         "UNIT_SECRET",
         f"{BROKERS}/kafka_unit_overrides[Service][Environment]",

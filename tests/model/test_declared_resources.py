@@ -1,0 +1,126 @@
+"""Topics, users and quotas that nobody can mean, each said once; those that somebody can are silent."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from model.mistakes.access import NEW, acl, users
+from model.mistakes.base import LAB, kafka, spoil, zookeeper
+from model.mistakes.grants import granted
+from model.mistakes.quotas import prune, quotas
+from model.mistakes.topics import config, topic, topics
+from model.said import check
+
+ABSENT: dict[str, Any] = {"name": "orders", "state": "absent"}
+ALTER: dict[str, Any] = {
+    "principal": "User:admin",
+    "operations": ["ALTER"],
+    "resource": "cluster",
+    "name": "",
+}
+
+
+def locked_out(**changes: Any) -> dict[str, dict[str, Any]]:
+    """Return an admin who is no super user and may alter the cluster by an ACL."""
+    known = users({"name": "admin", "credential": False})["all"]
+    return {
+        "all": {**known, **acl(**{**ALTER, **changes})["all"]},
+        **kafka(kafka_super_users=["User:kafka-broker"]),
+    }
+
+
+WRONG: list[tuple[dict[str, dict[str, Any]], list[str]]] = [
+    # Switches that are texts
+    (topic(manage="no", name="_schemas"), []),
+    (topic(state="absent", allow_delete="no"), ["TOPIC_DELETE group kafka/kafka_topics[orders]"]),
+    (topic(state="absent", allow_delete="yes"), []),
+    (users({"name": "orders", "credential": "false"}), []),
+    (users({**NEW, "credential": "off"}), ["USER_CREDENTIAL group kafka/kafka_users[orders].password"]),
+    # Users
+    (users({"name": "kafka-broker", "state": "absent"}), ["USER_NEEDED group kafka/kafka_users[kafka-broker].state"]),
+    (users(ABSENT, NEW), ["USER_DUPLICATE group kafka/kafka_users[orders]"]),
+    (users(NEW, {**ABSENT, "mechanism": "SCRAM-SHA-256"}), []),
+    (users({**NEW, "name": "or\nders"}), ["USER_NAME group kafka/kafka_users[3].name"]),
+    (users({**NEW, "name": "orders*"}), ["USER_PREFIX group kafka/kafka_users[orders*].name"]),
+    # Grants
+    (granted({"produce": ["b\u00fccher"]}), ["ACL_TOPIC group kafka/kafka_users[orders].grants[produce].produce"]),
+    (granted({"produce": ["x" * 300]}), ["ACL_TOPIC group kafka/kafka_users[orders].grants[produce].produce"]),
+    (granted({"produce": [" "]}), ["GRANT_STAR group kafka/kafka_users[orders].grants[produce].produce"]),
+    (granted({"streams": "word count"}), ["ACL_TOPIC group kafka/kafka_users[orders].grants[streams].streams"]),
+    (
+        granted({"consume": ["streams-plaintext-input"], "group": "  "}),
+        ["GRANT_STAR group kafka/kafka_users[orders].grants[consume].group"],
+    ),
+    # ACLs
+    (acl(name="  ", resource="group"), ["ACL_NAME group kafka/kafka_acls[User:lab].name"]),
+    (
+        acl(resource="cluster", operations=["DESCRIBE"], name="", pattern="prefixed"),
+        ["ACL_NAME group kafka/kafka_acls[User:lab].pattern"],
+    ),
+    (acl(resource="cluster", operations=["DESCRIBE"]), ["ACL_NAME group kafka/kafka_acls[User:lab].name"]),
+    (acl(resource="cluster", operations=["DESCRIBE"], name="kafka-cluster"), []),
+    (
+        {
+            "all": {
+                **granted({"produce": ["streams-plaintext-input"]})["all"],
+                **acl(principal="User:orders", operations=["WRITE"], state="absent")["all"],
+            }
+        },
+        ["ACL_CONTRADICTION group kafka/kafka_acls[User:orders]"],
+    ),
+    (
+        {
+            "all": {
+                **granted({"produce": ["streams-plaintext-input"]})["all"],
+                **acl(principal="User:orders", operations=["WRITE"])["all"],
+            }
+        },
+        [],
+    ),
+    (locked_out(host="198.18.1.250"), ["ADMIN_LOCKED_OUT group kafka/kafka_super_users"]),
+    (locked_out(), []),
+    # Nothing at all
+    ({"all": dict.fromkeys(("kafka_acls", "kafka_quotas", "kafka_topic_defaults", "kafka_prune"))}, []),
+    # Topics
+    (topic(name=None), ["TOPIC_NAME group kafka/kafka_topics[].name"]),
+    (config("cleanup.policy", ""), ["TOPIC_PROPERTY_VALUE group kafka/kafka_topics[orders].config[cleanup.policy]"]),
+    (config("cleanup.policy", []), ["TOPIC_PROPERTY_VALUE group kafka/kafka_topics[orders].config[cleanup.policy]"]),
+    (
+        config("cleanup.policy", "delete,delete"),
+        ["TOPIC_PROPERTY_VALUE group kafka/kafka_topics[orders].config[cleanup.policy]"],
+    ),
+    (config("cleanup.policy", ["compact", "delete"]), []),
+    (topic(config={1: 2}), ["TOPIC_PROPERTY_UNKNOWN group kafka/kafka_topics[orders].config[1]"]),
+    (topics(config={1: 2}), ["TOPIC_PROPERTY_UNKNOWN group kafka/kafka_topic_defaults.config[1]"]),
+    (topic(partitions=10_001), ["TOPIC_PARTITIONS group kafka/kafka_topics[orders].partitions"]),
+    (topic(partitions=10_000), []),
+    (topic(partitions="9" * 5000), ["INPUT_REFUSED group all/kafka_topics[orders].partitions"]),
+    (
+        config("retention.ms", "9" * 5000),
+        ["TOPIC_PROPERTY_VALUE group kafka/kafka_topics[orders].config[retention.ms]"],
+    ),
+    # Quotas, and what is pruned
+    (
+        users(quotas={"producer_byte_rate": "9" * 400 + "GiB"}),
+        ["QUOTA_VALUE group kafka/kafka_users[lab].quotas.producer_byte_rate"],
+    ),
+    (quotas({"user": "lab", "request_percentage": "1e999"}), ["QUOTA_VALUE group kafka/kafka_quotas[lab]"]),
+    (
+        {"all": {"kafka_topics": [], **prune(topics=["orders-*"], max_deletes=20)["all"]}},
+        ["PRUNE_SCOPE group kafka/kafka_prune.topics"],
+    ),
+    # Times
+    (kafka(kafka_stop_timeout="infinity"), ["INPUT_REFUSED group kafka/kafka_stop_timeout"]),
+    (kafka(kafka_stop_timeout=0), ["TIMEOUT_NONE group kafka/kafka_stop_timeout"]),
+    (zookeeper(zookeeper_restart_timeout=-1), ["TIMEOUT_NONE group zookeeper/zookeeper_restart_timeout"]),
+]
+
+
+@pytest.mark.parametrize(("variables", "wanted"), WRONG)
+def test_what_is_said(variables: dict[str, dict[str, Any]], wanted: list[str], tmp_path: Path) -> None:
+    lines = check(spoil(tmp_path / "inventory", replace(LAB, variables=variables)))[1]
+    found = [text.partition(" = ")[0].partition(": ")[0] for text in lines]
+    assert [said for said in found if not said.startswith(tuple(wanted) or "-")] == [], lines
+    assert len(found) == len(wanted), lines
