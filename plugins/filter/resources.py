@@ -60,7 +60,7 @@ def resolved_quotas(users: Entries | None, entries: Entries | None = None) -> li
         (f"{place}: ", lambda entry=entry: quotas.resolved(entry))
         for place, entry in quotas.declared(users or [], entries or [])
     )
-    found, absent = _all("quotas", calls), gone([user for user in users if user.get("name")])
+    found, absent = _all("quotas", calls), gone([user for user in users or [] if user.get("name")])
     whole = [(name, None, "absent") for name in absent]
     return [
         *(entry for entry in found if (entry["user"], entry["client_id"], entry["state"]) not in whole),
