@@ -55,7 +55,7 @@ def in_sync(lab: Lab, topic: str, host: str) -> bool:
 
 
 def test_broker_killed(lab: Lab, topic: str, tmp_path: Path, note: Callable[[str], None]) -> None:
-    """The leader of a partition dies; systemd starts it again, and every ISR is full."""
+    """The leader of a partition dies; its unit unregisters it, systemd starts it again, and every ISR is full."""
     host = lab.leader(topic)
     controller = lab.admin.describe_cluster().result(10).controller
     role = "the controller" if controller and lab.inventory.broker_id(host) == controller.id else "not the controller"
@@ -64,6 +64,8 @@ def test_broker_killed(lab: Lab, topic: str, tmp_path: Path, note: Callable[[str
         until(f"{host} is missed", lambda: not in_sync(lab, topic, host), clock.promises[GAP])
 
     said = kill_while_writing(lab, topic, tmp_path, host, "kafka.service", noticed, "kill -9 of a broker")
+    journal = lab.inventory.run(host, "journalctl -u kafka.service -o cat --since -10min")
+    assert "removed the registration of broker" in journal, f"{host} did not unregister its broker (kafka_fencing)"
     note(f"{host} ({role}): {said}")
 
 
