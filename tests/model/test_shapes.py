@@ -76,12 +76,17 @@ def test_of_another_type(variables: dict[str, dict[str, Any]], place: str, wrong
     assert "eeNg3ahthi4y" not in line
 
 
+EXTERNAL = {"name": "EXTERNAL", "address": "{{ client_address }}", "protocol": "SASL_SSL"}
+
+
 @pytest.mark.parametrize(
     ("hosts", "variables"),
     [
         ({"kafka_broker_id: 2": "kafka_broker_id: '2'", "zookeeper_id: 3": "zookeeper_id: '3'"}, {}),
         ({}, kafka(kafka_replication_factor="3", kafka_log_dirs_are_mounts="no")),
         ({}, {"all": {"base_firewall": "false", "datacenter": 1}}),
+        ({}, kafka(site_listeners=[{**EXTERNAL, "port": "9094"}])),
+        ({}, {"all": {"site_firewall_rules": [{"port": "7000", "from": ["192.0.2.7"]}]}}),
         ({}, {"all": {"organization": "Müller & Söhne, Nord".replace(",", " -")}}),
     ],
 )

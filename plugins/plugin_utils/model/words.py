@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
@@ -91,12 +91,18 @@ def lists(model: Model) -> Iterator[Problem]:
     """A list of the site's own has what the site says besides: the wiring puts that into its own list alone."""
     for machine in model.functional:
         for besides, own in BESIDES.items():
-            lost = [entry for entry in machine.inputs.entries(besides) if entry not in machine.inputs.sequence(own)]
+            there = {_identity(entry) for entry in machine.inputs.entries(own)}
+            lost = [entry for entry in machine.inputs.entries(besides) if _identity(entry) not in there]
             if lost and own in machine.inputs.values:
                 shown = ", ".join(str(entry.get("name") or entry.get("port") or entry.get("path")) for entry in lost)
                 wrong = f"is written anew, so {shown} of {besides} is not in it"
                 advice = f"take {own} out, which then has the usual and {besides}, or put all into it"
                 yield machine.problem(own, "LIST_REPLACED", None, wrong, advice)
+
+
+def _identity(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what an entry is told by, however its values are written."""
+    return tuple(str(entry.get(key)) for key in ("name", "port", "path"))
 
 
 def secrets(model: Model) -> Iterator[Problem]:
