@@ -106,6 +106,13 @@ def test_a_time_without_a_zone_is_refused() -> None:
         milliseconds("2026-01-01T00:00:00")
 
 
+@pytest.mark.parametrize("text", ["1969-12-31T23:59:59.999Z", "9" * 30])
+def test_a_time_that_is_none_of_records_is_refused(text: str) -> None:
+    """To a broker -1 is the end of a partition, and -2 its beginning."""
+    with pytest.raises(ValueError, match="not from 1970-01-01 to 9999-12-31"):
+        milliseconds(text)
+
+
 def test_lag() -> None:
     found = described(Group("billing", "EMPTY", (), {A: 40}), ENDS)
     assert found["partitions"] == [{"topic": "orders", "partition": 0, "offset": 40, "end": 100, "lag": 60}]

@@ -29,6 +29,7 @@ def test_partitions_that_are_meant() -> None:
         ({"topic": "orders", "partition": 2, "key": "a"}, "topic orders has no partition 2; it has 0 to 1"),
         ({"topic": "orders", "offset": 5}, "an offset is one of a partition: say partition, too"),
         ({"topic": "orders"}, "say which record: key, offset (with partition) or timestamp"),
+        ({"topic": "orders", "key": "a", "limit": 0}, "limit 0: no record would be returned; say 1 or more"),
         (
             {"topic": "orders", "timestamp": "2026-01-31T08:00:00"},
             "timestamp 2026-01-31T08:00:00: no time zone; write it with one, as 2026-01-31T08:00:00Z",

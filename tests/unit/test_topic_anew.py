@@ -48,6 +48,14 @@ def test_a_topic_that_is_not_whole_is_not_deleted(run: Run, orders: FakeCluster,
     assert orders.written == []
 
 
+@pytest.mark.parametrize("check_mode", [True, False])
+def test_one_partition_is_not_made_anew(run: Run, orders: FakeCluster, check_mode: bool) -> None:
+    """Whoever names one does not mean the whole topic."""
+    done = anew(run, check_mode=check_mode, partition=1)
+    assert done["failed"] and "a partition cannot be made anew, the whole topic would go" in done["msg"]
+    assert orders.written == []
+
+
 def test_the_clusters_own_topics_are_not_made_anew(run: Run, orders: FakeCluster) -> None:
     orders.topics["_own"] = [[1, 2, 3]]
     done = anew(run, check_mode=True, topic="_own", confirm="_own")

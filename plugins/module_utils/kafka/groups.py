@@ -13,6 +13,8 @@ Place = tuple[str, int]
 """Topic and partition."""
 IDLE = ("EMPTY", "DEAD")
 """States in which nobody reads for a group; DEAD is one that is not there."""
+LATEST = 253_402_300_799_999
+"""The last millisecond of the year 9999."""
 TARGETS = ("to", "timestamp", "shift", "offsets")
 
 
@@ -39,12 +41,16 @@ class Ends:
 
 def milliseconds(text: Any) -> int:
     """Return a time as Kafka counts it, of a number or of a text as 2026-01-31T08:00:00+01:00. Raises ValueError."""
-    if str(text).isdigit():
-        return int(text)
-    found = datetime.fromisoformat(str(text).replace("Z", "+00:00"))
-    if found.tzinfo is None:
-        raise ValueError("no time zone; write it with one, as 2026-01-31T08:00:00Z")
-    return int(found.timestamp() * 1000)
+    if str(text).isdecimal():
+        found = int(text)
+    else:
+        time = datetime.fromisoformat(str(text).replace("Z", "+00:00"))
+        if time.tzinfo is None:
+            raise ValueError("no time zone; write it with one, as 2026-01-31T08:00:00Z")
+        found = int(time.timestamp() * 1000)
+    if not 0 <= found <= LATEST:  # Kafka has other meanings for what is below 0
+        raise ValueError("not from 1970-01-01 to 9999-12-31")
+    return found
 
 
 def asks(group: Mapping[str, Any]) -> list[str]:

@@ -77,6 +77,8 @@ def find(said: Said, admin: Admin, metadata: Metadata) -> Result:
     meant = places(said, metadata)
     if said["offset"] is not None and len(meant) > 1:
         raise Refused("an offset is one of a partition: say partition, too")
+    if said["limit"] < 1:
+        raise Refused(f"limit {said['limit']}: no record would be returned; say 1 or more")
     if all(said[name] is None for name in ("key", "offset", "timestamp")):
         raise Refused("say which record: key, offset (with partition) or timestamp")
     try:
@@ -163,6 +165,8 @@ def recreate(said: Said, admin: Admin, metadata: Metadata, check_mode: bool) -> 
     """
     places({**said, "partition": None}, metadata)
     name = said["topic"]
+    if said["partition"] is not None:
+        raise Refused(f"topic {name}: a partition cannot be made anew, the whole topic would go; leave partition out")
     confirmed(said, "it would be deleted with all its records and what groups committed", check_mode)
     if wrong := lacking(name, metadata):
         raise Refused(f"topic {name}: {wrong}, so it could not be deleted as a whole; mend that first")
