@@ -142,6 +142,15 @@ class Lab:
         """Return the process id of a unit's main process, 0 while it is down."""
         return int(self.inventory.run(host, f"systemctl show -p MainPID --value {unit}"))
 
+    def mark(self, host: str, unit: str) -> str:
+        """Return the end of a unit's journal, for `said`."""
+        shown = self.inventory.run(host, f"journalctl -u {unit} -n 0 --show-cursor -o cat")
+        return shown.partition("-- cursor: ")[2].strip()
+
+    def said(self, host: str, unit: str, mark: str) -> str:
+        """Return a unit's journal from a mark on."""
+        return self.inventory.run(host, f"journalctl -u {unit} -o cat --after-cursor '{mark}'")
+
     def kill(self, host: str, unit: str) -> None:
         """Kill a unit's main process with signal 9; whoever restarts it, it is not this program."""
         self.inventory.run(host, f"kill -9 $(systemctl show -p MainPID --value {unit})")

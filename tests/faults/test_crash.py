@@ -63,8 +63,9 @@ def test_broker_killed(lab: Lab, topic: str, tmp_path: Path, note: Callable[[str
     def noticed(clock: Clock) -> None:
         until(f"{host} is missed", lambda: not in_sync(lab, topic, host), clock.promises[GAP])
 
+    mark = lab.mark(host, "kafka.service")
     said = kill_while_writing(lab, topic, tmp_path, host, "kafka.service", noticed, "kill -9 of a broker")
-    journal = lab.inventory.run(host, "journalctl -u kafka.service -o cat --since -10min")
+    journal = lab.said(host, "kafka.service", mark)
     assert "removed the registration of broker" in journal, f"{host} did not unregister its broker (kafka_fencing)"
     note(f"{host} ({role}): {said}")
 

@@ -24,25 +24,13 @@ REMOVED, LEFT = "removed the registration of broker", "is left to its session: p
 DROP_IN = "/run/systemd/system/kafka.service.d/left.conf"
 
 
-def said(lab: Lab, host: str, cursor: str) -> str:
-    """Return the unit's journal since the cursor."""
-    return lab.inventory.run(host, f"journalctl -u {UNIT} -o cat --after-cursor '{cursor}'")
-
-
-def cursor(lab: Lab, host: str) -> str:
-    """Return the end of the unit's journal."""
-    return (
-        lab.inventory.run(host, f"journalctl -u {UNIT} -n 0 --show-cursor -o cat").partition("-- cursor: ")[2].strip()
-    )
-
-
 def killed(lab: Lab, host: str, writer: Writer, directory: Path) -> float:
     """Kill a broker under load, and wait until it is back; return the longest gap of a partition, in seconds."""
     begun = writer.acked
     until("records before the kill", lambda: writer.acked >= begun + 300, 60)
-    pid, mark, start = lab.pid(host, UNIT), cursor(lab, host), time.monotonic()
+    pid, mark, start = lab.pid(host, UNIT), lab.mark(host, UNIT), time.monotonic()
     lab.kill(host, UNIT)
-    until("it is fenced", lambda: REMOVED in said(lab, host, mark), 10)
+    until("it is fenced", lambda: REMOVED in lab.said(host, UNIT, mark), 10)
     until("it is back", lambda: lab.pid(host, UNIT) not in (0, pid), 20)
     lab.wait(60)
     return max(longest_gaps(ack for ack in load(directory).acks if ack.at > start - 1).values())
@@ -67,10 +55,10 @@ def test_leaders_killed(
 def test_a_frozen_broker_keeps_its_registration(lab: Lab, topic: str) -> None:
     """Stopped for less than a session, it goes on as the process that it was, in every ISR."""
     host = lab.leader(topic)
-    number, pid, mark = lab.inventory.broker_id(host), lab.pid(host, UNIT), cursor(lab, host)
+    number, pid, mark = lab.inventory.broker_id(host), lab.pid(host, UNIT), lab.mark(host, UNIT)
     lab.inventory.run(host, f"kill -STOP {pid}; sleep 3; kill -CONT {pid}")
     until("in every ISR", lambda: all(number in p.isr for p in lab.partitions(topic).values()), 30)
-    assert (lab.pid(host, UNIT), said(lab, host, mark).count("registration")) == (pid, 0)
+    assert (lab.pid(host, UNIT), lab.said(host, UNIT, mark).count("registration")) == (pid, 0)
 
 
 @pytest.fixture
@@ -90,9 +78,9 @@ def left(lab: Lab, topic: str) -> Iterator[str]:
 
 def test_what_is_not_wholly_gone_is_not_fenced(lab: Lab, topic: str, left: str) -> None:
     """As a broker that hangs in an access to a dead disk: its session ends, and then the next one is registered."""
-    mark, pid = cursor(lab, left), lab.pid(left, UNIT)
+    mark, pid = lab.mark(left, UNIT), lab.pid(left, UNIT)
     lab.kill(left, UNIT)
-    until("it says so", lambda: LEFT in said(lab, left, mark), 10)
+    until("it says so", lambda: LEFT in lab.said(left, UNIT, mark), 10)
     until("another is started", lambda: lab.pid(left, UNIT) not in (0, pid), 30)
     lab.wait(60)
-    assert REMOVED not in said(lab, left, mark)
+    assert REMOVED not in lab.said(left, UNIT, mark)
