@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 EVERY = 10.0
@@ -51,3 +52,26 @@ def said(what: str, tell: Say, every: float = EVERY) -> Iterator[None]:
     finally:
         ended.set()
         thread.join()
+
+
+def module_in_parts(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Run an action's module in parts: the `run` of an action whose module answers `waiting`."""
+    result: dict[str, Any] = ActionBase.run(self, tmp, task_vars)
+
+    def ask(more: Mapping[str, Any]) -> dict[str, Any]:
+        answer: dict[str, Any] = self._execute_module(module_args={**self._task.args, **more}, task_vars=task_vars)
+        return answer
+
+    return result | in_parts(ask, say(self._task, task_vars))
+
+
+def module_said(waited_for: Callable[[Mapping[str, Any]], str]) -> Callable[..., dict[str, Any]]:
+    """Return the `run` of an action whose module says nothing; `waited_for` tells it from the module's options."""
+
+    def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result: dict[str, Any] = ActionBase.run(self, tmp, task_vars)
+        with said(waited_for(self._task.args), say(self._task, task_vars)):
+            answer: dict[str, Any] = self._execute_module(task_vars=task_vars)
+        return result | answer
+
+    return run
