@@ -37,7 +37,11 @@ LOG_DIRS = {
 HEAP = {"lab": "256m", "dc1": "6g", "dc2": "6g"}
 NOFILE = {"lab": "16384", "dc1": "100000", "dc2": "100000"}
 SITE_PROPERTIES = {
-    "lab": {"zookeeper.session.timeout.ms": "6000", "offsets.topic.num.partitions": "6"},
+    "lab": {
+        "zookeeper.session.timeout.ms": "6000",
+        "zookeeper.connection.timeout.ms": "30000",
+        "offsets.topic.num.partitions": "6",
+    },
     "dc1": {"zookeeper.session.timeout.ms": "30000"},
     "dc2": {"zookeeper.session.timeout.ms": "30000"},
 }

@@ -176,6 +176,7 @@ def test_plaintext_broker(rendered: Callable[[str], Hosts]) -> None:
             "controlled.shutdown.enable": "true",
             "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector",
             "zookeeper.session.timeout.ms": "6000",
+            "zookeeper.connection.timeout.ms": "30000",
             "offsets.topic.num.partitions": "6",
         }
         assert host.properties("/etc/kafka/client.properties") == {"bootstrap.servers": f"198.18.2.2{number}:9093"}

@@ -116,10 +116,11 @@ class Losses:
         self.have_leaders(
             {self.inventory.broker_id(host) for host in self.inventory.hosts("kafka") if host in row.lost}
         )
-        found = {record.key for record in read_all(self.inventory.kafka_properties, self.topic)}
-        records = {f"{key}-{partition}" for partition in self.partitions} - found
         self.cluster.start(row.lost)
         self.cluster.whole()
+        # Not before: while an ISR is below min.insync.replicas a leader moves no high watermark, and shows nobody its end.
+        found = {record.key for record in read_all(self.inventory.kafka_properties, self.topic)}
+        records = {f"{key}-{partition}" for partition in self.partitions} - found
         return Loss(row, down, records, metadata, time.monotonic() - begin)
 
     def acknowledge(self, lost: Collection[str], down: Collection[str], key: str) -> str:
