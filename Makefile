@@ -13,7 +13,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 PATHS = PYTHONPATH=collections:packaging:tests:lab
 
 .PHONY: help lab lab-down lab-down-all setup archives collection test lint unit render spark molecule survival campaign
-.PHONY: bench-unchanged bench-resources bench-tls docs definitions lock python
+.PHONY: kills bench-unchanged bench-resources bench-tls docs definitions lock python
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,10 @@ survival: ## two stretched clusters in containers: what they survive, seen and c
 
 campaign: setup ## what takes long: pairs, cuts, losses, benches; writes docs (PARTS="pairs cuts", SEED=<number>)
 	@SEED=$(SEED) $(PATHS) python tests/campaign.py $(PARTS)
+
+kills: ## seeded rounds of kills, freezes, power-offs and cuts on the live lab, under load (SEED=, ROUNDS=20, i=)
+	@pytest -s tests/faults/test_kills.py -m campaign --inventory inventories/$(i) \
+	  --faults-seed $(or $(SEED),$$RANDOM) --faults-rounds $(or $(ROUNDS),20)
 
 bench-unchanged: ## CPU cost of an unchanged site.yml on the live lab, against one ping task
 	@$(PATHS) python tests/bench_unchanged.py --inventory inventories/$(i)

@@ -120,7 +120,15 @@ def fencing(campaign: Campaign) -> None:
     """Leaders are killed, frozen, and not wholly gone: whose registration is removed, and how long writes wait."""
     with campaign.lab("fencing", *prepared()) as inventory:
         seed = ("--faults-seed", str(campaign.seed))
-        campaign.run("pytest", "tests/faults", "-m", "campaign", *seed, "--inventory", inventory)
+        tests = ("pytest", "tests/faults", "-m", "campaign", "--deselect", "tests/faults/test_kills.py")
+        campaign.run(*tests, *seed, "--inventory", inventory)
+
+
+def kills(campaign: Campaign) -> None:
+    """Rounds of kills, freezes, power-offs and cuts that the seed chooses, under load: nothing is lost or doubled."""
+    with campaign.lab("kills", *prepared()) as inventory:
+        seed = ("--faults-seed", str(campaign.seed), "--faults-rounds", "30")
+        campaign.run("pytest", "-s", "tests/faults/test_kills.py", "-m", "campaign", *seed, "--inventory", inventory)
 
 
 def cures(campaign: Campaign) -> None:
@@ -186,6 +194,7 @@ PARTS: dict[str, Callable[[Campaign], None]] = {
     "losses": losses,
     "rotation": rotation,
     "fencing": fencing,
+    "kills": kills,
     "cures": cures,
     "debian13": debian13,
     "sudo": sudo,

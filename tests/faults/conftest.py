@@ -15,6 +15,7 @@ _JOURNAL_LINES = 15
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Take the seed of what is chosen by chance."""
     parser.addoption("--faults-seed", type=int, default=1, metavar="N", help="chooses whom a fault hits (1)")
+    parser.addoption("--faults-rounds", type=int, default=20, metavar="N", help="rounds of the campaign of kills (20)")
 
 
 @pytest.fixture(scope="session")
