@@ -22,6 +22,8 @@ from tempfile import TemporaryDirectory
 from derive import settle
 from elsewhere.repository import Repository
 from faults.inventory import ROOT
+from operations.older import OLDER
+from operations.older import archives as older_archives
 from survival.stretched import ENVIRONMENT, copy_inventory, prepared_image
 
 LAB = ("198.18.77", "198.18.78")
@@ -134,7 +136,17 @@ def kills(campaign: Campaign) -> None:
 def cures(campaign: Campaign) -> None:
     """Wrong inventories on running servers, and what mends them."""
     with campaign.lab("cures", *prepared()) as inventory:
-        campaign.run("pytest", "tests/operations", "-m", "campaign", "--inventory", inventory)
+        tests = ("pytest", "tests/operations", "-m", "campaign", "--deselect", "tests/operations/test_upgrade.py")
+        campaign.run(*tests, "--inventory", inventory)
+
+
+def upgrade(campaign: Campaign) -> None:
+    """Kafka and ZooKeeper of older versions are upgraded under load, and rolled back."""
+    with TemporaryDirectory() as folder:
+        older = {f"{product}_version": version for product, version in OLDER.items()}
+        with campaign.lab("upgrade", archives=str(older_archives(Path(folder))), **older) as inventory:
+            tests = ("pytest", "tests/operations/test_upgrade.py", "-m", "campaign")
+            campaign.run(*tests, "--inventory", inventory)
 
 
 def debian13(campaign: Campaign) -> None:
@@ -196,6 +208,7 @@ PARTS: dict[str, Callable[[Campaign], None]] = {
     "fencing": fencing,
     "kills": kills,
     "cures": cures,
+    "upgrade": upgrade,
     "debian13": debian13,
     "sudo": sudo,
     "elsewhere": elsewhere,
