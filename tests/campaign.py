@@ -122,8 +122,20 @@ def fencing(campaign: Campaign) -> None:
     """Leaders are killed, frozen, and not wholly gone: whose registration is removed, and how long writes wait."""
     with campaign.lab("fencing", *prepared()) as inventory:
         seed = ("--faults-seed", str(campaign.seed))
-        own = ("--ignore", "tests/faults/test_kills.py")
+        own = ("--ignore", "tests/faults/test_kills.py", "--ignore", "tests/faults/test_matrix.py")
         campaign.run("pytest", "tests/faults", "-m", "campaign", *own, *seed, "--inventory", inventory)
+
+
+def faults(campaign: Campaign) -> None:
+    """The fault matrix twice: nothing is lost, and what each fault took goes to docs/reliability.md."""
+    (ROOT / SEEN / "faults.json").unlink(missing_ok=True)
+    with campaign.lab("faults", *prepared()) as inventory:
+        try:
+            for _ in range(2):
+                tests = ("tests/faults/test_matrix.py", "-m", "campaign", "--faults-record", f"{SEEN}/faults.json")
+                campaign.run("pytest", *tests, "--inventory", inventory)
+        finally:
+            campaign.run("make", "docs")
 
 
 def kills(campaign: Campaign) -> None:
@@ -212,6 +224,7 @@ PARTS: dict[str, Callable[[Campaign], None]] = {
     "losses": losses,
     "rotation": rotation,
     "fencing": fencing,
+    "faults": faults,
     "kills": kills,
     "cures": cures,
     "roll": roll,

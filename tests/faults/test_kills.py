@@ -12,7 +12,8 @@ import pytest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load as load_model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import layout_of
 
-from .kills import Injector, plan
+from .injector import Injector
+from .kills import hit, plan
 from .lab import Lab, until
 from .ledger import load, longest_gaps
 from .reader import read_all
@@ -44,7 +45,7 @@ def test_kills(lab: Lab, topic: str, tmp_path: Path, note: Callable[[str], None]
             begun.append(time.monotonic())
             said = f"round {number} of {rounds} (SEED={seed}): {'; '.join(map(str, faults))}"
             print(said, flush=True)
-            injector.hit(faults)
+            hit(injector, faults)
             lab.wait(LONGEST - 90)
             took = time.monotonic() - begun[-1]
             print(f"  whole after {took:.1f} s; {writer.acked} acknowledged", flush=True)
