@@ -7,9 +7,8 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import export
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import OPTIONS
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import acls, topics, users
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import acls, quotas, topics, users
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.quotas import Quotas
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import ask
 
@@ -86,16 +85,14 @@ def main() -> None:
             for name, found in topics.describe(admin, "TOPIC", names).items()
         }
         rights, others = export.acls(acls.found(admin))
-        quotas = Quotas(admin.properties)
         variables = {
             "kafka_cluster_id": metadata.cluster_id,
             "kafka_topic_defaults": {},
             "kafka_topics": export.topics(metadata.topics, settings),
             "kafka_users": export.users(users.credentials(admin)),
             "kafka_acls": rights,
-            "kafka_quotas": export.quotas(quotas.found()),
+            "kafka_quotas": export.quotas(quotas.found(admin)),
         }
-        quotas.close()
         return {"variables": variables, "left_out": others}
 
     ask(module, "export", answered)
