@@ -126,7 +126,14 @@ def fencing(campaign: Campaign) -> None:
 def cures(campaign: Campaign) -> None:
     """Wrong inventories on running servers, and what mends them."""
     with campaign.lab("cures", *prepared()) as inventory:
-        campaign.run("pytest", "tests/operations", "-m", "campaign", "--inventory", inventory)
+        campaign.run("pytest", "tests/operations/test_cures.py", "-m", "campaign", "--inventory", inventory)
+
+
+def resources(campaign: Campaign) -> None:
+    """What others did to a cluster by hand, settings of running brokers, a cluster without a quorum."""
+    with campaign.lab("by-hand", *prepared()) as inventory:
+        tests = "tests/operations/test_resources_by_hand.py"
+        campaign.run("pytest", tests, "-m", "campaign", "--inventory", inventory)
 
 
 def debian13(campaign: Campaign) -> None:
@@ -187,6 +194,7 @@ PARTS: dict[str, Callable[[Campaign], None]] = {
     "rotation": rotation,
     "fencing": fencing,
     "cures": cures,
+    "resources": resources,
     "debian13": debian13,
     "sudo": sudo,
     "elsewhere": elsewhere,

@@ -82,7 +82,9 @@ def answered(cluster: FakeCluster, broker: int, frame: bytes) -> bytes:
         stream = io.BytesIO(frame)
         header = RequestHeader.decode(stream, flexible=flexible)
         asked = request.decode(frame[stream.tell() :], version=version)
-        if method in cluster.silent or (broker in cluster.down and method != "metadata"):
+        if method in cluster.silent:
+            threading.Event().wait(60)
+        if broker in cluster.down and method != "metadata":
             raise ConnectionError
         values = getattr(cluster, method)(asked, broker)
     message = made(kind, values, version)

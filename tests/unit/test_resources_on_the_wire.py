@@ -54,6 +54,11 @@ def test_settings_one_by_one_and_more_partitions(run: Run, cluster: FakeCluster)
     assert cluster.configs == {
         "orders": {"retention.ms": "604800000", "follower.replication.throttled.replicas": "0:1"}
     }
+    again = run(kafka_topics, topics=[topic])
+    assert (again["changed"], again["plan"]["unmanaged"]) == (
+        False,
+        ["orders: follower.replication.throttled.replicas"],
+    )
 
 
 def test_brokers_without_a_limit(run: Run, cluster: FakeCluster) -> None:

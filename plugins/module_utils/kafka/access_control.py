@@ -28,12 +28,13 @@ def plan_users(admin: Admin, logins: Logins, declared: Declared, prune: Prune, s
 
 
 def write_users(admin: Admin, logins: Logins, changes: Sequence[Change]) -> Done:
-    """Write credentials in one request, and wait until each new password logs in."""
+    """Write credentials in one request, and wait until each new password that can be tried logs in."""
 
     def write(batch: Sequence[Change]) -> dict[str, str]:
         wanted = [one for change in batch for one in change.work]
         failed = credentials.write(admin, wanted)
-        return failed | logins.wait([one for one in wanted if one.password is not None and one.user not in failed])
+        tried = [one for one in wanted if one.password is not None and one.verify == users.LOGIN]
+        return failed | logins.wait([one for one in tried if one.user not in failed])
 
     return carry_out([(changes, write)])
 

@@ -194,8 +194,8 @@ class Admin:
         """Return what is behind a question that was not answered: the controller, an advertised listener, or itself."""
         if isinstance(error, NotAllowed | Uncontrolled):
             return error
-        try:
-            found = self.metadata()
+        try:  # by connections of its own: a broker answers one after the other of what it is asked by one
+            found = Admin(self.properties).metadata()
         except AdminError as other:
             return other
         if why := uncontrolled(found):
@@ -211,9 +211,8 @@ class Admin:
         if silent:
             return AdminError(f"advertised listener: {'; '.join(silent)} ({error})")
         if isinstance(error, Unanswered):
-            return AdminError(
-                f"brokers can be reached, and what they have to ask ZooKeeper has no answer; {QUORUM} ({error})"
-            )
+            why = "brokers can be reached, and what they ask ZooKeeper for has no answer"
+            return AdminError(f"{why}; {QUORUM} ({error})")
         return error
 
     def elect(self, partitions: Sequence[Partition], timeout: float) -> None:

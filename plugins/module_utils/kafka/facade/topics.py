@@ -213,4 +213,4 @@ def in_batches(
 def times(validate_only: bool) -> dict[str, float]:
     """Return the timeouts of a request: the broker's own is a little shorter."""
     timeout = ASK if validate_only else WRITE
-    return {"request_timeout": timeout, "operation_timeout": timeout - 5}
+    return {"request_timeout": timeout, "operation_timeout": max(timeout - 5, timeout / 2)}
