@@ -148,8 +148,14 @@ def kills(campaign: Campaign) -> None:
 def cures(campaign: Campaign) -> None:
     """Wrong inventories on running servers, and what mends them."""
     with campaign.lab("cures", *prepared()) as inventory:
-        own = ("--ignore", "tests/operations/test_upgrade.py", "--ignore", "tests/operations/test_roll.py")
-        campaign.run("pytest", "tests/operations", "-m", "campaign", *own, "--inventory", inventory)
+        campaign.run("pytest", "tests/operations/test_cures.py", "-m", "campaign", "--inventory", inventory)
+
+
+def resources(campaign: Campaign) -> None:
+    """What others did to a cluster by hand, settings of running brokers, a cluster without a quorum."""
+    with campaign.lab("by-hand", *prepared()) as inventory:
+        tests = "tests/operations/test_resources_by_hand.py"
+        campaign.run("pytest", tests, "-m", "campaign", "--inventory", inventory)
 
 
 def roll(campaign: Campaign) -> None:
@@ -229,6 +235,7 @@ PARTS: dict[str, Callable[[Campaign], None]] = {
     "cures": cures,
     "roll": roll,
     "upgrade": upgrade,
+    "resources": resources,
     "debian13": debian13,
     "sudo": sudo,
     "elsewhere": elsewhere,
