@@ -34,7 +34,7 @@ def remove_all(machine: Machine, labs: Path) -> None:
             except (LabError, OSError) as error:
                 failed.append(f"{lab_id} is not removed: {error}")
     try:
-        remove(machine, machine.known(labs))
+        remove(machine, known(machine, labs))
         if (labs / "inventories").exists() and machine.act(f"remove {labs / 'inventories'}"):
             shutil.rmtree(labs / "inventories")
     except (LabError, OSError) as error:
@@ -57,13 +57,20 @@ def remove(machine: Machine, directories: Sequence[Path]) -> None:
         raise LabError("\n".join(failed))
 
 
+def known(machine: Machine, place: Path) -> list[Path]:
+    """List the lab directories that are `place` or below it: by containers, networks, claims, and what is there."""
+    found = {directory for _, directory in machine.places()} | {claim.directory for claim in machine.claims()}
+    found |= {file.parent for file in (place / "id", *place.glob("*/id")) if file.exists()}
+    return sorted(directory for directory in found if directory == place or place in directory.parents)
+
+
 def named(machine: Machine, place: Path) -> list[Path]:
     """Return the lab directories of an inventory or a family of them, or those below a folder of .lab.
 
     Raises LabError where there is no such inventory.
     """
     if place.is_relative_to(ROOT / ".lab"):
-        return machine.known(place)
+        return known(machine, place)
     return [lab_directory(member) for member in members(place)]
 
 

@@ -242,12 +242,6 @@ class Machine:
                     "wait for the end of that process, or end it"
                 )
 
-    def known(self, place: Path) -> list[Path]:
-        """List the lab directories that are `place` or below it: by containers, networks, claims, and what is there."""
-        found = {directory for _, directory in self.places()} | {claim.directory for claim in self.claims()}
-        found |= {file.parent for file in (place / "id", *place.glob("*/id")) if file.exists()}
-        return sorted(directory for directory in found if directory == place or place in directory.parents)
-
     def copied(self, directory: Path) -> bool:
         """Whether a lab directory has its id from another that lives, as after `cp -a`: what has it is not its own."""
         lab_id = identity(directory)

@@ -12,7 +12,7 @@ from typing import Any
 import down
 import pytest
 from derive import settle
-from down import remove_all
+from down import known, remove_all
 from faults.inventory import ROOT
 from millrace_lab import machine as shared
 from millrace_lab.claims import absent, choose, claim, make_identity
@@ -224,8 +224,8 @@ def test_labs_below_a_folder_are_found_however_they_are_known(tmp_path: Path) ->
     machine = Pretended(
         entry(ids["a/.lab/container"], labs["a/.lab/container"]), entry("0123456789ab", tmp_path / ".lab" / "ab")
     )
-    assert machine.known(tmp_path / ".lab" / "a") == sorted(labs.values())
-    assert machine.known(labs["a/folder"]) == [labs["a/folder"]]
+    assert known(machine, tmp_path / ".lab" / "a") == sorted(labs.values())
+    assert known(machine, labs["a/folder"]) == [labs["a/folder"]]
 
 
 @pytest.mark.parametrize(
