@@ -71,10 +71,11 @@ def test_survival(
 ) -> None:
     """Each server, each datacenter and some pairs are killed; what is left is compared; then all is made whole."""
     rows = chosen(survival(stretched.layout), chance, pairs_of_each_shape)
-    cells = compare(
+    cells, missing = compare(
         stretched, topic, [Failure(row, "killed", partial(killed, stretched, row.lost)) for row in rows], note
     )
     record.keep(stretched.name, "servers", observations(cells))
+    assert missing == set(), "acknowledged records are gone"
     differences = [text for cell in cells for text in cell.differences]
     assert not differences, "\n".join(differences)
     by_hand = BY_HAND[stretched.name]
