@@ -8,6 +8,7 @@ library only, since that takes the control node's environment away as well.
 from __future__ import annotations
 
 import argparse
+import fcntl
 import shutil
 import sys
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from millrace_lab.claims import absent
 from millrace_lab.machine import LabError, Machine, machine_lock
 
 ROOT = Path(__file__).resolve().parents[1]
+PREPARED = Path("/run/millrace-lab-prepared.lock")
 
 
 def remove_all(machine: Machine, labs: Path) -> None:
@@ -27,6 +29,7 @@ def remove_all(machine: Machine, labs: Path) -> None:
     in the end.
     """
     failed = []
+    remove_unprepared(machine)
     with machine_lock():
         for lab_id in machine.orphans():
             try:
@@ -41,6 +44,19 @@ def remove_all(machine: Machine, labs: Path) -> None:
         failed.append(str(error))
     if failed:
         raise LabError("\n".join(failed))
+
+
+def remove_unprepared(machine: Machine) -> None:
+    """Remove the container of an image that lab/image/prepared.sh was killed over; one that is being made stays."""
+    with PREPARED.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return
+        listed = machine.run("podman", "ps", "-a", "--filter", "label=millrace.prepares", "--format", "{{.Names}}")
+        for name in listed.split():
+            if machine.act(f"remove container {name}"):
+                machine.run("podman", "rm", "-f", "-t", "0", name)
 
 
 def remove(machine: Machine, directories: Sequence[Path]) -> None:

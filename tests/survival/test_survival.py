@@ -10,7 +10,7 @@ from functools import partial
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import survival
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.replicas import placements
 
-from .cells import Failure, Record, compare, observations
+from .cells import Failure, Record, assert_promises, compare, observations
 from .failures import killed
 from .rows import chosen, shape
 from .stretched import Stretched
@@ -75,9 +75,7 @@ def test_survival(
         stretched, topic, [Failure(row, "killed", partial(killed, stretched, row.lost)) for row in rows], note
     )
     record.keep(stretched.name, "servers", observations(cells))
-    assert missing == set(), "acknowledged records are gone"
-    differences = [text for cell in cells for text in cell.differences]
-    assert not differences, "\n".join(differences)
+    assert_promises(cells, missing)
     by_hand = BY_HAND[stretched.name]
     observed = {shape(cell.failure.row): (cell.seen.quorum, not cell.seen.unwritable) for cell in cells}
     assert {name: observed[name] for name in by_hand} == by_hand
