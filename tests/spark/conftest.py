@@ -34,7 +34,7 @@ def class_data(tmp_path_factory: pytest.TempPathFactory) -> None:
         ) as job,
     ):
         try:
-            eventually((folder / "checkpoint" / "commits" / "0").exists, True)
+            eventually((folder / "checkpoint" / "commits" / "0").exists, True, 300)
             job.send_signal(signal.SIGTERM)
             job.wait(120)
             eventually(lambda: running(job.pid), False)  # the JVM writes its class data in the end
