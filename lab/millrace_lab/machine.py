@@ -88,9 +88,10 @@ class Process:
 def ancestors() -> Iterator[int]:
     """Yield the ids of this process, its parent, and so on."""
     pid = os.getpid()
-    while pid:
-        yield pid
-        pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # one ended meanwhile
+        while pid:
+            yield pid
+            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 @dataclass(frozen=True)
