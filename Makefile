@@ -21,9 +21,8 @@ help: ## list the verbs
 lab: python ## a bare machine becomes a running datacenter with Spark jobs (i=<inventory>, TEXT=<file or folder>)
 	@$(PYTHON) lab/up.py --inventory inventories/$(i) --text $(TEXT)
 
-lab-down: ## remove everything that make lab made (i=<inventory>)
-	@[ ! -x .venv/bin/ansible-playbook ] || for hosts in $$(find inventories/$(i) -name hosts.yml); do \
-	  ansible-playbook -i $${hosts%/hosts.yml} lab/destroy.yml || exit; done
+lab-down: python ## remove everything that make lab made (i=<inventory>)
+	@$(PYTHON) lab/down.py inventories/$(i)
 
 lab-down-all: python ## remove and list all labs of this checkout, and what lost its checkout (git clean)
 	@$(PYTHON) lab/down.py
