@@ -24,6 +24,7 @@ BROKER = {
     "num.partitions": "1",
     "default.replication.factor": "3",
 }
+THROTTLED = ".replication.throttled."
 Answer = dict[str, Any]
 
 
@@ -90,9 +91,12 @@ class FakeSettings:
         if name:
             levels = [(2, self.told.get(name, {})), *levels, (4, file), (5, {"sasl.jaas.config": ""})]
         for key in sorted({key for _, level in levels for key in level}):
-            values = [(level[key], source) for source, level in levels if key in level]
+            values: list[tuple[str | None, int]] = [(level[key], source) for source, level in levels if key in level]
+            strange = not (key in file or THROTTLED in key or key == "sasl.jaas.config")
+            if hidden := strange or key == "sasl.jaas.config":
+                values = [(None, source) for _, source in values]
             synonyms = [{"name": key, "value": value, "source": source} for value, source in values]
-            kinds = {"read_only": key == "broker.id", "is_sensitive": key == "sasl.jaas.config"}
+            kinds = {"read_only": key == "broker.id", "is_sensitive": hidden, "config_type": 0 if strange else 2}
             value, source = values[0]
             entries.append({"name": key, "value": value, "config_source": source, "synonyms": synonyms, **kinds})
         return {"error_code": code, "resource_type": 4, "resource_name": name, "configs": entries}

@@ -57,7 +57,7 @@ def test_what_was_set_by_hand_is_told_and_taken_back(run: Run, cluster: FakeClus
     own = [{"id": 1, "config": {"leader.replication.throttled.rate": None}}]
     done = run(kafka_broker_config, config={"my.own": None, "num.io.threads": "9", "never.set": None}, brokers=own)
     assert done["changes"] == [
-        "update settings of all brokers: - my.own: 1",
+        "update settings of all brokers: - my.own: not shown",
         "update settings of broker 1: - leader.replication.throttled.rate: 5",
     ]
     assert cluster.told == {"": {"num.io.threads": "9"}, "1": {}}

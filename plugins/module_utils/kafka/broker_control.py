@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Sequence
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_config import Wanted, diff, same
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_config import Wanted, diff, differing
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Change, Done, Plan, carry_out
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import broker_config
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
@@ -73,6 +73,5 @@ def lacks(admin: Admin, change: Change, broker: int) -> str:
         own, everywhere, _ = broker_config.describe(admin, broker)
     except AdminError as error:
         return f"broker {broker} no longer answers ({error})"
-    there = own if scope else everywhere
-    waiting = [key for key, value in settings.items() if not same(value, there.get(key))]
-    return f"broker {broker} has not taken {', '.join(sorted(waiting))}" if waiting else ""
+    waiting = differing(settings, own if scope else everywhere)
+    return f"broker {broker} has not taken {', '.join(waiting)}" if waiting else ""
