@@ -54,22 +54,18 @@ class FakeSettings:
         results = []
         for one in request.resources:
             if one.resource_type == 4:
+                about = {"resource_type": 4, "resource_name": one.resource_name}
                 if "describe_configs" in self.denied:
-                    results.append({"error_code": NOT_ALLOWED, "resource_type": 4, "resource_name": one.resource_name})
-                    continue
-                if request.include_synonyms:
+                    results.append({"error_code": NOT_ALLOWED, **about})
+                elif broker in self.mute:
+                    results.append({"error_code": TIMED_OUT, **about})
+                else:
                     results.append(self.of_brokers(one.resource_name, broker))
-                    continue
-                values = {**self.brokers, "broker.rack": self.racks[int(one.resource_name)]}
-                entries = [(name, value, 4) for name, value in values.items()]
-                if int(one.resource_name) in self.mute:
-                    results.append({"error_code": TIMED_OUT, "resource_type": 4, "resource_name": one.resource_name})
-                    continue
-            else:
-                own = self.configs.get(one.resource_name, {})
-                entries = [(name, value, 1) for name, value in own.items()]
-                entries += [(name, value, 2) for name, value in self.dynamic.items() if name not in own]
-                entries += [(name, "", 5) for name in sorted(KNOWN - own.keys() - self.dynamic.keys())]
+                continue
+            own = self.configs.get(one.resource_name, {})
+            entries = [(name, value, 1) for name, value in own.items()]
+            entries += [(name, value, 2) for name, value in self.dynamic.items() if name not in own]
+            entries += [(name, "", 5) for name in sorted(KNOWN - own.keys() - self.dynamic.keys())]
             results.append(
                 {
                     "error_code": 0,
@@ -87,6 +83,7 @@ class FakeSettings:
         """Return the settings of a broker, or of all, each value with those that it goes before."""
         code, entries = (0 if name in ("", str(broker)) else INVALID_REQUEST), []
         file = {**self.brokers, "num.io.threads": "8", "log.cleaner.threads": "1", "broker.id": str(broker)}
+        file["broker.rack"] = self.racks[broker]
         levels = [(3, self.told.get("", {}))]
         if name:
             levels = [(2, self.told.get(name, {})), *levels, (4, file), (5, {"sasl.jaas.config": ""})]
