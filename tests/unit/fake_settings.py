@@ -43,6 +43,7 @@ class FakeSettings:
     dynamic: dict[str, str]
     told: dict[str, dict[str, str]]
     fatal: set[str]
+    deaf: bool
     denied: set[str]
     mute: set[int]
     down: set[int]
@@ -105,6 +106,8 @@ class FakeSettings:
             wrong = (INVALID_REQUEST, "Dynamic thread count update validation failed")
 
         def write() -> None:
+            if self.deaf:
+                return
             kept = self.told.setdefault(name, {})
             kept.update(sets)
             for key in removes:
