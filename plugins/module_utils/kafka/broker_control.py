@@ -63,7 +63,7 @@ def apply(admin: Admin, metadata: Metadata, changes: Sequence[Change]) -> Done:
 def taken(admin: Admin, change: Change, brokers: Sequence[int]) -> str:
     """Wait until brokers have taken a change, and go on with it; return why not, '' where they have.
 
-    One that is gone at two questions in a row counts as ended by it: systemd starts it anew, and then it has the change.
+    One that misses two questions in a row counts as ended by it: systemd starts it anew, and then it has the change.
     """
     deadline, tick, settled = time.monotonic() + SECONDS, threading.Event(), 0.0
     gone: Counter[int] = Counter()
