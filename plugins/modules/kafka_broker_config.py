@@ -18,15 +18,17 @@ short_description: Converge dynamic settings of brokers
 description:
   - Sets what brokers take while they run, for all of them and for single ones, without a restart. What is set here goes
     before C(server.properties), and what is set for one broker before what is set for all.
-  - A setting that is null is taken back. What was set and is not named is left, and told as C(unmanaged), throttles of
-    moving replicas and settings that nobody knows among it.
-  - Each broker judges beforehand what it would get, for a number can fit the one and not the other. It is done when
-    each broker has taken it, and goes on; one that a setting ended is a failure.
+  - A setting that is null is taken back. What was set and is not named is left, and returned as C(unmanaged), throttles
+    of moving replicas and settings that nobody knows among it.
+  - Each broker judges beforehand what it would get, for a number can fit the one and not the other. A setting is done
+    when each broker has taken it and goes on; a broker that a setting ended is a failure.
   - "Refused, with everything else that is wrong: a setting that brokers do not know, or read at their start alone; a
     secret, for nobody could compare it; settings of a broker that is not there."
 options:
   config:
-    description: Settings of all brokers, under Kafka's names and in Kafka's units.
+    description: >-
+      Settings of all brokers, under Kafka's names and in Kafka's units. Those that Kafka calls cluster-wide or
+      per-broker can be set.
     type: dict
     default: {}
   brokers:
@@ -71,10 +73,12 @@ plan:
     update: {description: Whose settings are otherwise than declared., type: list, elements: str}
     delete: {description: Always empty., type: list, elements: str}
     unchanged: {description: Whose settings are as declared., type: list, elements: str}
-    unmanaged: {description: "Each setting that was set and is not named, as C(broker 1: num.io.threads).", type: list,
-      elements: str}
+    unmanaged:
+      description: "Each setting that was set and is not named, as C(broker 1: num.io.threads)."
+      type: list
+      elements: str
 outcome:
-  description: Where writing failed, what became of the changes, each as C(settings of broker 1).
+  description: What became of the changes, each as C(settings of broker 1).
   type: dict
   returned: where writing failed
   contains:

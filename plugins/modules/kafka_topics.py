@@ -18,7 +18,7 @@ description:
   - Makes topics with replicas and leaders spread evenly over racks and brokers, adds partitions, and changes settings
     one by one, so that what others set meanwhile stays.
   - Only what was set for a topic is compared, not what brokers have by default; what is set and not declared is taken
-    back. What throttles moving replicas is never touched, and told as C(unmanaged).
+    back. What throttles moving replicas is never touched, and returned as C(unmanaged).
   - "Refused, with everything else that is wrong: fewer partitions; more partitions, other than with
     I(allow_more_partitions); another number of replicas, since moving them is not built yet; more replicas than
     brokers; C(min.insync.replicas) that is not below the number of replicas, if there are two or more; a setting that

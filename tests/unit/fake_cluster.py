@@ -32,6 +32,8 @@ class FakeCluster(FakeSettings):
         """What was set on brokers while they ran: by the id of one, or '' for all."""
         self.fatal: set[str] = set()
         """Settings that end a broker."""
+        self.deaf = False
+        """Brokers take no setting that they said they would."""
         self.denied: set[str] = set()
         """What the one who asks may not, by the names of methods."""
         self.silent: set[str] = set()

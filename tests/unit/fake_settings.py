@@ -24,6 +24,7 @@ BROKER = {
     "num.partitions": "1",
     "default.replication.factor": "3",
 }
+THROTTLED = ".replication.throttled."
 Answer = dict[str, Any]
 
 
@@ -42,6 +43,7 @@ class FakeSettings:
     dynamic: dict[str, str]
     told: dict[str, dict[str, str]]
     fatal: set[str]
+    deaf: bool
     denied: set[str]
     mute: set[int]
     down: set[int]
@@ -53,22 +55,18 @@ class FakeSettings:
         results = []
         for one in request.resources:
             if one.resource_type == 4:
+                about = {"resource_type": 4, "resource_name": one.resource_name}
                 if "describe_configs" in self.denied:
-                    results.append({"error_code": NOT_ALLOWED, "resource_type": 4, "resource_name": one.resource_name})
-                    continue
-                if request.include_synonyms:
+                    results.append({"error_code": NOT_ALLOWED, **about})
+                elif broker in self.mute:
+                    results.append({"error_code": TIMED_OUT, **about})
+                else:
                     results.append(self.of_brokers(one.resource_name, broker))
-                    continue
-                values = {**self.brokers, "broker.rack": self.racks[int(one.resource_name)]}
-                entries = [(name, value, 4) for name, value in values.items()]
-                if int(one.resource_name) in self.mute:
-                    results.append({"error_code": TIMED_OUT, "resource_type": 4, "resource_name": one.resource_name})
-                    continue
-            else:
-                own = self.configs.get(one.resource_name, {})
-                entries = [(name, value, 1) for name, value in own.items()]
-                entries += [(name, value, 2) for name, value in self.dynamic.items() if name not in own]
-                entries += [(name, "", 5) for name in sorted(KNOWN - own.keys() - self.dynamic.keys())]
+                continue
+            own = self.configs.get(one.resource_name, {})
+            entries = [(name, value, 1) for name, value in own.items()]
+            entries += [(name, value, 2) for name, value in self.dynamic.items() if name not in own]
+            entries += [(name, "", 5) for name in sorted(KNOWN - own.keys() - self.dynamic.keys())]
             results.append(
                 {
                     "error_code": 0,
@@ -86,13 +84,17 @@ class FakeSettings:
         """Return the settings of a broker, or of all, each value with those that it goes before."""
         code, entries = (0 if name in ("", str(broker)) else INVALID_REQUEST), []
         file = {**self.brokers, "num.io.threads": "8", "log.cleaner.threads": "1", "broker.id": str(broker)}
+        file["broker.rack"] = self.racks[broker]
         levels = [(3, self.told.get("", {}))]
         if name:
             levels = [(2, self.told.get(name, {})), *levels, (4, file), (5, {"sasl.jaas.config": ""})]
         for key in sorted({key for _, level in levels for key in level}):
-            values = [(level[key], source) for source, level in levels if key in level]
+            values: list[tuple[str | None, int]] = [(level[key], source) for source, level in levels if key in level]
+            strange = not (key in file or THROTTLED in key or key == "sasl.jaas.config")
+            if hidden := strange or key == "sasl.jaas.config":
+                values = [(None, source) for _, source in values]
             synonyms = [{"name": key, "value": value, "source": source} for value, source in values]
-            kinds = {"read_only": key == "broker.id", "is_sensitive": key == "sasl.jaas.config"}
+            kinds = {"read_only": key == "broker.id", "is_sensitive": hidden, "config_type": 0 if strange else 2}
             value, source = values[0]
             entries.append({"name": key, "value": value, "config_source": source, "synonyms": synonyms, **kinds})
         return {"error_code": code, "resource_type": 4, "resource_name": name, "configs": entries}
@@ -104,6 +106,8 @@ class FakeSettings:
             wrong = (INVALID_REQUEST, "Dynamic thread count update validation failed")
 
         def write() -> None:
+            if self.deaf:
+                return
             kept = self.told.setdefault(name, {})
             kept.update(sets)
             for key in removes:

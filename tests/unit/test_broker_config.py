@@ -1,5 +1,6 @@
 """Settings of running brokers, against brokers on loopback that speak Kafka's protocol; no JVM."""
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -57,7 +58,7 @@ def test_what_was_set_by_hand_is_told_and_taken_back(run: Run, cluster: FakeClus
     own = [{"id": 1, "config": {"leader.replication.throttled.rate": None}}]
     done = run(kafka_broker_config, config={"my.own": None, "num.io.threads": "9", "never.set": None}, brokers=own)
     assert done["changes"] == [
-        "update settings of all brokers: - my.own: 1",
+        "update settings of all brokers: - my.own: not shown",
         "update settings of broker 1: - leader.replication.throttled.rate: 5",
     ]
     assert cluster.told == {"": {"num.io.threads": "9"}, "1": {}}
@@ -94,13 +95,23 @@ def test_each_broker_judges_what_it_would_get(run: Run, cluster: FakeCluster) ->
 def test_a_broker_that_a_setting_ends_is_no_success(
     run: Run, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(broker_control, "SECONDS", 1.0)
+    """Nor when it was started anew and has the setting then; what comes after it is not begun."""
     cluster.fatal = {"log.cleaner.threads"}
+    threading.Timer(2.5, cluster.down.clear).start()
     brokers = [{"id": 2, "config": {"log.cleaner.threads": 2}}, {"id": 3, "config": {"num.io.threads": 9}}]
     done = run(kafka_broker_config, brokers=brokers)
     failed = done["outcome"]["failed"]["settings of broker 2"]
     assert done["failed"] and failed.startswith("was written, and broker 2 no longer answers (")
     assert (done["outcome"]["done"], done["outcome"]["not_tried"]) == ([], ["settings of broker 3"])
+
+
+def test_a_broker_that_does_not_take_a_setting(run: Run, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(broker_control, "SECONDS", 1.0)
+    cluster.told, cluster.deaf = {"": {"my.own": "1"}}, True
+    for config, what in (({"num.io.threads": 9}, "num.io.threads"), ({"my.own": None}, "my.own")):
+        done = run(kafka_broker_config, config=config)
+        why = done["outcome"]["failed"]["settings of all brokers"]
+        assert f"broker 1 has not taken {what}; broker 2 has not taken {what}; " in why
 
 
 def test_a_broker_that_is_down_has_no_settings(run: Run, cluster: FakeCluster) -> None:

@@ -9,7 +9,13 @@ from unit.fake_cluster import FakeCluster
 from unit.fake_wire import Run, modules
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import acls, admin, quotas, topics, users
-from ansible_collections.millrace.kafka.plugins.modules import kafka_access, kafka_export, kafka_quotas, kafka_topics
+from ansible_collections.millrace.kafka.plugins.modules import (
+    kafka_access,
+    kafka_export,
+    kafka_info,
+    kafka_quotas,
+    kafka_topics,
+)
 
 ORDERS: dict[str, Any] = {"name": "orders", "partitions": 3, "replication_factor": 3}
 READ: dict[str, Any] = {"principal": "User:a", "operations": ["READ"], "resource": "topic", "name": "orders"}
@@ -78,9 +84,9 @@ def test_no_controller(run: Run, cluster: FakeCluster, monkeypatch: pytest.Monke
 
 
 def test_who_may_not_ask_is_told_so(run: Run, cluster: FakeCluster) -> None:
-    """It looks like no broker that does not say its rack."""
+    """It looks like no brokers that do not say their racks."""
     cluster.denied = {"describe_configs"}
-    brokers = [{"id": number, "rack": rack} for number, rack in cluster.racks.items()]
-    done = run(kafka_topics, topics=[ORDERS], brokers=brokers)
-    assert done["msg"].startswith("topics: authorization: ") and "CLUSTER_AUTHORIZATION_FAILED" in done["msg"]
+    for module, what, arguments in ((kafka_topics, "topics", {"topics": [ORDERS]}), (kafka_info, "info", {})):
+        done = run(module, **arguments)
+        assert done["msg"].startswith(f"{what}: authorization: ") and "CLUSTER_AUTHORIZATION_FAILED" in done["msg"]
     assert cluster.written == []

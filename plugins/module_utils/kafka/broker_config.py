@@ -30,6 +30,7 @@ class Known:
     read_only: bool = False
     """Read when a broker starts, and never again."""
     secret: bool = False
+    """Its value is not shown, as those of names that brokers do not know."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,20 @@ def same(one: str | None, other: str | None) -> bool:
         if {one.lower(), other.lower()} <= {"true", "false"}:
             return one.lower() == other.lower()
         return [item.strip() for item in one.split(",")] == [item.strip() for item in other.split(",")]
+
+
+def line(key: str, value: str | None) -> str:
+    """Return a setting that is there as it is shown: brokers keep secrets, and what they do not know, to themselves."""
+    return f"{key}: not shown" if value is None else human(key, value)
+
+
+def differing(wanted: Mapping[str, str | None], there: Mapping[str, str | None]) -> list[str]:
+    """Return the settings that are not as wanted, those among them that are still there and are to be gone."""
+    return sorted(
+        key
+        for key, value in wanted.items()
+        if (value is None and key in there) or (value is not None and not same(value, there.get(key)))
+    )
 
 
 def kind_of(name: str, known: Mapping[str, Known]) -> Known | None:
@@ -98,13 +113,10 @@ def diff(wanted: Wanted, found: Found) -> Plan:
             continue
         refusals += [f"{name}: {why}" for why in faults(settings, found)]
         there = found.settings.get(scope, {})
-        work = {
-            key: text(value)
-            for key, value in settings.items()
-            if (value is None and key in there) or (value is not None and not same(text(value), there.get(key)))
-        }
+        texts = {key: text(value) for key, value in settings.items()}
+        work = {key: texts[key] for key in differing(texts, there)}
         if work:
-            before = tuple(human(key, there[key]) for key in sorted(work) if key in there)
+            before = tuple(line(key, there[key]) for key in sorted(work) if key in there)
             after = tuple(human(key, work[key]) for key in sorted(work) if work[key] is not None)
             changes.append(Change(KIND, name, "update", before, after, (scope, work)))
         elif settings:

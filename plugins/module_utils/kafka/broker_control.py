@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Sequence
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_config import Wanted, diff, same
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_config import Wanted, diff, differing
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Change, Done, Plan, carry_out
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import broker_config
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import (
+    Admin,
+    AdminError,
+    Metadata,
+    Unanswered,
+)
 
 SECONDS = 20.0
 """Until brokers have to have taken a setting."""
 SETTLED = 1.0
 """Seconds for which they then have to go on: one that gets more memory than there is ends at once."""
+GONE = 2
+"""Questions in a row that a broker misses when it ended."""
 
 
 def plan(admin: Admin, metadata: Metadata, wanted: Wanted) -> Plan:
@@ -53,26 +61,35 @@ def apply(admin: Admin, metadata: Metadata, changes: Sequence[Change]) -> Done:
 
 
 def taken(admin: Admin, change: Change, brokers: Sequence[int]) -> str:
-    """Wait until brokers have taken a change, and go on with it; return why not, '' where they have."""
+    """Wait until brokers have taken a change, and go on with it; return why not, '' where they have.
+
+    One that misses two questions in a row counts as ended by it: systemd starts it anew, and then it has the change.
+    """
     deadline, tick, settled = time.monotonic() + SECONDS, threading.Event(), 0.0
+    gone: Counter[int] = Counter()
+    advice = "look at: journalctl -u kafka there; null takes a setting back"
     while True:
-        lacking = [why for broker in brokers if (why := lacks(admin, change, broker))]
+        lacking = []
+        for broker in brokers:
+            try:
+                lacking += lacks(admin, change, broker)
+                gone[broker] = 0
+            except Unanswered as error:
+                lacking.append(f"broker {broker} gives no answer ({error})")
+            except AdminError as error:
+                gone[broker] += 1
+                lacking.append(f"broker {broker} no longer answers ({error})")
         settled = 0.0 if lacking else settled or time.monotonic()
         if settled and time.monotonic() >= settled + SETTLED:
             return ""
-        if time.monotonic() > deadline:
-            advice = "look at: journalctl -u kafka there; null takes a setting back"
-            return f"was written, and {'; '.join(lacking) or 'brokers came and went'} ({SECONDS:.0f} s later); {advice}"
+        if time.monotonic() > deadline or GONE in gone.values():
+            return f"was written, and {'; '.join(lacking) or 'brokers came and went'}; {advice}"
         tick.wait(0.5)
 
 
-def lacks(admin: Admin, change: Change, broker: int) -> str:
-    """Return why a broker has not taken a change, '' where it has."""
+def lacks(admin: Admin, change: Change, broker: int) -> list[str]:
+    """Return what a broker has not taken of a change, in one text. Raises AdminError."""
     scope, settings = change.work
-    try:
-        own, everywhere, _ = broker_config.describe(admin, broker)
-    except AdminError as error:
-        return f"broker {broker} no longer answers ({error})"
-    there = own if scope else everywhere
-    waiting = [key for key, value in settings.items() if not same(value, there.get(key))]
-    return f"broker {broker} has not taken {', '.join(sorted(waiting))}" if waiting else ""
+    own, everywhere, _ = broker_config.describe(admin, broker)
+    waiting = differing(settings, own if scope else everywhere)
+    return [f"broker {broker} has not taken {', '.join(waiting)}"] if waiting else []

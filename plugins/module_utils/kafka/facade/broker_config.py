@@ -31,7 +31,11 @@ def describe(admin: Admin, broker: int) -> tuple[Own, Own, dict[str, Known]]:
         if one.error_code:
             raise refused(f"broker {broker}: {kafka_python.words(one)}")
         found[one.resource_name] = one.configs or []
-    known = {entry.name: Known(entry.read_only, entry.is_sensitive) for entry in found[str(broker)]}
+    known = {
+        entry.name: Known(entry.read_only, entry.is_sensitive)
+        for entry in found[str(broker)]
+        if entry.config_type  # 0 of a name that brokers do not know
+    }
     return _set(found[str(broker)], OF_BROKER), _set(found[ALL], OF_ALL), known
 
 
