@@ -15,7 +15,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines impo
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 LEAST = 2**26  # below this no broker and no server starts
-COLLECTOR = re.compile(r"-XX:\+Use\w+GC")
+COLLECTOR = re.compile(r"-XX:\+Use(Serial|Parallel|G1|Z|Shenandoah|Epsilon)GC")
 # Variables of the environment that every JVM reads.
 ENVIRONMENT = re.compile(r"(?:JAVA_TOOL_OPTIONS|JDK_JAVA_OPTIONS|_JAVA_OPTIONS)=(.*)", re.DOTALL)
 LOOPBACK = re.compile(r"localhost|127\..*|\[?::1]?")
@@ -81,9 +81,9 @@ def flags(model: Model) -> Iterator[Problem]:
         told = options(machine)
         for function in functions().values():
             collectors: dict[str, str] = {}
-            for variable in function.jvm:
+            for variable in (*function.jvm, f"{function.prefix}_unit_overrides[Service][Environment]"):
                 for option in told.get(variable, []):
-                    if function.heaps and re.match(r"-Xm[sx]\d|-XX:(Max|Initial)HeapSize=", option):
+                    if function.heaps and re.match(r"-Xm[sx]\d|-XX:(Max|Initial|Min)HeapSize=", option):
                         heap = function.heaps[0]
                         wrong, advice = f"{heap} says it as well", f"take it out, and set {heap}"
                         yield machine.problem(variable, "OPTION_HEAP", option, wrong, advice)
