@@ -51,6 +51,7 @@ SANDBOX = (
 )  # fmt: skip
 SHUT = ("ReadOnlyPaths", "InaccessiblePaths", "TemporaryFileSystem", "NoExecPaths")
 OWN = 256 * 2**20  # what a JVM needs besides its heap at the least
+SIZE = re.compile(r"\d+ *[KMGTPE]?")  # as systemd reads it
 NO = ("", "no", "false", "off", "0", "infinity", "none")
 
 
@@ -102,9 +103,9 @@ def _wrong(
     elif (key in SANDBOX and not on) or (key == "ProtectSystem" and texts[-1] != "strict"):
         wrong = "a service that somebody takes over could do more on its host"
         yield "SANDBOX_OPEN", wrong, "take it out; more to write to stands in ReadWritePaths", False
-    elif key == "AmbientCapabilities" and set(" ".join(texts).split()) - {"CAP_NET_BIND_SERVICE"}:
+    elif key == "AmbientCapabilities" and re.sub(r"CAP_NET_BIND_SERVICE\b", "", " ".join(texts)).strip():
         yield "SANDBOX_OPEN", "more than a service needs, and near to being root", "take it out", False
-    elif key == "RestrictAddressFamilies" and any("AF_INET" in text for text in texts if text.startswith("~")):
+    elif key == "RestrictAddressFamilies" and any(re.match(r"~.*AF_INET", text) for text in texts):
         yield "UNIT_STOPS", "the service would reach nobody", "take it out", False
     elif key == "Environment":
         yield from _environment(function, texts)
@@ -123,7 +124,7 @@ def _memory(machine: Machine, function: Function, key: str, text: str) -> Iterat
     """A limit leaves room for what the JVM takes."""
     share = re.fullmatch(r"(\d+(?:\.\d+)?)%", text)
     total = size(machine.inputs.get("memory"))
-    limit = (total and int(total * float(share[1]) / 100)) if share else size(text)
+    limit = (total and int(total * float(share[1]) / 100)) if share else size(text) if SIZE.fullmatch(text) else None
     heaps = {name: size(machine.inputs.get(name)) or 0 for name in function.heaps}
     if key == "MemorySwapMax" or text in ("infinity", "") or not heaps:
         return

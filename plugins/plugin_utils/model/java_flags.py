@@ -18,6 +18,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines impo
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 FLAG = re.compile(r"-XX:([+-]?)(\w*)(=?)(.*)", re.DOTALL)
+RELEASE = re.compile(r"(?:java|jdk|jre|temurin|zulu|corretto)[-_/]?(?:1\.)?(\d+)")
+LEAST = {"spark": 17}  # what functions need besides Java 11, for its -Xlog
 # What Debian 12 and 13 install (roles/java).
 USUAL = ("17", "21")
 # Flags that the JVM reads before it has any.
@@ -49,10 +51,22 @@ def releases(machine: Machine, variable: str) -> Sequence[str]:
     function = next((one for one in prefixes if variable.startswith(one.prefix)), None)
     paths = " ".join(machine.inputs.text(name) or "" for name in (function.java if function else ()))
     package = machine.inputs.text("java_package") or ""
-    found = re.search(r"(?:java|jdk|jre|temurin|zulu|corretto)[-_/]?(?:1\.)?(\d+)", f"{paths} {package}")
+    found = RELEASE.search(f"{paths} {package}")
     if not found:
         return USUAL
     return [found[1]] if found[1] in known() else []
+
+
+def old(model: Model) -> Iterator[Problem]:
+    """No unit runs a Java that is too old for what it is told, and for the jars."""
+    for machine in model.functional:
+        for function in model.functions_of(machine):
+            for name in function.java:
+                path = machine.inputs.text(name) or ""
+                found, least = RELEASE.search(path), LEAST.get(function.name, 11)
+                if found and int(found[1]) < least:
+                    wrong = f"Java {found[1]}, and {function.name} does not start below {least}"
+                    yield machine.problem(name, "JAVA_OLD", path, wrong, "name a Java 17 or 21")
 
 
 def flags(model: Model) -> Iterator[Problem]:

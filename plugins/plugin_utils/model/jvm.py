@@ -97,6 +97,16 @@ def flags(model: Model) -> Iterator[Problem]:
                     yield machine.problem(variable, "OPTION_COLLECTOR", option, wrong, advice)
 
 
+def of_jobs(model: Model) -> Iterator[Problem]:
+    """Spark says the heap of a job's JVM itself, and refuses another."""
+    for machine in model.spark_nodes:
+        for variable, told in options(machine).items():
+            for option in told if variable.startswith("spark_job_jobs") else ():
+                if option.startswith("-Xmx"):
+                    wrong, advice = "Spark refuses a heap there", "take it out, and set spark.driver.memory"
+                    yield machine.problem(variable, "OPTION_HEAP", option, wrong, advice)
+
+
 def strangers(model: Model) -> Iterator[Problem]:
     """No JVM takes orders from whoever connects, and none has a secret in its command line."""
     for machine in model.functional:

@@ -52,4 +52,10 @@ MISTAKES: tuple[Mistake, ...] = (
         "-XX:MaxGCPauseMillis=<number>",
         variables=zookeeper(zookeeper_gc_options=["-XX:+UseG1GC", "-XX:MaxGCPauseMillis=50ms"]),
     ),
+    Mistake(
+        "JAVA_OLD",
+        f"{BROKERS}/kafka_java_executable",
+        "Java 17 or 21",
+        variables=kafka(kafka_java_executable="/usr/lib/jvm/java-8-openjdk-amd64/bin/java"),
+    ),
 )

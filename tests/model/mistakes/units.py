@@ -68,4 +68,10 @@ MISTAKES: tuple[Mistake, ...] = (
         variables=kafka(kafka_unit_overrides={"Service": {"ProtectSystem": "full"}}),
         inventory="stretch3",
     ),
+    Mistake(
+        "LOG_LEVEL",
+        f"{BROKERS}/kafka_log_levels[root]",
+        "did you mean DEBUG?",
+        variables=kafka(kafka_log_levels={"root": "DEBG"}),
+    ),
 )
