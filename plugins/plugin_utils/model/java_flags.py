@@ -79,18 +79,12 @@ def flags(model: Model) -> Iterator[Problem]:
             asked = releases(machine, variable)
             lenient = "-XX:+IgnoreUnrecognizedVMOptions" in told
             for option in () if lenient or not asked else told:
-                yield from _judged(machine, variable, option, tuple(asked), frozenset(unlocked))
-
-
-def _judged(
-    machine: Machine, variable: str, option: str, asked: tuple[str, ...], unlocked: frozenset[str]
-) -> Iterator[Problem]:
-    for code, wrong, advice, warning in _wrong(option, asked, unlocked):
-        yield machine.problem(variable, code, option, wrong, advice, warning=warning)
+                for code, wrong, advice, warning in judged(option, tuple(asked), frozenset(unlocked)):
+                    yield machine.problem(variable, code, option, wrong, advice, warning=warning)
 
 
 @cache
-def _wrong(option: str, asked: tuple[str, ...], unlocked: frozenset[str]) -> list[tuple[str, str, str, bool]]:
+def judged(option: str, asked: tuple[str, ...], unlocked: frozenset[str]) -> list[tuple[str, str, str, bool]]:
     """Return code, what is wrong, advice and whether it is a warning."""
     found = FLAG.fullmatch(option)
     if not found:
@@ -109,7 +103,7 @@ def _wrong(option: str, asked: tuple[str, ...], unlocked: frozenset[str]) -> lis
     if said == "ignored":
         return [("OPTION_GONE", f"Java {release} has given it up, and only warns of it", "take it out", True)]
     kind, taken = said.split()
-    if kind != "product" and kind.capitalize() not in unlocked:
+    if kind != "product" and kind.capitalize() not in unlocked and not name.startswith("Unlock"):
         wrong = f"a flag that Java calls {kind} and keeps locked, and it would not start"
         return [
             ("OPTION_LOCKED", wrong, f"put -XX:+Unlock{kind.capitalize()}VMOptions before it, or take it out", False)
