@@ -12,6 +12,7 @@ from ansible.plugins.inventory.yaml import InventoryModule as YamlInventory
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils import functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import weakest_first
+from ansible_collections.millrace.kafka.plugins.plugin_utils.variable_files import faults
 
 DOCUMENTATION = """
 name: site
@@ -80,6 +81,9 @@ class InventoryModule(YamlInventory):  # type: ignore[misc]
                 raise AnsibleParserError(f"{path}: shared in vars of {group}: it stands beside plugin, in column one")
             self._well_formed(path, group, content)
             self._parse_group(group, content)
+        unreadable = list(faults(Path(path).parent, {*inventory.groups, *inventory.hosts}, loader))
+        if unreadable:
+            raise AnsibleParserError("\n".join(unreadable))
         written = {
             name: {
                 variable

@@ -11,6 +11,7 @@ from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from itertools import combinations
 from typing import Any
 
 from ansible._internal._datatag._tags import Origin, VaultedValue
@@ -22,6 +23,7 @@ from ansible.inventory.helpers import sort_groups
 from ansible.module_utils._internal._datatag import AnsibleTagHelper
 from ansible.plugins.loader import init_plugin_loader
 from ansible.template import Templar
+from ansible.vars.plugins import get_vars_from_inventory_sources
 
 COLLECTION = "ansible_collections.millrace.kafka"
 
@@ -50,6 +52,34 @@ def weakest_first(groups: Iterable[Any]) -> list[Any]:
     """Return groups of the inventory in the order in which their variables go one before the other."""
     found: list[Any] = sort_groups(groups)
     return found
+
+
+def said_by_groups(hostvars: Any, loader: Any) -> dict[str, dict[str, Any]]:
+    """Return what each group of the inventory says, in the file of hosts and in those of group_vars."""
+    inventory = hostvars._inventory
+    return {
+        name: {
+            **group.get_vars(),
+            **get_vars_from_inventory_sources(loader, inventory._sources, [group], "task"),
+        }
+        for name, group in inventory.groups.items()
+        if name not in ("all", "ungrouped")
+    }
+
+
+def rivals_of(hostvars: Any, host: str) -> list[tuple[str, str]]:
+    """Return pairs of groups of a host of which neither is inside the other, the one that yields before the other.
+
+    Where a site says which goes first (ansible_group_priority), there is none.
+    """
+    groups = [
+        group for group in hostvars._inventory.get_host(host).get_groups() if group.name not in ("all", "ungrouped")
+    ]
+    return [
+        (one.name, other.name)
+        for one, other in combinations(weakest_first(groups), 2)
+        if one not in other.get_ancestors() and other not in one.get_ancestors() and one.priority == other.priority
+    ]
 
 
 def made_by_the_run(variable_manager: Any, host: str) -> set[str]:

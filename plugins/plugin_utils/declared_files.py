@@ -11,6 +11,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import KINDS
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.identity import meant
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 KNOWN = ("group_vars", "host_vars")
@@ -40,7 +41,7 @@ def strays(raw: Mapping[str, Mapping[str, Any]], groups: Collection[str]) -> Ite
                     yield _stray(place, f"{kind}/{place.name}", wrong, f"name it {name}.yml, or remove it")
                 if name in known or place.name in known or (place.is_file() and place.suffix not in SUFFIXES):
                     continue
-                near = nearest(name, set(known) - {"ungrouped"})
+                near = nearest(name, set(known) - {"ungrouped"}) or (what == "group" and meant(name))
                 advice = f"did you mean {near}?" if near else f"name it as a {what} of the inventory, or remove it"
                 wrong = f"no {what} has this name, so nobody reads it"
                 problem = Problem((), f"{kind}/{place.name}", "FILE_UNREAD", None, wrong, advice, warning=not near)

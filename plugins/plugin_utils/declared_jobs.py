@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+UNKNOWN = re.compile(r"job: is unknown; .* \(known: (.*)\)")
 
 
 @cache
@@ -51,6 +55,13 @@ def job_problems(model: Model) -> Iterator[Problem]:
             continue
         for job, found in zip(jobs, answers, strict=True):
             for text in found:
+                if unknown := UNKNOWN.fullmatch(text):
+                    near = nearest(job.kind, unknown[1].split(", "))
+                    advice = f"did you mean {near}?" if near else f"one of {unknown[1]}, as job beside the name"
+                    if not re.fullmatch(r"[\w.-]+", job.kind):
+                        continue  # said as JOB_NAME
+                    yield node.problem(f"{job.variable}.job", "JOB_UNKNOWN", job.kind, "no job of the wheel", advice)
+                    continue
                 wrong, _, advice = text.rpartition("; ")
                 advice = advice if wrong else "see spark_jobs/README.md"
                 yield node.problem(f"{job.variable}.config", "JOB_CONFIG", None, wrong or text, advice)

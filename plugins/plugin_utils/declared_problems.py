@@ -13,6 +13,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_certificat
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_files import several, strays, without_wiring
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_jobs import job_problems
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_readers import texts_for_switches, unread
+from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_rivals import rivals
+from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import FOLDER
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model, check_model
@@ -35,6 +37,13 @@ CAUSES: Mapping[str, tuple[str, ...]] = {
     "NETWORK_ELSEWHERE": (),
     "ADDRESS_VERSION": (),
     "ADDRESS_INVALID": (),
+    "ADDRESS_DUPLICATE": ("client_address", "replication_address"),
+    "ADDRESS_OUTSIDE": (),
+    "NETWORK_INVALID": (),
+    "LISTENER_ADDRESS": (),
+    "LISTENER_UNKNOWN": ("kafka_listeners",),
+    "SUPER_USER_INVALID": ("kafka_super_users",),
+    "MIN_ISR_EQUAL": ("kafka_replication_factor",),
     "ADVERTISED_INVALID": (),
     "ADVERTISED_LOCAL": (),
     "AUTHORITY_UNKNOWN": (),
@@ -49,6 +58,12 @@ CAUSES: Mapping[str, tuple[str, ...]] = {
 REFUSED_VALUE = re.compile(r"^value of \w+ must be one of: ")
 NOBODY = re.compile(r"kafka_users has no (.*); it has (.*)")
 LOOP = re.compile(r"Recursive loop")
+NO_HOST = re.compile(r"cannot be computed: hostvars\['([^']+)'\]$")
+# What is wrong with a job's connection, as the model sees it; the job itself says what else follows.
+CONNECTIONS = ("JOB_MECHANISM", "JOB_PROTOCOL", "JOB_LISTENER")
+# What is judged of an entry whose keys are not known.
+OF_ENTRIES = re.compile(r"GRANT_\w+|QUOTA_EMPTY|QUOTA_ENTITY|ACL_PRINCIPAL|ACL_CONTRADICTION|TOPIC_NAME")
+ENTRY = re.compile(r"\w+\[[^]]*\]")
 
 
 def problems_of(reader: Reader, model: Model) -> list[Problem]:
@@ -62,6 +77,7 @@ def problems_of(reader: Reader, model: Model) -> list[Problem]:
     found = [
         *reader.said_of(check_model(model)),
         *unread(raw, model),
+        *rivals(reader, model),
         *texts_for_switches(raw, model),
         *job_problems(model),
         *certificate_problems(reader, model),
@@ -79,10 +95,14 @@ def _folded(found: Sequence[Problem], reader: Reader, model: Model, files: Seque
     for problem in found:
         if problem.code in CAUSES:
             causes.add(problem, CAUSES[problem.code])
+        elif problem.code == "NOT_COMPUTED" and LOOP.search(problem.wrong):
+            causes.add(problem)
+        elif problem.code == "ADDRESS_MISSING":
+            causes.add(replace(problem, hosts=()))  # others read it of this host
         elif problem.code == "INPUT_REFUSED" and REFUSED_VALUE.search(problem.wrong) and "[" not in problem.variable:
             causes.add(problem)
     kept = [problem for problem in found if not _said_better(problem, model.mistyped)]
-    kept = [problem for problem in kept if not _in_a_file(problem, files)]
+    kept = [problem for problem in kept if not _in_a_file(problem, files) and not _of_a_whole(problem, kept, model)]
     failed = [problem for problem in kept if problem.code == "NOT_COMPUTED" and not causes.explain(problem)]
     missing = [problem for problem in _missing(failed, standing) if not _in_a_file(problem, files)]
     for problem in missing:
@@ -107,6 +127,36 @@ def _said_better(problem: Problem, mistyped: Sequence[Problem]) -> bool:
         and not hosts.isdisjoint(better.hosts)
         and (better.variable == variable or TYPE.search(problem.wrong))
         for better in mistyped
+    )
+
+
+def _of_a_whole(problem: Problem, found: Sequence[Problem], model: Model) -> bool:
+    """Tell whether a problem is a part of one that is said of a whole: a job's connection, an entry, a group."""
+    if problem.code == "JOB_CONFIG" and problem.wrong.startswith("kafka."):
+        bootstrap = problem.wrong.startswith("kafka.bootstrap.servers") and not model.brokers
+        return bootstrap or any(
+            other.code in CONNECTIONS and other.hosts == problem.hosts and other.variable.startswith(problem.variable)
+            for other in found
+        )
+    if problem.code in CONNECTIONS:
+        return any(other.code == "PORT_CLASH" and "listener" in other.wrong for other in found)
+    if problem.code == "ADDRESS_OUTSIDE":
+        return any(
+            other.code in ("ADDRESS_DUPLICATE", "ADDRESS_LOCAL")
+            and other.value == problem.value
+            and set(problem.hosts) <= set(other.hosts)
+            for other in found
+        )
+    if problem.code == "INPUT_REFUSED" and problem.variable.startswith("site_") and TYPE.search(problem.wrong):
+        return any(better.variable.startswith("kafka_listeners[") for better in model.mistyped)
+    if not OF_ENTRIES.fullmatch(problem.code):
+        return False
+    variable, entry = base(problem.variable), ENTRY.match(problem.variable)
+    return any(
+        other.code == "INPUT_REFUSED"
+        and base(other.variable) == variable
+        and (entry is None or other.variable.startswith(entry[0]) or variable != "kafka_users")
+        for other in found
     )
 
 
@@ -171,6 +221,8 @@ def _lacking(problem: Problem, host: str, standing: Standing) -> Iterator[str]:
 def _advice(name: str, raw: Mapping[str, Any]) -> str:
     """Say where to write what is not set; `raw` are the variables of a host."""
     root, *keys = name.split(".")
+    if root.startswith("ansible_"):
+        return "facts of hosts are not known before the model is right: write the value itself"
     if not keys:
         return "set it, for the whole inventory or for a group of it, or correct the name where it is used"
     value: Any = raw.get(root)
@@ -178,6 +230,8 @@ def _advice(name: str, raw: Mapping[str, Any]) -> str:
         value = value[key]
     path = next((path for item in (value, raw.get(root)) if (path := _file(item))), None)
     tool = " (ansible-vault edit)" if root == "vault" else ""
+    if isinstance(value, Mapping) and (near := nearest(keys[-1], map(str, value))):
+        return f"did you mean {'.'.join([root, *keys[:-1], near])}? Else add it{f' in {path}' if path else ''}{tool}"
     return f"add {keys[-1]} to {'.'.join([root, *keys[:-1]])}{f' in {path}' if path else ''}{tool}"
 
 
@@ -202,6 +256,8 @@ def _worded(problem: Problem, standing: Standing) -> Problem:
         wrong = f"no user of kafka_users has this name; they are {others.rstrip('.')}"
         advice = "correct the name, or declare the user"
         return replace(problem, code="LOGIN_UNKNOWN", value=name, wrong=wrong, advice=advice)
+    if host := NO_HOST.search(wrong):
+        wrong = f"cannot be computed: no host {host[1]} is in the inventory"
     if LOOP.search(wrong):
         wrong = "cannot be computed: it stands on itself"
     if plugin := re.search(r"The (?:filter|lookup) plugin '([\w.]+)' failed", wrong):

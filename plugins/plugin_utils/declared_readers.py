@@ -14,6 +14,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec, role_of, site_words
 
+LIVE = {"hostvars", "groups", "vars"}  # of the run
+
 
 def texts_for_switches(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterator[Problem]:
     """Yield switches that are written as a text, and false, where a template of the site takes any text for true."""
@@ -23,7 +25,7 @@ def texts_for_switches(raw: Mapping[str, Mapping[str, Any]], model: Model) -> It
             if not isinstance(value, str) or switch(value) is not False:
                 continue
             unread = re.compile(rf"\b{name}\b(?!\s*(\|\s*default\([^)]*\)\s*)?\|\s*bool\b)")
-            for variable in sorted(raw[host].keys() & model.names[host] - laid() - {"hostvars", "groups", "vars"}):
+            for variable in sorted(raw[host].keys() & model.names[host] - laid() - LIVE):
                 if any(unread.search(text) for text in texts(raw[host][variable])):
                     wrong = f"a text, and {variable} takes any text for true: it does not read {name} | bool"
                     yield Problem((host,), name, "BOOLEAN_TEXT", repr(str(value)), wrong, "write it without quotes")
@@ -56,6 +58,14 @@ def unread(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterator[Probl
                 if known and len(found) == len(others):
                     continue
                 for host in found:
+                    if _named(raw[host], model.names[host] - laid(), name):
+                        continue
                     wrong = f"the host is not in group {function.name}, so nothing reads it there"
                     advice = f"write it for group {function.name}, or take it out"
                     yield Problem((host,), name, "VARIABLE_UNREAD", None, wrong, advice, warning=True)
+
+
+def _named(raw: Mapping[str, Any], written: frozenset[str], name: str) -> bool:
+    """Tell whether a template that the site wrote reads a variable of the host."""
+    asked = re.compile(rf"\b{name}\b")
+    return any(asked.search(text) for other in written & raw.keys() - {name, *LIVE} for text in texts(raw[other]))

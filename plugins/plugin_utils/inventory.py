@@ -20,6 +20,8 @@ from ansible.vars.manager import VariableManager
 from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import (
     find_collections,
     made_by_the_run,
+    rivals_of,
+    said_by_groups,
     set_extra_variables,
     templar_of,
     was_vaulted,
@@ -28,6 +30,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals i
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, inputs, internal
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model, model_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import SAID
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.words import BESIDES
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 from ansible_collections.millrace.kafka.plugins.plugin_utils.refused_inputs import refused
 from ansible_collections.millrace.kafka.plugins.plugin_utils.secret import is_secret, texts
@@ -109,7 +112,7 @@ class Reader:
             for host in members:
                 for role in functions()[group].roles:
                     found = self._values(host, {**self.raw(host), **words[host]}, argument_spec(role))
-                    self._validate(host, role, found)
+                    self._validate(host, role, found, words[host])
                     hosts[host] |= found
         said = {host: self._said(host, groups, words[host]) for host in hosts}
         self._secrets(hosts)
@@ -123,6 +126,14 @@ class Reader:
         """Return a host's variables as written."""
         variables: dict[str, Any] = self._hostvars.raw_get(host)
         return variables
+
+    def said_by_groups(self) -> dict[str, dict[str, Any]]:
+        """Return what each group says, its files of group_vars among it."""
+        return said_by_groups(self._hostvars, self._loader)
+
+    def rivals(self, host: str) -> list[tuple[str, str]]:
+        """Return pairs of groups of a host that know nothing of one another, the one that yields before the other."""
+        return rivals_of(self._hostvars, host)
 
     def _values(self, host: str, raw: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
         """Return those of the variables that are set and can be computed."""
@@ -186,8 +197,13 @@ class Reader:
                 parts.append((name, part))
         return tuple(parts)
 
-    def _validate(self, host: str, role: str, values: Mapping[str, Any]) -> None:
-        """Apply one argument spec to one host, option by option: unknown keys, types, choices, missing inputs."""
+    def _validate(
+        self, host: str, role: str, values: Mapping[str, Any], words: Mapping[str, Any] | None = None
+    ) -> None:
+        """Apply one argument spec to one host, option by option: unknown keys, types, choices, missing inputs.
+
+        `words` are those of the site: entries that it adds to a list are judged where it says them.
+        """
         options = site_words() if role == "site" else argument_spec(role)
         uncomputed = {name for failed_host, name, _ in self._failed if failed_host == host}
         identity = {name for _, name in inputs("identity")}  # judged in model/, with the other hosts in view
@@ -199,6 +215,15 @@ class Reader:
             if name in uncomputed or name in identity:
                 continue
             given = {name: values[name]} if name in values else {}
+            besides = next((word for word, own in BESIDES.items() if own == name), "")
+            more = words.get(besides) if words else None
+            if isinstance(more, list) and isinstance(given.get(name), list):
+                given = {name: [entry for entry in given[name] if entry not in more]}
+                found = refused(role, name, {name: more}) if more else []
+                self.problems += [
+                    Problem((host,), place.replace(name, besides, 1), "INPUT_REFUSED", None, wrong, advice)
+                    for place, wrong in found
+                ]
             self.problems += [
                 Problem((host,), place, "INPUT_REFUSED", None, wrong, advice)
                 for place, wrong in refused(role, name, given)

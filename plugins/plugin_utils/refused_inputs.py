@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec, site_words
 
+# How Ansible says it.
+UNKNOWN = re.compile(r"(?:Unsupported parameters for .*module: )?(.+?)\. Supported parameters include: (.+?)")
+MISSING = re.compile(r"missing required arguments: (.+?)(?: -> (.*))?")
 _KNOWN: dict[Hashable, list[tuple[str, str]]] = {}
 """By role, name and value: most hosts have the same."""
 
@@ -38,8 +43,27 @@ def _refused(role: str, name: str, given: Mapping[str, Any]) -> Iterator[tuple[s
     for number, entry in enumerate(entries) if whole and isinstance(entries, (list, tuple)) else ():
         own = entry.get("principal") or entry.get("name") if isinstance(entry, Mapping) else None
         place = f"{name}[{own if isinstance(own, str) else number}]"
-        found += [(place, text.replace(f" found in {name}", "")) for text in _messages(validator, {name: [entry]})]
-    yield from found or ((name, text) for text in whole)
+        texts = _messages(validator, {name: [entry]})
+        found += [(place, text) for text in _in_words([text.replace(f" found in {name}", "") for text in texts], name)]
+    yield from found or ((name, text) for text in _in_words(whole, name))
+
+
+def _in_words(said: list[str], name: str) -> list[str]:
+    """Say once what of an entry is unknown, with the key that was meant, and what is missing."""
+    unknown, missing, others = list[str](), list[str](), list[str]()
+    for text in said:
+        if found := UNKNOWN.fullmatch(text):
+            valid = found[2].split(", ")
+            for key in found[1].split(", "):
+                near = nearest(key.rpartition(".")[2], valid)
+                short = key.removeprefix(f"{name}.")
+                unknown.append(f"no key {short}" + (f", and {near} may be meant" if near else ""))
+            unknown[-1] += f"; there are {found[2]}"
+        elif found := MISSING.fullmatch(text):
+            missing.append(f"{found[1]} is missing" + (f" in {found[2]}" if found[2] else ""))
+        else:
+            others.append(text)
+    return others + ([", and ".join([*missing, *unknown])] if missing or unknown else [])
 
 
 def _messages(validator: ArgumentSpecValidator, given: Mapping[str, Any]) -> list[str]:

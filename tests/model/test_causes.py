@@ -97,7 +97,7 @@ def test_syntax_is_looked_at_without_an_inventory() -> None:
         (
             {},
             kafka(site_listeners=[{"name": "MORE", "address": "{{ client_address }}", "port": 9094}]),
-            ["INPUT_REFUSED group kafka/kafka_listeners[MORE]"],
+            ["INPUT_REFUSED group kafka/site_listeners[MORE]"],
         ),
         ({}, acl({**SAID, "resource": "topics"}), ["INPUT_REFUSED group all/kafka_acls[User:lab]"]),
         ({}, acl({**SAID, "principal": "Group:lab"}), ["ACL_PRINCIPAL group kafka/kafka_acls[Group:lab]"]),

@@ -178,6 +178,30 @@ def test_what_is_wrong_with_the_file_is_said(line: str, said: str, tmp_path: Pat
     assert said in " ".join(done.stderr.split())
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("heap: [6g\nb: 1\n", "group_vars/all.yml:2:2: no YAML: While parsing a flow sequence"),
+        ("a: 1\n\tb: 2\n", "group_vars/all.yml:2:"),
+        ("- heap: 6g\n", "group_vars/all.yml: a list, and variables are wanted"),
+        ("heap: M\u00fcnchen", "group_vars/all.yml: no YAML"),
+    ],
+    ids=["bracket", "tab", "list", "Latin-1"],
+)
+def test_a_file_of_variables_that_is_none_is_said_with_its_line(text: str, said: str, tmp_path: Path) -> None:
+    """And all of them at once, before Ansible ends over the first."""
+    (tmp_path / "hosts.yml").write_text(PLUGIN + HOSTS)
+    for name in ("group_vars/all.yml", "group_vars/kafka/z.yml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / name).write_bytes(text.encode("latin-1"))
+    command = [sys.executable, "-m", "ansible", "inventory", "-i", str(tmp_path / "hosts.yml"), "--list"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode != 0
+    shown = "".join(done.stderr.split())
+    assert "".join(said.split()) in shown
+    assert f"{tmp_path}/group_vars/kafka/z.yml:" in shown
+
+
 @pytest.mark.parametrize("line", [PLUGIN, ""], ids=["names the plugin", "plain"])
 def test_a_later_file_goes_before_what_was_laid(line: str, tmp_path: Path) -> None:
     files = {

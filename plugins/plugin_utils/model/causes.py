@@ -14,7 +14,21 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 # What a rule compares with another variable than the one it speaks of.
 COMPARED = {
     "BOOTSTRAP_UNKNOWN": ("kafka_listeners",),
-    "FIREWALL_PEER": ("kafka_listeners", "client_network", "replication_network"),
+    "FIREWALL_PEER": (
+        "kafka_listeners",
+        "client_network",
+        "replication_network",
+        "client_address",
+        "replication_address",
+    ),
+    "JOB_PROTOCOL": ("kafka_listeners",),
+    "JOB_MECHANISM": ("kafka_listeners",),
+    "JOB_LISTENER": ("kafka_listeners",),
+    "PRINCIPAL_NOT_SUPER": ("kafka_super_users",),
+    "TOPIC_PARTITIONS": ("kafka_topic_defaults",),
+    "ADVERTISED_SHARED": ("kafka_listeners",),
+    "ADMIN_LOCKED_OUT": ("kafka_super_users",),
+    "TOPIC_DATACENTER_LOSS": ("kafka_replication_factor",),
     "ACL_UNKNOWN_USER": ("kafka_users",),
     "JOB_LOGIN": ("kafka_users",),
     "CERTIFICATE_NAMES": ("kafka_listeners",),

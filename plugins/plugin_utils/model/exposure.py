@@ -15,6 +15,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 
 # The widest subnets that somebody owns.
 WIDEST = {4: 8, 6: 16}
+LIFE = 3650  # days of a CA that says none (roles/pki)
 EMPTIED = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/var/run")
 
 
@@ -81,6 +82,10 @@ def lives(model: Model) -> Iterator[Problem]:
         signing = {str(entry.get("authority")) for entry in machine.certificates}
         for entry in machine.inputs.entries("pki_authorities"):
             days, name = entry.get("days"), str(entry.get("name"))
+            if days is None and wanted and wanted > LIFE and name in signing and not entry.get("certificate"):
+                wrong = f"longer than CA {name} lives, {LIFE} days: certificates would end with it, all at once"
+                advice = "lower it; 397 is usual, and hosts are given new ones by themselves"
+                yield machine.problem("pki_days", "CERTIFICATE_LONG", wanted, wrong, advice)
             if isinstance(days, int) and wanted and days < wanted and name in signing and not entry.get("certificate"):
                 wrong = f"its certificates would live {wanted} days, and end with it: all at once"
                 advice = "leave days out: 3650, or lower pki_days"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
@@ -15,6 +16,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 OTHER_GROUPS = ("admin",)
+# Other words for functions.
+MEANT = {"broker": "kafka", "brokers": "kafka", "zk": "zookeeper", "zookeepers": "zookeeper", "zoo": "zookeeper"}
 # What a subject (RFC 4514) has to escape, and what means something in a rule that maps subjects.
 STRANGE = re.compile(r"""[^\w\s.&:@!%~-]|[^\S ]""")
 
@@ -47,17 +50,20 @@ def _ids(machines: Sequence[Machine], name: str, limits: tuple[int, int], code: 
         yield Problem(tuple(hosts), name, f"{code}_ID_DUPLICATE", value, f"declared {len(hosts)} times", advice)
 
 
-def _near(name: str) -> str | None:
-    """Return the function that the name of a group is almost."""
-    return nearest(name, known()) or next((other for other in known() if sorted(other) == sorted(name)), None)
+def meant(name: str) -> str | None:
+    """Return the function that the name of a group is almost, has among its words, or means."""
+    words = re.split(r"[^a-z0-9]+", name.lower())
+    close = difflib.get_close_matches(name.lower(), known(), n=1, cutoff=0.75)
+    others = [MEANT.get(word, word) for word in words if MEANT.get(word, word) in known()]
+    return nearest(name, known()) or next(iter([*close, *others]), None)
 
 
 def nobody(groups: Mapping[str, Sequence[str]]) -> Problem:
     """Return what is wrong with an inventory of which no host has a function."""
     own = [name for name in groups if name not in ("all", "ungrouped", *known()) and groups[name]]
     wrong = f"no host is in a group of {', '.join(known())}, so nothing would be done"
-    meant = [f"{name} for {near}" for name in own if (near := _near(name))]
-    advice = f"you wrote {', '.join(meant)}" if meant else "name the groups of hosts so (inventories/README.md)"
+    wrongly = [f"{name} for {near}" for name in own if (near := meant(name))]
+    advice = f"you wrote {', '.join(wrongly)}" if wrongly else "name the groups of hosts so (inventories/README.md)"
     shown = f"{len(groups.get('all', ()))} hosts in {', '.join(own) or 'no group'}"
     return Problem((), "", "FUNCTIONS_NONE", shown, wrong, advice)
 
@@ -72,7 +78,7 @@ def functions(model: Model) -> Iterator[Problem]:
             host in model.all_groups.get(name, []) for name in OTHER_GROUPS
         ):
             yield _without_function(model, model.machines[host])
-    if model.brokers and not model.servers:
+    if model.brokers and not model.servers and not _meant_for(model, "zookeeper"):
         wrong, advice = "brokers are declared and no ZooKeeper host is", "declare the ensemble's hosts"
         yield Problem((), "group zookeeper", "GROUP_EMPTY", None, wrong, advice)
     for server in model.servers:
@@ -83,19 +89,25 @@ def functions(model: Model) -> Iterator[Problem]:
             )
 
 
+def _meant_for(model: Model, function: str) -> bool:
+    """Tell whether a group's name means a function without being it."""
+    return any(meant(name) == function for name in model.all_groups if name not in known())
+
+
 def _without_function(model: Model, machine: Machine) -> Problem:
     """Return what is wrong with a host that is nothing: what only a broker or a server has says that it was meant."""
     groups = [name for name, hosts in model.all_groups.items() if machine.name in hosts]
-    meant = {name: near for name in groups if (near := _near(name))}
+    near = {name: one for name in groups if (one := meant(name))}
     # What every host has from functions/*.yml says nothing.
     written = [(name, function) for function, name in inputs("identity") if name in machine.written - laid()]
     wrong = f"in none of the groups {', '.join(model.groups)}, so nothing is done on it"
     advice = "put it into its function group, or take it out"
-    if meant:
-        advice = " ".join(f"write {near} for the group {name}" for name, near in meant.items())
+    if near:
+        name = min(near, key=len)
+        advice = f"write {near[name]} for the group {name}"
     elif written:
         wrong, advice = f"{wrong}, and it has {written[0][0]}", f"put it into the group {written[0][1]}"
-    return machine.problem("", "HOST_WITHOUT_FUNCTION", None, wrong, advice, warning=not (meant or written))
+    return machine.problem("", "HOST_WITHOUT_FUNCTION", None, wrong, advice, warning=not (near or written))
 
 
 def host_case(model: Model) -> Iterator[Problem]:

@@ -10,7 +10,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.listeners import Listener
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import UNITS, size
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import LEAST_MEMORY, UNITS, size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Job, SparkNode
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below, plain_path
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
@@ -170,6 +170,9 @@ def _connection(node: SparkNode, job: Job, asked: Sequence[Listener]) -> Iterato
         if taken and mechanism not in taken:
             wrong = f"listener {names} takes {', '.join(taken)}"
             advice = "use one of them, or add it to sasl_mechanisms"
+            if not job.kafka.get("sasl.jaas.config"):
+                wrong += ", and the job has no login"
+                advice = "add it: kafka_client | combine(kafka_users | millrace.kafka.kafka_login('<user>'))"
             yield node.problem(f"{place}[sasl.mechanism]", "JOB_MECHANISM", mechanism, wrong, advice)
 
 
@@ -177,6 +180,7 @@ def memory(model: Model) -> Iterator[Problem]:
     """What jobs ask for is written as Spark reads it, and fits into their unit and their node."""
     for node in model.spark_nodes:
         limit, total = node.inputs.get("spark_job_memory_max"), size(node.inputs.get("memory"))
+        total = None if total is not None and total < LEAST_MEMORY else total  # said as MEMORY_INVALID
         if not re.fullmatch(r"infinity|\d+(\.\d+)?[KMGT]?|\d+(\.\d+)?%", str(limit)):
             wrong, advice = "no size as systemd reads it", "write it as 4G, 50% or infinity"
             yield node.problem("spark_job_memory_max", "JOB_MEMORY_LIMIT", limit, wrong, advice)
@@ -205,6 +209,11 @@ def memory(model: Model) -> Iterator[Problem]:
 
 
 def _spark(node: SparkNode, job: Job, settings: Mapping[Any, Any]) -> Iterator[Problem]:
+    master = settings.get("spark.master")
+    if master is not None and not re.fullmatch(r"local(\[(\d+|\*)(,\d+)?\])?", str(master)):
+        wrong = "jobs run in their unit, which no cluster of Spark reaches"
+        place = f"{job.variable}.config.spark[spark.master]"
+        yield node.problem(place, "JOB_MASTER", master, wrong, "leave it out, or write local[4]")
     for name, value in settings.items():
         place = f"{job.variable}.config.spark[{name}]"
         if name in MEMORY and heap(value) is None:

@@ -15,7 +15,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines impo
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 LEAST = 2**26  # below this no broker and no server starts
-COLLECTOR = re.compile(r"-XX:\+Use\w+GC")
+COLLECTOR = re.compile(r"-XX:\+Use(Serial|Parallel|G1|Z|Shenandoah|Epsilon)GC")
 # Variables of the environment that every JVM reads.
 ENVIRONMENT = re.compile(r"(?:JAVA_TOOL_OPTIONS|JDK_JAVA_OPTIONS|_JAVA_OPTIONS)=(.*)", re.DOTALL)
 LOOPBACK = re.compile(r"localhost|127\..*|\[?::1]?")
@@ -81,9 +81,9 @@ def flags(model: Model) -> Iterator[Problem]:
         told = options(machine)
         for function in functions().values():
             collectors: dict[str, str] = {}
-            for variable in function.jvm:
+            for variable in (*function.jvm, f"{function.prefix}_unit_overrides[Service][Environment]"):
                 for option in told.get(variable, []):
-                    if function.heaps and re.match(r"-Xm[sx]\d|-XX:(Max|Initial)HeapSize=", option):
+                    if function.heaps and re.match(r"-Xm[sx]\d|-XX:(Max|Initial|Min)HeapSize=", option):
                         heap = function.heaps[0]
                         wrong, advice = f"{heap} says it as well", f"take it out, and set {heap}"
                         yield machine.problem(variable, "OPTION_HEAP", option, wrong, advice)
@@ -95,6 +95,16 @@ def flags(model: Model) -> Iterator[Problem]:
                     wrong = f"{first} is there as well, and the JVM does not start with two collectors"
                     advice = f"keep one, in {function.jvm[0]}"
                     yield machine.problem(variable, "OPTION_COLLECTOR", option, wrong, advice)
+
+
+def of_jobs(model: Model) -> Iterator[Problem]:
+    """Spark says the heap of a job's JVM itself, and refuses another."""
+    for machine in model.spark_nodes:
+        for variable, told in options(machine).items():
+            for option in told if variable.startswith("spark_job_jobs") else ():
+                if option.startswith("-Xmx"):
+                    wrong, advice = "Spark refuses a heap there", "take it out, and set spark.driver.memory"
+                    yield machine.problem(variable, "OPTION_HEAP", option, wrong, advice)
 
 
 def strangers(model: Model) -> Iterator[Problem]:

@@ -12,6 +12,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 
 SHORTEST = 8
+# Whom rules of functions/kafka.yml make of the certificates of brokers and of the control node.
+OURS = ("User:admin", "User:kafka-broker")
 
 
 def super_users(broker: Broker) -> list[tuple[str, str]]:
@@ -31,6 +33,9 @@ def vault(model: Model) -> Iterator[Problem]:
         for place in {*_null(held)} - mistyped if isinstance(held, Mapping) else ():
             advice = "write it there (ansible-vault edit), or take the line out"
             yield Problem((name,), place, "VAULT_EMPTY", None, "nothing is written there", advice)
+        for place in _numbers(held) if isinstance(held, Mapping) else ():
+            wrong = "no text: YAML makes a number, a date or true of it, which need not be what is written"
+            yield Problem((name,), place, "VAULT_NUMBER", None, wrong, "put it in quotes")
 
 
 def _null(held: Mapping[Any, Any]) -> Iterator[str]:
@@ -42,6 +47,14 @@ def _null(held: Mapping[Any, Any]) -> Iterator[str]:
             yield "vault.passwords"
         for user, password in passwords.items() if isinstance(passwords, Mapping) else ():
             if password in (None, ""):
+                yield f"vault.{part}.{user}"
+
+
+def _numbers(held: Mapping[Any, Any]) -> Iterator[str]:
+    for part in ("passwords", "new_passwords"):
+        passwords = held.get(part)
+        for user, password in passwords.items() if isinstance(passwords, Mapping) else ():
+            if password is not None and not isinstance(password, (str, Mapping, list)):
                 yield f"vault.{part}.{user}"
 
 
@@ -61,6 +74,10 @@ def almighty(model: Model) -> Iterator[Problem]:
                     wrong = "everybody who does not prove who he is may do everything"
                 advice = "name the principals of the brokers and the admin"
                 yield broker.problem(variable, "SUPER_USER_EVERYBODY", name, wrong, advice)
+            elif name in users and name in OURS:
+                wrong = "the project's own name for one who may do everything, by a certificate"
+                place, advice = f"kafka_users[{name.removeprefix('User:')}]", "give the user another name"
+                yield broker.problem(place, "USER_RESERVED", None, wrong, advice)
             elif name in users:
                 wrong = "a user who logs in with a password, and whoever knows it may do everything"
                 advice = "take it out and write ACLs, or give the user another name"

@@ -35,6 +35,9 @@ def zookeeper(model: Model) -> Iterator[Problem]:
             given += [(variable, name, value) for name, _, value in parts]
         for variable, name, value in given:
             *bad, wrong = ZOOKEEPER.get(name.removeprefix("zookeeper."), ("",))
+            if name == "autopurge.purgeInterval" and (whole(value) or 0) < 1:
+                wrong = "snapshots and logs are never deleted, until the disk is full and the server ends"
+                yield server.problem(variable, "PURGE_OFF", value, wrong, "leave it out, or say hours", warning=True)
             if value.lower() in bad:
                 yield server.problem(variable, "ZOOKEEPER_UNSAFE", f"{name}={value}", wrong, "take it out")
 

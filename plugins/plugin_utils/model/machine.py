@@ -16,6 +16,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 # Above this the JVM has no compressed pointers, and a larger heap holds less.
 COMPRESSED = 32 * 2**30
+LEAST_MEMORY = 2**28
 FIRST_KAFKA = (3, 9, 2)
 KAFKA_REASON = "a client of it can put a record into another topic and report success (CVE-2026-35554)"
 ZOOKEEPER_REASON = (
@@ -50,6 +51,13 @@ def log_dirs(model: Model) -> Iterator[Problem]:
                 wrong, advice = "ZooKeeper's directory as well", "give each its own file system"
                 yield server.problem("kafka_log_dirs", "LOG_DIRS_ZOOKEEPER", path, wrong, advice)
         data, log = server.data_dirs
+        one, two = PurePosixPath(plain_path(str(data))), PurePosixPath(plain_path(str(log)))
+        if (one in two.parents or two in one.parents) and len(one.parts) > 1 < len(two.parts):
+            name, value = ("zookeeper_data_log_dir", log) if one in two.parents else ("zookeeper_data_dir", data)
+            wrong = (
+                f"inside {data if one in two.parents else log}: what is mounted on the one hides, or fills, the other"
+            )
+            yield server.problem(name, "DIRECTORIES_NESTED", value, wrong, "put the two beside each other")
         if plain_path(str(data)) == plain_path(str(log)):
             wrong = "snapshots and the write-ahead log in one directory wait for each other"
             advice, warning = "mount a device of its own for the write-ahead log", not server.production
@@ -108,6 +116,11 @@ def heaps(model: Model) -> Iterator[Problem]:
         total = size(memory)
         if memory is not None and total is None:
             yield machine.problem("memory", "MEMORY_INVALID", memory, "no size", "write it as 64g")
+        elif total is not None and total < LEAST_MEMORY:
+            wrong = f"{total} bytes, for a number alone is bytes" if total < 2**20 else "too little for any function"
+            advice = f"write it as {memory}g" if re.fullmatch(r"\d+", str(memory)) else "write it as 64g"
+            yield machine.problem("memory", "MEMORY_INVALID", memory, wrong, advice)
+            total = None
         for name in model.input_names(machine, "heaps"):
             yield from _heap(machine, name, total)
 

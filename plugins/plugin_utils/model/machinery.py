@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import size
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import LEAST_MEMORY, size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import holders
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
@@ -33,6 +33,8 @@ def heaps(model: Model) -> Iterator[Problem]:
     """The heaps of a host with several functions fit into its memory together."""
     for machine in model.functional:
         total = size(machine.inputs.get("memory"))
+        if total is not None and total < LEAST_MEMORY:
+            continue  # said as MEMORY_INVALID
         found = {name: size(machine.inputs.get(name)) or 0 for name in model.input_names(machine, "heaps")}
         if total is not None and len(found) > 1 and sum(found.values()) > total > max(found.values()):
             wrong = f"{' and '.join(found)} take more than that together"

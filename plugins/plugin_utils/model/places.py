@@ -118,6 +118,14 @@ def rack_groups(model: Model) -> Iterator[Problem]:
         if len(apart) > 1:
             wrong, advice = f"in {' and '.join(apart)}", "take it out of all but the one in which it stands"
             yield machine.problem("rack", "RACK_TWICE", machine.rack, wrong, advice)
+        elif found and machine.rack is not None:
+            name = apart[0]
+            others = Counter(str(model.machines[host].rack) for host in groups[name] if host != machine.name)
+            most, count = others.most_common(1)[0] if others else (machine.rack, 0)
+            if most != str(machine.rack) and count > len(groups[name]) / 2:
+                wrong = f"in group {name}, whose hosts stand in {most}"
+                advice = f"take the line out, or the host out of group {name}"
+                yield machine.problem("rack", "RACK_GROUP", machine.rack, wrong, advice)
 
 
 def rack_typos(model: Model) -> Iterator[Problem]:

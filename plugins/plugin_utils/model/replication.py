@@ -73,10 +73,10 @@ def least_in_sync(model: Model) -> Iterator[Problem]:
             setting, factor = found[name], found[of].value
             if setting.value is not None and factor is not None and setting not in told:
                 told.add(setting)
-                yield from _least(broker, setting.variable, setting.value, factor)
+                yield from _least(model, broker, setting.variable, setting.value, factor)
 
 
-def _least(broker: Broker, variable: str, least: int, factor: int) -> Iterator[Problem]:
+def _least(model: Model, broker: Broker, variable: str, least: int, factor: int) -> Iterator[Problem]:
     if least > factor:
         wrong = f"more than the {factor} replicas there are: Kafka would cap it in silence"
         yield broker.problem(variable, "MIN_ISR_TOO_HIGH", least, wrong, f"use {max(factor - 1, 1)}")
@@ -86,6 +86,9 @@ def _least(broker: Broker, variable: str, least: int, factor: int) -> Iterator[P
         advice = (
             f"use {factor - 1}" if factor > 2 else "replicate 3 times (kafka_replication_factor), on 3 brokers at least"
         )
+        most = most_replicas(model, factor) if _spread(model) else None
+        if most is not None and factor - 1 <= most and not broker.available:
+            advice = f"replicate {2 * most} times (kafka_replication_factor): {factor - 1} would be one datacenter's"
         yield broker.problem(variable, "MIN_ISR_EQUAL", least, wrong, advice)
     elif least == 1 and factor > 1:
         wrong = "a record is acknowledged when one broker has it, and is lost with that broker"
@@ -115,9 +118,13 @@ def unclean(model: Model) -> Iterator[Problem]:
                 yield broker.problem(f"{variable}[{name}]", "UNCLEAN_ELECTION", True, wrong, advice)
 
 
+def _spread(model: Model) -> bool:
+    return model.layout in STRETCHED and len(datacenters(model.brokers)) > 1
+
+
 def datacenter_loss(model: Model) -> Iterator[Problem]:
     """In a stretched cluster an acknowledged record is in more than one datacenter."""
-    if model.layout not in STRETCHED or len(datacenters(model.brokers)) < 2:
+    if not _spread(model):
         return
     found = settings(model.brokers[0])
     factor, least, variable = found[TOPICS].value, found[MIN_ISRS[0]].value, found[MIN_ISRS[0]].variable
@@ -128,10 +135,11 @@ def datacenter_loss(model: Model) -> Iterator[Problem]:
     if least <= most:
         enough = max(factor if wanted < factor else 2 * most, wanted + 1)
         wrong = f"up to {most} of {factor} replicas are in one datacenter, so losing it can lose acknowledged records"
-        advice = f"use {wanted} with a replication factor of {enough}, or declare promise: available"
+        advice = f"use {wanted} with a replication factor of {enough}"
         warning = model.brokers[0].available
+        advice += "; promise: available takes it so" if warning else ", or declare promise: available"
         yield Problem(where, variable, "MIN_ISR_TOO_LOW", least, wrong, advice, warning=warning)
-    if model.layout == "stretch3" and least > factor - most:
+    if model.layout == "stretch3" and factor > least > factor - most:
         left = factor - most
         wrong = f"with a datacenter {left} of {factor} replicas remain, and writes stop; the layout promises to go on"
         yield Problem(where, variable, "MIN_ISR_STOPS", least, wrong, f"use {left}")

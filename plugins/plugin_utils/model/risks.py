@@ -41,6 +41,8 @@ RISKS = frozenset(
         "DEBUGGER_OPEN",
         "FIREWALL_OPEN",
         "JMX_OPEN",
+        # what a service that is taken over may do
+        "SANDBOX_OPEN",
         # secrets
         "AUTHORITY_KEYS",
         "OPTION_SECRET",

@@ -8,6 +8,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.listeners import Listener
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.listening import shared
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker, Machine, ZooKeeperServer
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import WILDCARDS, is_address
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
@@ -94,11 +95,15 @@ def certificate_names(model: Model) -> Iterator[Problem]:
     Peers compare it, and ZooKeeper both ways.
     """
     wanted: dict[str, dict[str, list[Any]]] = {machine.name: {} for machine in model.cluster}
+    told: dict[str, set[str]] = {}
+    twice = {address for address, _ in shared(model)}
     for broker in model.brokers:
         for item in broker.encrypted:
             path = broker.keystore(item)
             own = broker.addresses if path == broker.keystore() else []
-            wanted[broker.name].setdefault(path, []).extend([item.address, item.advertised_address, *own])
+            reached = [name for name in (item.address, item.advertised_address) if str(name) not in twice]
+            wanted[broker.name].setdefault(path, []).extend([*reached, *own])
+            told.setdefault(broker.name, set()).add(str(item.advertised_address))
     for server in model.servers:
         if server.speaks_tls:
             # An address that is not the host's is another mistake.
@@ -112,7 +117,12 @@ def certificate_names(model: Model) -> Iterator[Problem]:
             if lacking:
                 where = "where the host is reached or connects from, and peers would refuse it there"
                 variable, wrong = f"pki_certificates[{made.get('name')}]", f"names lack {', '.join(lacking)}, {where}"
-                yield machine.problem(variable, "CERTIFICATE_NAMES", None, wrong, "add every address of the host")
+                advice = "add every address of the host"
+                if set(lacking) <= told.get(machine.name, set()) - set(map(str, machine.addresses)):
+                    advice = (
+                        "make one with this name (site_certificates), and name its path as keystore of the listener"
+                    )
+                yield machine.problem(variable, "CERTIFICATE_NAMES", None, wrong, advice)
 
 
 def _lacking(wanted: Sequence[str], names: Any) -> list[str]:

@@ -85,7 +85,10 @@ def _losses(model: Model, topic: Topic) -> Iterator[Problem]:
     most = most_replicas(model, factor) if len(datacenters(model.brokers)) > 1 else None
     if most is not None and least <= most:
         wrong = f"up to {most} of its {factor} replicas are in one datacenter: losing it can lose acknowledged records"
-        advice, warning = f"use {most + 1} or more, or declare promise: available", model.brokers[0].available
+        warning = model.brokers[0].available
+        needed = "" if most + 1 < factor else f" with {2 * most} replicas"
+        advice = f"use {most + 1} or more{needed}"
+        advice += "; promise: available takes it so" if warning else ", or declare promise: available"
         yield Problem(where, place, "TOPIC_DATACENTER_LOSS", least, wrong, advice, warning=warning)
     if most is not None and model.layout == "stretch3" and least > factor - most:
         left = factor - most

@@ -20,6 +20,11 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.topics im
 NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 # Kafka's own topics.
 INTERNAL = ("__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata")
+# Where Schema Registry, Connect and MirrorMaker keep what they know, by their usual names.
+KEPT = re.compile(
+    r"(?P<single>_schemas|(?:.*[._-])?(?:connect|mm2)-configs?(?:\..*)?)"
+    r"|(?:.*[._-])?(?:connect|mm2)-(?:offsets?|status|offset-syncs)(?:\..*)?|.*\.checkpoints\.internal"
+)
 POLICY = "cleanup.policy"
 THROTTLES = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
 MOST_PARTITIONS = 2**31 - 1
@@ -45,6 +50,14 @@ def topic_names(model: Model) -> Iterator[Problem]:
         if topic.managed and name in INTERNAL:
             wrong, advice = "Kafka's own topic, which the brokers make and keep", "take it out"
             yield Problem(where, place, "TOPIC_INTERNAL", None, wrong, advice)
+        elif topic.made and (kept := KEPT.fullmatch(name)):
+            single = kept["single"] is not None and whole(topic.get("partitions")) != 1
+            if topic.policy != {"compact"} or single:
+                wrong = "another product keeps its state there, and would lose it"
+                needed = "cleanup.policy: compact" + (" and partitions: 1" if kept["single"] else "")
+                yield Problem(
+                    where, place, "TOPIC_STATE", None, wrong, f"declare it with {needed}, or let that make it"
+                )
         elif topic.managed and name.startswith("_"):
             wrong = "names that begin so are those of products' own topics, which they make and keep"
             advice = "give another name, or say manage: false"

@@ -8,11 +8,13 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import ENVIRONMENT
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
+LEVELS = ("OFF", "ERROR", "WARN", "INFO", "DEBUG", "TRACE")
 SECTIONS = ("Unit", "Service", "Install")
 SECRET = re.compile(r"passw|secret|passphrase|token$|(access|account|api|private|shared)_?key$", re.IGNORECASE)
 # Names a file that holds the secret, or where one is asked for.
@@ -39,6 +41,18 @@ def timeouts(model: Model) -> Iterator[Problem]:
                     stop = "systemd would wait for ever" if seconds == 0 else "systemd knows no such time"
                     wrong = stop if name.endswith("_stop_timeout") else "nothing would be waited for"
                     yield machine.problem(name, "TIMEOUT_NONE", seconds, wrong, "write seconds, 1 at least")
+
+
+def log_levels(model: Model) -> Iterator[Problem]:
+    """Levels are those that the products know: another is INFO, or everything, without a word."""
+    for machine in model.functional:
+        for function in model.functions_of(machine):
+            name = f"{function.prefix}_log_levels"
+            for logger, level in machine.inputs.mapping(name).items():
+                if level not in (None, False) and str(level).upper() not in LEVELS:
+                    near = nearest(str(level).upper(), LEVELS)
+                    advice = f"did you mean {near}?" if near else f"one of {', '.join(LEVELS)}"
+                    yield machine.problem(f"{name}[{logger}]", "LOG_LEVEL", level, "no level of a log", advice)
 
 
 def secrets(model: Model) -> Iterator[Problem]:

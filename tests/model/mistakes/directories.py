@@ -33,4 +33,10 @@ MISTAKES: tuple[Mistake, ...] = (
         "say it once",
         variables=kafka(run_lock_directory="/srv/locks"),
     ),
+    Mistake(
+        "DIRECTORIES_NESTED",
+        f"{SERVERS}/zookeeper_data_dir",
+        "beside each other",
+        variables=zookeeper(zookeeper_data_dir="/data/zookeeper-log/data"),
+    ),
 )

@@ -39,4 +39,10 @@ MISTAKES: tuple[Mistake, ...] = (
             }
         },
     ),
+    Mistake(
+        "CERTIFICATE_LONG",
+        "groups zookeeper and kafka/pki_days",
+        "397 is usual",
+        variables={"all": {"pki_days": 10000}},
+    ),
 )

@@ -14,7 +14,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "FUNCTIONS_NONE",
         "the whole inventory",
-        "name the groups of hosts so",
+        "zk for zookeeper, brokers for kafka",
         hosts={"    zookeeper:\n": "    zk:\n", "    kafka:\n": "    brokers:\n", "    spark:\n": "    jobs:\n"},
     ),
     Mistake(
@@ -39,7 +39,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "GROUP_EMPTY",
         "group zookeeper",
         "declare the ensemble's hosts",
-        hosts={"    zookeeper:\n": "    zookeepers:\n"},
+        hosts={"    zookeeper:\n": "    quorum:\n"},
         also=frozenset({"HOST_WITHOUT_FUNCTION"}),
     ),
     Mistake(
@@ -153,5 +153,13 @@ MISTAKES: tuple[Mistake, ...] = (
             "dc1-kafka3": {"rack": "soutth"},
             "dc1-zk3": {"rack": "south"},
         },
+    ),
+    Mistake(
+        "RACK_GROUP",
+        "dc1-zk1/rack",
+        "take the line out",
+        inventory="dc1",
+        variables={"dc1-zk1": {"rack": "c"}},
+        also=frozenset({"RACK_UNEVEN"}),
     ),
 )

@@ -120,4 +120,16 @@ MISTAKES: tuple[Mistake, ...] = (
         },
     ),
     Mistake("JOB_NAME", "dc1-spark2/spark_job_jobs", "letters, figures", variables=job({**again(), "name": "a/b"})),
+    Mistake(
+        "JOB_MASTER",
+        f"{PLACE}.spark[spark.master]",
+        "local[4]",
+        variables=job(spark={"spark.master": "spark://spark1:7077"}),
+    ),
+    Mistake(
+        "JOB_UNKNOWN",
+        "dc1-spark2/spark_job_jobs[word_count].job",
+        "one of count_words, publish_lines",
+        variables={"spark_consumer": {"spark_job_jobs": [{**JOB, "name": "word_count"}]}},
+    ),
 )

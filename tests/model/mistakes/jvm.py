@@ -33,4 +33,29 @@ MISTAKES: tuple[Mistake, ...] = (
         variables=kafka(kafka_java_options=["-Djavax.net.ssl.keyStorePassword=Guoph0Eeshi7"]),
         inventory="stretch3",
     ),
+    Mistake(
+        "OPTION_UNKNOWN",
+        f"{BROKERS}/kafka_gc_options",
+        "older releases had it",
+        variables=kafka(kafka_gc_options=["-XX:+UseConcMarkSweepGC"]),
+    ),
+    Mistake("OPTION_GONE", OPTIONS, "take it out", variables=kafka(kafka_java_options=["-XX:-UseBiasedLocking"])),
+    Mistake(
+        "OPTION_LOCKED",
+        OPTIONS,
+        "put -XX:+UnlockExperimentalVMOptions",
+        variables=kafka(kafka_java_options=["-XX:G1NewSizePercent=10"]),
+    ),
+    Mistake(
+        "OPTION_FORM",
+        f"{SERVERS}/zookeeper_gc_options",
+        "-XX:MaxGCPauseMillis=<number>",
+        variables=zookeeper(zookeeper_gc_options=["-XX:+UseG1GC", "-XX:MaxGCPauseMillis=50ms"]),
+    ),
+    Mistake(
+        "JAVA_OLD",
+        f"{BROKERS}/kafka_java_executable",
+        "Java 17 or 21",
+        variables=kafka(kafka_java_executable="/usr/lib/jvm/java-8-openjdk-amd64/bin/java"),
+    ),
 )

@@ -88,4 +88,20 @@ MISTAKES: tuple[Mistake, ...] = (
             ]
         ),
     ),
+    Mistake(
+        "ADVERTISED_SHARED",
+        f"{BROKERS}/kafka_listeners[MORE].advertised_address",
+        "one for all is for bootstrap.servers",
+        variables=kafka(
+            site_listeners=[
+                {
+                    "name": "MORE",
+                    "address": "{{ client_address }}",
+                    "port": 9094,
+                    "protocol": "SASL_SSL",
+                    "advertised_address": "kafka.example.org",
+                }
+            ]
+        ),
+    ),
 )

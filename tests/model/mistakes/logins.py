@@ -60,4 +60,16 @@ MISTAKES: tuple[Mistake, ...] = (
         "one of its own",
         variables=users({"name": "orders", "password": "{{ vault.passwords.lab }}"}),
     ),
+    Mistake(
+        "USER_RESERVED",
+        f"{BROKERS}/kafka_users[admin]",
+        "another name",
+        variables=users({"name": "admin", "password": "{{ vault.passwords.lab }}9"}),
+    ),
+    Mistake(
+        "VAULT_NUMBER",
+        "group all/vault.passwords.lab",
+        "in quotes",
+        extra={"vault": {**VAULT, "passwords": {**VAULT["passwords"], "lab": 8236450917}}},
+    ),
 )

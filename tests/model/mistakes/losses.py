@@ -23,4 +23,10 @@ MISTAKES: tuple[Mistake, ...] = (
         "leave it out",
         variables=config("log.cleaner.enable", False),
     ),
+    Mistake(
+        "PURGE_OFF",
+        f"{SERVERS}/zookeeper_config[autopurge.purgeInterval]",
+        "say hours",
+        variables=config("autopurge.purgeInterval", 0, "zookeeper"),
+    ),
 )

@@ -49,7 +49,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "take it out",
         variables=topic(name="__consumer_offsets"),
     ),
-    Mistake("TOPIC_UNDERSCORE", f"{BROKERS}/kafka_topics[_schemas]", "manage: false", variables=topic(name="_schemas")),
+    Mistake("TOPIC_UNDERSCORE", f"{BROKERS}/kafka_topics[_audit]", "manage: false", variables=topic(name="_audit")),
     Mistake("TOPIC_PARTITIONS", f"{ORDERS}.partitions", "kafka_topic_defaults", variables=topics({"name": "orders"})),
     Mistake("TOPIC_PROFILE", f"{ORDERS}.profile", "mean event_log", variables=topic(profile="event-logs")),
     Mistake(
@@ -94,5 +94,11 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{ORDERS}.config[cleanup.policy]",
         "compacted_state",
         variables=config("cleanup.policy", "compact", profile="event_log"),
+    ),
+    Mistake(
+        "TOPIC_STATE",
+        f"{BROKERS}/kafka_topics[connect-offsets]",
+        "cleanup.policy: compact",
+        variables=topics({"name": "connect-offsets", "partitions": 25, "profile": "event_log"}),
     ),
 )

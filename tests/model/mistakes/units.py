@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from model.mistakes.base import BROKERS, Mistake, kafka
+from model.mistakes.base import BROKERS, SERVERS, Mistake, kafka, zookeeper
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake("TIMEOUT_NONE", f"{BROKERS}/kafka_restart_timeout", "1 at least", variables=kafka(kafka_restart_timeout=0)),
@@ -24,5 +24,54 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{BROKERS}/kafka_unit_overrides[service]",
         "did you mean Service?",
         variables=kafka(kafka_unit_overrides={"service": {"CPUQuota": "400%"}}),
+    ),
+    Mistake(
+        "UNIT_OWNED",
+        f"{BROKERS}/kafka_unit_overrides[Service][User]",
+        "take it out",
+        variables=kafka(kafka_unit_overrides={"Service": {"User": "root"}}),
+    ),
+    Mistake(
+        "UNIT_INPUT",
+        f"{SERVERS}/zookeeper_unit_overrides[Service][LimitNOFILE]",
+        "set zookeeper_limit_nofile",
+        variables=zookeeper(zookeeper_unit_overrides={"Service": {"LimitNOFILE": 1024}}),
+    ),
+    Mistake(
+        "UNIT_STOPS",
+        f"{BROKERS}/kafka_unit_overrides[Service][Restart]",
+        "on-failure",
+        variables=kafka(kafka_unit_overrides={"Service": {"Restart": "no"}}),
+    ),
+    Mistake(
+        "UNIT_MEMORY",
+        f"{BROKERS}/kafka_unit_overrides[Service][MemoryMax]",
+        "above 6.2G",
+        variables=kafka(kafka_heap="6g", kafka_unit_overrides={"Service": {"MemoryMax": "4G"}}),
+    ),
+    Mistake(
+        "UNIT_SETTING",
+        f"{BROKERS}/kafka_unit_overrides[Service][CpuQuota]",
+        "did you mean CPUQuota?",
+        variables=kafka(kafka_unit_overrides={"Service": {"CpuQuota": "400%"}}),
+    ),
+    Mistake(
+        "UNIT_ENVIRONMENT",
+        f"{BROKERS}/kafka_unit_overrides[Service][Environment]",
+        "use kafka_heap",
+        variables=kafka(kafka_unit_overrides={"Service": {"Environment": "KAFKA_HEAP_OPTS=-Xmx8g"}}),
+    ),
+    Mistake(
+        "SANDBOX_OPEN",
+        f"{BROKERS}/kafka_unit_overrides[Service][ProtectSystem]",
+        "ReadWritePaths",
+        variables=kafka(kafka_unit_overrides={"Service": {"ProtectSystem": "full"}}),
+        inventory="stretch3",
+    ),
+    Mistake(
+        "LOG_LEVEL",
+        f"{BROKERS}/kafka_log_levels[root]",
+        "did you mean DEBUG?",
+        variables=kafka(kafka_log_levels={"root": "DEBG"}),
     ),
 )

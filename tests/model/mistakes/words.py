@@ -109,4 +109,13 @@ MISTAKES: tuple[Mistake, ...] = (
         extra={},
         also=frozenset({"RACK_UNEVEN"}),
     ),
+    Mistake(
+        "GROUP_RIVALS",
+        "dc1-kafka2/site_firewall_rules",
+        "write it for one of the two",
+        variables={
+            "kafka": {"site_firewall_rules": [{"port": 9100, "from": ["198.18.7.1"]}]},
+            "rack_b": {"site_firewall_rules": [{"port": 9101, "from": ["198.18.7.2"]}]},
+        },
+    ),
 )

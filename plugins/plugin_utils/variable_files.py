@@ -1,0 +1,37 @@
+"""Files of variables that Ansible cannot read: it says so without the file, and of the first one alone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ansible.errors import AnsibleError
+
+SUFFIXES = ("", ".yml", ".yaml", ".json")  # as Ansible reads them
+
+
+def faults(folder: Path, names: Collection[str], loader: Any) -> Iterator[str]:
+    """Yield file, line and what is wrong of each; `names` are the groups and hosts. What is encrypted is left out."""
+    for kind in ("group_vars", "host_vars"):
+        for place in sorted((folder / kind).glob("[!.]*")):
+            if (place.name if place.is_dir() else place.stem) in names:
+                for file in [place] if place.is_file() else sorted(place.rglob("[!.]*")):
+                    if file.is_file() and file.suffix in SUFFIXES:
+                        yield from _faults(file, loader)
+
+
+def _faults(file: Path, loader: Any) -> Iterator[str]:
+    with file.open("rb") as stream:
+        if stream.read(14) == b"$ANSIBLE_VAULT":
+            return
+    try:
+        found = loader.load_from_file(str(file), cache="all", unsafe=True, trusted_as_template=True)
+    except (AnsibleError, UnicodeDecodeError) as error:
+        where = getattr(error, "obj", None) or file
+        said = str(error).splitlines()[0].removeprefix("YAML parsing failed: ").rstrip(".")
+        yield f"{where}: no YAML: {said}; correct that line or the one above it"
+        return
+    if found is not None and not isinstance(found, Mapping):
+        what = "a list" if isinstance(found, list) else "a text"
+        yield f"{file}: {what}, and variables are wanted; write them as name: value"
