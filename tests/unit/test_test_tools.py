@@ -14,7 +14,7 @@ from operations.untouched import SETTLED
 def test_a_killed_run_takes_its_workers_along_in_sessions_of_their_own() -> None:
     run = subprocess.Popen(
         ["bash", "-c", "setsid --wait bash -c 'sleep 61 & sleep 62' & sleep 63"],
-        stdout=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
         text=True,
         start_new_session=True,
     )
