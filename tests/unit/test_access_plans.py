@@ -89,6 +89,10 @@ LOCKED_OUT = {
         {"principal": "User:admin", "operations": ["ALTER"], "resource": "cluster", "state": "absent"},
         {ALTERS, ALTERS._replace(principal="User:x")},
     ),
+    "the last of all rights goes": (
+        {"principal": "User:admin", "operations": ["ALTER"], "resource": "cluster", "state": "absent"},
+        {ALTERS},
+    ),
     "a denial comes": (
         {"principal": "User:*", "operations": ["ALL"], "resource": "cluster", "permission": "deny"},
         {ALTERS},

@@ -83,15 +83,20 @@ def faults(declared: Iterable[Mapping[str, Any]]) -> Iterator[str]:
                 yield f"{who}: {operation} is no operation on a {kind}; there are {there}"
 
 
-def may_alter(principal: str, found: Iterable[Acl]) -> bool:
+def of_cluster(found: Iterable[Acl]) -> list[Acl]:
+    """Return the ACLs on the cluster."""
+    return [acl for acl in found if acl.resource == "CLUSTER"]
+
+
+def may_alter(principal: str, found: Iterable[Acl], unsaid: bool = True) -> bool:
     """Tell whether ACLs let a principal alter the cluster: without that it can give nobody rights, itself neither.
 
-    Where nothing is said of the cluster, it is not ACLs that let it.
+    `unsaid` is what holds where nothing is said of the cluster: it may be no ACL that lets it.
     """
-    of_cluster = [acl for acl in found if acl.resource == "CLUSTER"]
-    mine = [acl for acl in of_cluster if acl.principal in (principal, "User:*") and acl.operation in ("ALTER", "ALL")]
+    said = of_cluster(found)
+    mine = [acl for acl in said if acl.principal in (principal, "User:*") and acl.operation in ("ALTER", "ALL")]
     denied = any(acl.permission == "DENY" for acl in mine)
-    return not of_cluster or (not denied and any(acl.permission == "ALLOW" for acl in mine))
+    return not denied and any(acl.permission == "ALLOW" for acl in mine) if said else unsaid
 
 
 def diff(
@@ -122,7 +127,8 @@ def diff(
     refusals += too_many("ACLs", [str(acl) for acl in pruned], (prune or {}).get("max_deletes") or 0)
     gone = superfluous | set(pruned)
     after = (found | missing) - gone
-    if principal not in super_users and may_alter(principal, found) and not may_alter(principal, after):
+    still = may_alter(principal, after, unsaid=not of_cluster(found))
+    if principal not in super_users and may_alter(principal, found) and not still:
         refusals.append(
             f"ACLs: {principal}, who asks, could no longer alter the cluster, and nobody could take that back; "
             f"keep ALTER on the cluster for {principal}, or name it in kafka_super_users"
