@@ -10,13 +10,13 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, State
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import (
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart import (
     Part,
     after_restart,
     before_restart,
     lacking,
 )
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTIONS, Wait, waiting
 
 DOCUMENTATION = """

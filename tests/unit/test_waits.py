@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from unit.test_gate import FULL, LACKS_3, OURS, asks, state
+from unit.test_restart_waits import FULL, LACKS_3, OURS, asks, state
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import Part, before_restart
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart import Part, before_restart
 from ansible_collections.millrace.kafka.plugins.plugin_utils.waits import in_parts, said
 
 ROOT = Path(__file__).parents[2]
