@@ -1,19 +1,19 @@
-"""May a broker be stopped, and is the cluster after its restart as good as it was before? No Ansible import."""
+"""The waits of a restart: until brokers may stop, and until the cluster is as good as before; no Ansible import."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Sequence
 
-from ansible_collections.millrace.kafka.plugins.module_utils.host.network import connect
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import ClusterError, State
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Partition
-from ansible_collections.millrace.kafka.plugins.module_utils.waits import Wait, now
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import Block
+from ansible_collections.millrace.kafka.plugins.module_utils.waits import Lacking, Look, Patience, Verdict, watch
 
-Lacking = Mapping[str, Sequence[str]]
-"""What is not whole, by kind: `brokers`, `offline`, `under_replicated` (each replica, as `topic-0 without 3`)."""
+# Lacking, of a cluster: `brokers`, `offline`, `under_replicated` (each replica, as `topic-0 without 3`).
 WITHOUT = " without "
+JUDGE = 2.0
+"""Seconds between two looks at all that the gate is told."""
+SAME = 30.0
+"""Seconds for which the same has to lack before anything is stopped in a cluster that is not whole."""
 
 
 def lacking(state: State, expected: Iterable[int], own: Collection[int] = ()) -> dict[str, list[str]]:
@@ -34,118 +34,66 @@ def lacking(state: State, expected: Iterable[int], own: Collection[int] = ()) ->
     return {kind: names for kind, names in found.items() if names}
 
 
-def missed(state: State, broker: int, elsewhere: bool = False) -> list[Partition]:
-    """Return the partitions from which a stop of the broker would take something that the cluster still has.
+def away(state: State, own: Collection[int]) -> dict[str, list[str]]:
+    """Return what lacks by the `own` brokers, whoever else is away; {} where they have come back.
 
-    Those whose ISR lacks another member already. Not those that are offline, and where the broker is registered
-    `elsewhere`, at an address that nobody reaches, not those that it alone holds: neither clients nor followers do.
+    A partition without a leader is theirs where one of them was in sync with it at last; else another one has to come.
     """
-    held = [
-        p for p in state.partitions if broker in p.isr and p.leader in state.brokers and len(p.isr) < len(p.replicas)
-    ]
-    return [p for p in held if not (elsewhere and p.isr == (broker,))]
+    found = {
+        "brokers": [str(broker) for broker in sorted(set(own) - set(state.brokers))],
+        "offline": [str(p) for p in state.offline() if set(p.isr) & set(own)],
+        "under_replicated": [
+            f"{p}{WITHOUT}{broker}"
+            for p in state.partitions
+            if p.leader in state.brokers
+            for broker in sorted(set(p.replicas) & set(own) - set(p.isr))
+        ],
+    }
+    return {kind: names for kind, names in found.items() if names}
 
 
-def elsewhere(state: State, broker: int, endpoints: Iterable[str], timeout: float = 3.0) -> bool:
-    """Tell whether a broker is registered at other addresses than its own, and does not answer there.
-
-    `endpoints` are its own, each LISTENER://address:port.
-    """
-    declared = dict(endpoint.split("://", 1) for endpoint in endpoints)
-    if any(p.leader == broker and len(p.isr) > 1 for p in state.partitions):
-        return False  # others follow it
-    told = {name: place for name, place in state.brokers.get(broker, {}).items() if name in declared}
-    return bool(told) and all(
-        place != declared[name] and connect(place.rpartition(":")[0], int(place.rpartition(":")[2]), timeout) != "open"
-        for name, place in told.items()
-    )
-
-
-@dataclass(frozen=True)
-class Part:
-    """What the parts of a wait before this one saw lacking at last, and since when."""
-
-    pause: float = 0
-    """Seconds after which this one ends; 0: with the wait."""
-    begun: float | None = None
-    since: float | None = None
-    lacking: Lacking = field(default_factory=dict)
-
-
-WHOLE = Part()
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What a wait came to."""
-
-    go: bool
-    lacking: Lacking
-    why: str = ""
-    """Why it goes on, or what it would cost, where the cluster is not whole."""
-    rest: Part | None = None
-    """What the next part has to know, where the wait goes on."""
-
-
-def watch(
+def looks(
     ask: Callable[[], State],
-    expected: Sequence[int],
+    missing: Callable[[State], Lacking],
+    words: Callable[[State], str],
     settled: Callable[[State, Lacking], Verdict],
-    wait: tuple[float, float, Part],
-    at_last: bool = False,
-) -> Verdict:
-    """Ask until the cluster is whole, or, where the same has lacked for `patience` seconds, `settled` lets it be.
+) -> Callable[[], Look]:
+    """Return what looks once at a cluster; silence, and a cluster without a controller, prove nothing."""
 
-    `wait` is the timeout (seconds), the patience, and the part. With `at_last`, what lacks in the end may have changed
-    until then.
-    """
-    timeout, patience, part = wait
-    whole, tick = Wait(timeout, part.pause, part.begun), threading.Event()
-    deadline, until = whole.begun + timeout, now() + whole.part
-    since, before = part.since or now(), {kind: list(names) for kind, names in part.lacking.items()}
-    while True:
-        at = now()
+    def look() -> Look:
         try:
             state = ask()
-            found = lacking(state, expected)
-            if not found and state.controller >= 0:
-                return Verdict(True, {})
-            if found != before:
-                since, before = at, found
-            verdict = Verdict(False, found, "; ".join(state.problems(expected)))
-            if state.controller >= 0 and (at - since >= patience or (at_last and at >= deadline)):
-                verdict = settled(state, found)
         except ClusterError as error:
-            since, verdict = at, Verdict(False, before, str(error))
-        if verdict.go or at >= deadline:
-            return verdict
-        if at >= until:
-            return replace(verdict, rest=Part(part.pause, whole.begun, since, before))
-        tick.wait(0.2)
+            return Look(None, str(error))
+        found, why = missing(state), words(state)
+        return Look(found, why, (lambda: settled(state, found)) if state.controller >= 0 else None)
+
+    return look
 
 
 def before_restart(
     ask: Callable[[], State],
+    judge: Callable[[State], Sequence[Block]],
     expected: Sequence[int],
-    broker: int,
-    endpoints: Sequence[str],
-    timeout: float,
-    patience: float = 30.0,
-    part: Part = WHOLE,
+    brokers: Sequence[int],
+    patience: Patience,
 ) -> Verdict:
-    """Wait until the broker may be stopped: the cluster is whole, or nobody would miss it."""
+    """Wait until brokers may be stopped: `judge` names nothing that is in the way."""
 
     def settled(state: State, found: Lacking) -> Verdict:
+        try:
+            blocks = judge(state)
+        except ClusterError as error:
+            return Verdict(False, found, str(error))
+        if blocks:
+            return Verdict(False, found, "; ".join(map(str, blocks)), lasting=any(block.lasting for block in blocks))
         words = "; ".join(state.problems(expected))
-        if missed(state, broker) and missed(state, broker, elsewhere(state, broker, endpoints)):
-            return Verdict(False, found, words)
-        return Verdict(
-            True,
-            found,
-            f"broker {broker} is restarted though the cluster is not whole ({words}): no partition would lose by it",
-        )
+        who = f"broker{'s' if brokers[1:] else ''} {', '.join(map(str, brokers))} {'are' if brokers[1:] else 'is'}"
+        gone = f"{who} restarted though the cluster is not whole ({words}): no partition would lose by it"
+        return Verdict(True, found, gone if found else "")
 
-    return watch(ask, expected, settled, (timeout, patience, part))
+    missing = looks(ask, lambda s: lacking(s, expected), lambda s: "; ".join(s.problems(expected)), settled)
+    return watch(missing, patience)
 
 
 def after_restart(
@@ -153,9 +101,7 @@ def after_restart(
     expected: Sequence[int],
     returned: Sequence[int],
     before: Lacking,
-    timeout: float,
-    patience: float = 30.0,
-    part: Part = WHOLE,
+    patience: Patience,
 ) -> Verdict:
     """Wait until brokers are back: the cluster is whole, or has them and lacks nothing that it did not lack before."""
 
@@ -170,6 +116,25 @@ def after_restart(
         words = "; ".join(state.problems(expected))
         if set(returned) - set(state.brokers) or any(worse.values()):
             return Verdict(False, found, words)
-        return Verdict(True, found, f"the cluster is not whole, as before: {words}")
+        return Verdict(True, found, f"the cluster is not whole, as before: {words}" if found else "")
 
-    return watch(ask, expected, settled, (timeout, patience, part), at_last=True)
+    missing = looks(ask, lambda s: lacking(s, expected), lambda s: "; ".join(s.problems(expected)), settled)
+    return watch(missing, patience)
+
+
+def after_start(
+    ask: Callable[[], State], expected: Sequence[int], started: Sequence[int], patience: Patience
+) -> Verdict:
+    """Wait until brokers that were started are registered, and in sync with all that somebody leads.
+
+    Whoever else is away is not waited for.
+    """
+
+    def settled(state: State, found: Lacking) -> Verdict:
+        words = "; ".join(state.problems(expected))
+        return Verdict(not found, found, f"the cluster is not whole yet: {words}" if words else "")
+
+    def words(state: State) -> str:
+        return "; ".join(f"{kind.replace('_', '-')}: {', '.join(n[:5])}" for kind, n in away(state, started).items())
+
+    return watch(looks(ask, lambda s: away(s, started), words, settled), patience)

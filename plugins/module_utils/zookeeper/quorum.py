@@ -29,8 +29,6 @@ class Ensemble:
     followers: int = 0
     observers: int = 0
     """How many of each the leader counts as in sync."""
-    stopped: Collection[str] = ()
-    """Servers whose own host says that they do not run."""
 
     def of(self, *modes: str) -> list[str]:
         """Return the servers of some modes."""
@@ -69,17 +67,13 @@ def quorum(voters: Sequence[Voter], alive: Collection[str]) -> bool:
 def idle(ensemble: Ensemble) -> list[str]:
     """Return the servers that take no part, so that a stop takes nothing from anybody.
 
-    Those that do not run, and those that say that they do not serve. One that is silent may serve others: it is idle
-    only where the leader has all whom we hear in sync, and nobody else.
+    Those that say that they do not serve. One that is silent may serve others: it is idle only where the leader has all
+    whom we hear in sync, and nobody else.
     """
     silent = ensemble.of("down")
     heard = (len(ensemble.of("follower")), len(ensemble.of("observer")))
     counted = len(ensemble.of("leader")) == 1 and (ensemble.followers, ensemble.observers) == heard
-    return [
-        name
-        for name, mode in ensemble.modes.items()
-        if name in ensemble.stopped or mode == "not serving" or (counted and name in silent)
-    ]
+    return [name for name, mode in ensemble.modes.items() if mode == "not serving" or (counted and name in silent)]
 
 
 def blocks(ensemble: Ensemble, stop: Collection[str]) -> list[Block]:
@@ -103,9 +97,8 @@ def blocks(ensemble: Ensemble, stop: Collection[str]) -> list[Block]:
         cure = f"start {', '.join(down)}" if down else "stop fewer at once"
         answered = f"{', '.join(sorted(left & {v.name for v in ensemble.voters})) or 'nobody'} would be left"
         found.append(Block(", ".join(stopping), f"no quorum without: {answered}", cure))
-    behind = len(ensemble.of("follower")) - ensemble.followers
-    if behind > 0:
-        found.append(Block(leaders[0], f"{behind} of its followers are not in sync", "wait until they are"))
+    if ensemble.of("leader") and ensemble.followers < len(ensemble.of("follower")):
+        found.append(Block(leaders[0], "not all of its followers are in sync", "wait until they are"))
     return found
 
 
