@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterable, Mapping
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 from ansible._internal._datatag._tags import Origin, VaultedValue
+from ansible._internal._templating._engine import TemplateOptions
 from ansible._internal._templating._jinja_bits import AnsibleEnvironment, _TemplateCompileContext
+from ansible._internal._templating._lazy_containers import _AnsibleLazyTemplateMixin
+from ansible._internal._templating._utils import TemplateContext
 from ansible.inventory.helpers import sort_groups
 from ansible.module_utils._internal._datatag import AnsibleTagHelper
 from ansible.plugins.loader import init_plugin_loader
@@ -97,8 +102,41 @@ def environment(basedir: str) -> Any:
 
 def templar_of(loader: Any, variables: Mapping[str, Any]) -> Templar:
     """Return what renders the texts of one host."""
-    made = Templar(loader=loader, variables=dict(variables))
+    made = Templar(loader=loader, variables=variables)
     made._engine._environment = environment(loader.get_basedir())
+    return made
+
+
+def with_more(variables: Mapping[str, Any], more: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return variables with some that go before them; what was computed of the others stays computed."""
+    return ChainMap(dict(more), variables)  # type: ignore[arg-type]  # it reads alone
+
+
+class OnceForEachTask:
+    """Base of an action whose options stand on many variables: each is computed once for a task.
+
+    Else it is computed wherever it is named, with all that it stands on, and each text is compiled every time.
+    """
+
+    @classmethod
+    @contextmanager
+    def get_finalize_task_args_context(cls) -> Iterator[dict[str, Any]]:
+        """Give the options of one task something in common."""
+        yield {}
+
+    @classmethod
+    def finalize_task_arg(cls, name: str, value: Any, templar: Any, context: dict[str, Any]) -> Any:
+        """Return an option computed."""
+        if "templar" not in context:
+            context["templar"] = _remembering(templar)
+        return context["templar"].template(value)
+
+
+def _remembering(templar: Any) -> Any:
+    made = templar.extend()
+    made._environment = environment(templar.basedir)
+    with TemplateContext(template_value=None, templar=made, options=TemplateOptions.DEFAULT, stop_on_template=False):
+        made.available_variables = _AnsibleLazyTemplateMixin._try_create(dict(templar.available_variables))
     return made
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import kafka_python
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import ASK, Admin
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.quotas import Quotas, bounded
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
 
 
@@ -14,9 +14,5 @@ def moving(admin: Admin) -> set[str]:
 
 def partitions(admin: Admin) -> set[Place]:
     """Return the partitions of which replicas are being moved. Raises AdminError, ImportError."""
-    other = Quotas(admin.properties)
-    try:
-        found = bounded(ASK, other.client.list_partition_reassignments)
-    finally:
-        other.close()
+    found = kafka_python.bounded(ASK, kafka_python.of(admin).client.list_partition_reassignments)
     return {(one.topic, one.partition) for one in found}
