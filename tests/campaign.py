@@ -179,9 +179,10 @@ def kills(campaign: Campaign) -> None:
 
 
 def cures(campaign: Campaign) -> None:
-    """Wrong inventories on running servers, and what mends them."""
+    """Wrong inventories on running servers, and what mends them; a planned outage."""
     with campaign.lab("cures", *prepared()) as inventory:
-        campaign.run("pytest", "tests/operations/test_cures.py", "-m", "campaign", "--inventory", inventory)
+        tests = ("tests/operations/test_cures.py", "tests/operations/test_through_the_gate.py")
+        campaign.run("pytest", *tests, "-m", "campaign", "--inventory", inventory)
 
 
 def resources(campaign: Campaign) -> None:

@@ -74,6 +74,14 @@ def host_file(file: Mapping[str, Any]) -> dict[str, Any]:
     return {**{key: value for key, value in file.items() if key != "source"}, "secret": True, "secret_base64": secret}
 
 
+def service_units(
+    names: Sequence[str], state: str = "started", restart: str | None = None, watch: int = 0
+) -> list[dict[str, Any]]:
+    """Return units with the same options as the module host_state wants them."""
+    more = {"restart": restart} if restart else {}
+    return [{"name": name, "state": state, "watch": watch, **more} for name in names]
+
+
 def guarded(file: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return a file of these settings for host_state.
 
@@ -95,6 +103,7 @@ class FilterModule:
             "above_disks": above_disks,
             "address_book": address_book,
             "service_directory": service_directory,
+            "service_units": service_units,
             "host_file": host_file,
             "guarded": guarded,
             "mount_unit": mount_unit,

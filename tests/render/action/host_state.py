@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,14 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.millrace.kafka.plugins.modules.host_state import SPEC
 from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import OnceForEachTask
 
+NOTED = import_module("ansible_collections.millrace.kafka.plugins.action.noted")
+
+
+def answered(unit: dict[str, Any]) -> dict[str, bool]:
+    """Return a unit that runs, and is marked for a restart where that is asked for."""
+    marked = unit["restart"] in ("mark", "again")
+    return {"active": True, "restart_owed": marked, "started": False, "marked": marked}
+
 
 def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
     """Write render_directory/<host>/<role>.json; fail on arguments that the module would refuse."""
@@ -20,6 +29,10 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
     result = ArgumentSpecValidator(SPEC).validate(self._task.args)
     if result.error_messages:
         return {"failed": True, "msg": f"host_state: {'; '.join(result.error_messages)}"}
+    if NOTED.CALLS in variables:
+        NOTED.noted("host_state", self._task, variables)
+        units = {unit["name"]: answered(unit) for unit in result.validated_parameters["units"]}
+        return {"changed": False, "changes": [], "units": units}
     folder = Path(variables["render_directory"]) / variables["inventory_hostname"]
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{self._task._role.get_name(include_role_fqcn=False)}.json").write_text(
