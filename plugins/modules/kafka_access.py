@@ -25,7 +25,7 @@ description:
   - Users come first, then ACLs, of which those that grant come first.
   - "Refused, with everything else that is wrong: an ACL of a principal without C(User:); ACLs that would keep
     I(principal) from altering the cluster."
-  - A user cannot log in 20 s after its password was written: that is a failure.
+  - "A user cannot log in 20 s after its password was written: that is a failure."
 options:
   login: {type: dict, required: true, description: "Those of the listener where users log in, without a login."}
   users:
