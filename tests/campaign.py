@@ -22,6 +22,8 @@ from tempfile import TemporaryDirectory
 from derive import settle
 from elsewhere.repository import Repository
 from faults.inventory import ROOT
+from operations.older import OLDER
+from operations.older import archives as older_archives
 from survival.stretched import ENVIRONMENT, copy_inventory, prepared_image
 
 LAB = ("198.18.77", "198.18.78")
@@ -120,13 +122,55 @@ def fencing(campaign: Campaign) -> None:
     """Leaders are killed, frozen, and not wholly gone: whose registration is removed, and how long writes wait."""
     with campaign.lab("fencing", *prepared()) as inventory:
         seed = ("--faults-seed", str(campaign.seed))
-        campaign.run("pytest", "tests/faults", "-m", "campaign", *seed, "--inventory", inventory)
+        own = ("--ignore", "tests/faults/test_kills.py", "--ignore", "tests/faults/test_matrix.py")
+        campaign.run("pytest", "tests/faults", "-m", "campaign", *own, *seed, "--inventory", inventory)
+
+
+def faults(campaign: Campaign) -> None:
+    """The fault matrix twice: nothing is lost, and what each fault took goes to docs/reliability.md."""
+    (ROOT / SEEN / "faults.json").unlink(missing_ok=True)
+    with campaign.lab("faults", *prepared()) as inventory:
+        try:
+            for _ in range(2):
+                tests = ("tests/faults/test_matrix.py", "-m", "campaign", "--faults-record", f"{SEEN}/faults.json")
+                campaign.run("pytest", *tests, "--inventory", inventory)
+        finally:
+            campaign.run("make", "docs")
+
+
+def kills(campaign: Campaign) -> None:
+    """Rounds of kills, freezes, power-offs and cuts that the seed chooses, under load: nothing is lost or doubled."""
+    with campaign.lab("kills", *prepared()) as inventory:
+        seed = ("--faults-seed", str(campaign.seed), "--faults-rounds", "30")
+        campaign.run("pytest", "-s", "tests/faults/test_kills.py", "-m", "campaign", *seed, "--inventory", inventory)
 
 
 def cures(campaign: Campaign) -> None:
     """Wrong inventories on running servers, and what mends them."""
     with campaign.lab("cures", *prepared()) as inventory:
-        campaign.run("pytest", "tests/operations", "-m", "campaign", "--inventory", inventory)
+        campaign.run("pytest", "tests/operations/test_cures.py", "-m", "campaign", "--inventory", inventory)
+
+
+def resources(campaign: Campaign) -> None:
+    """What others did to a cluster by hand, settings of running brokers, a cluster without a quorum."""
+    with campaign.lab("by-hand", *prepared()) as inventory:
+        tests = "tests/operations/test_resources_by_hand.py"
+        campaign.run("pytest", tests, "-m", "campaign", "--inventory", inventory)
+
+
+def roll(campaign: Campaign) -> None:
+    """All brokers are restarted under 2,000 messages a second: by restart.yml, by a bare script, by one that sleeps."""
+    with campaign.lab("roll", *prepared()) as inventory:
+        campaign.run("pytest", "tests/operations/test_roll.py", "-m", "campaign", "--inventory", inventory)
+
+
+def upgrade(campaign: Campaign) -> None:
+    """Kafka and ZooKeeper of older versions are upgraded under load, and rolled back."""
+    with TemporaryDirectory() as folder:
+        older = {f"{product}_version": version for product, version in OLDER.items()}
+        with campaign.lab("upgrade", archives=str(older_archives(Path(folder))), **older) as inventory:
+            tests = ("pytest", "tests/operations/test_upgrade.py", "-m", "campaign")
+            campaign.run(*tests, "--inventory", inventory)
 
 
 def debian13(campaign: Campaign) -> None:
@@ -186,7 +230,12 @@ PARTS: dict[str, Callable[[Campaign], None]] = {
     "losses": losses,
     "rotation": rotation,
     "fencing": fencing,
+    "faults": faults,
+    "kills": kills,
     "cures": cures,
+    "roll": roll,
+    "upgrade": upgrade,
+    "resources": resources,
     "debian13": debian13,
     "sudo": sudo,
     "elsewhere": elsewhere,

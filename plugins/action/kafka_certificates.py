@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import RunsHere
+from ansible.plugins.action import ActionBase
+
 from ansible_collections.millrace.kafka.plugins.plugin_utils.waits import module_said
 
 
-class ActionModule(RunsHere):
+class ActionModule(ActionBase):
     """The module's options and answer are this action's."""
 
     run = module_said(lambda _: "until every listener serves what is on its disk")

@@ -239,6 +239,30 @@ def test_quotas_of_nothing() -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "null"),
+        ("20MiB", '"20MiB"'),
+        (float("nan"), "NaN"),
+        (float("inf"), "Infinity"),
+        (True, "true"),
+        ([5], "[5]"),
+        ({"a": 1}, '{"a": 1}'),
+    ],
+)
+def test_quotas_that_are_no_numbers(value: Any, shown: str) -> None:
+    assert quotas.diff([{"user": "a", "values": {"producer_byte_rate": value}}], {}).refusals == [
+        f"quota of user a: producer_byte_rate {shown} is no number; "
+        "write one, of bytes, percent or partitions, without a unit"
+    ]
+
+
+def test_quotas_said_twice() -> None:
+    twice = [{"user": "a", "values": {"x": "1"}}, {"user": "a", "values": {"x": 2}}]
+    assert quotas.diff(twice, {}).refusals == ["quota of user a: said twice; keep one of the two"]
+
+
+@pytest.mark.parametrize(
     ("key", "value", "line"),
     [
         ("retention.ms", "604800000", "retention.ms: 604800000 (7 d)"),

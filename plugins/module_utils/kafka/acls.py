@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Change, Plan, in_scope, too_many
@@ -10,6 +10,22 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import
 CLUSTER = "kafka-cluster"
 KINDS = ("TOPIC", "GROUP", "TRANSACTIONAL_ID", "CLUSTER")
 """What is declared of; ACLs of other kinds (tokens, users) are others' business."""
+
+OPERATIONS = {
+    "topic": {"READ", "WRITE", "CREATE", "DESCRIBE", "DELETE", "ALTER", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"},
+    "group": {"READ", "DESCRIBE", "DELETE", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"},
+    "transactional_id": {"DESCRIBE", "WRITE"},
+    "cluster": {
+        "CREATE",
+        "CLUSTER_ACTION",
+        "DESCRIBE_CONFIGS",
+        "ALTER_CONFIGS",
+        "IDEMPOTENT_WRITE",
+        "ALTER",
+        "DESCRIBE",
+    },
+}
+"""What Kafka's authorizer knows of each kind of resource (org.apache.kafka.security.authorizer.AclEntry of 3.9)."""
 
 
 class Acl(NamedTuple):
@@ -53,6 +69,20 @@ def acls(declared: Iterable[Mapping[str, Any]]) -> tuple[set[Acl], set[Acl]]:
     return present, absent - present
 
 
+def faults(declared: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield principals that are no users, entries without a name, and operations that a kind of resource has not."""
+    for item in declared:
+        kind, who = item["resource"], f"ACL of {item['principal']}"
+        if not item["principal"].startswith("User:"):
+            yield f"{who}: Kafka knows users alone, and compares the whole text; write User:{item['principal']}"
+        if kind != "cluster" and not item.get("name"):
+            yield f"{who}: a {kind} has a name; say it, * is all"
+        for operation in item["operations"]:
+            if operation.upper() not in OPERATIONS[kind] | {"ALL"}:
+                there = ", ".join(["ALL", *sorted(OPERATIONS[kind])])
+                yield f"{who}: {operation} is no operation on a {kind}; there are {there}"
+
+
 def may_alter(principal: str, found: Iterable[Acl]) -> bool:
     """Tell whether ACLs let a principal alter the cluster: without that it can give nobody rights, itself neither.
 
@@ -76,11 +106,10 @@ def diff(
 
     `principal` is who asks; super users need no ACL. Of absent users all goes that is not declared present.
     """
+    if wrong := list(dict.fromkeys(faults(declared))):
+        return Plan(refusals=wrong)
     present, absent = acls(declared)
-    wrong = sorted({acl.principal for acl in present | absent if not acl.principal.startswith("User:")})
-    refusals = [
-        f"ACL of {one}: Kafka knows users alone, and compares the whole text; write User:{one}" for one in wrong
-    ]
+    refusals: list[str] = []
     without = {f"User:{name}" for name in absent_users}
     absent |= {acl for acl in found - present if acl.principal in without and acl.resource in KINDS}
     missing, superfluous = present - found, absent & found
