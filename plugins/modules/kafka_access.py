@@ -27,9 +27,9 @@ description:
     are any.
   - Users come first, then ACLs, of which those that grant come first.
   - "Refused, with everything else that is wrong: an ACL of a principal without C(User:), or of an operation that its
-    kind of resource has not; ACLs that would keep
-    I(principal) from altering the cluster."
-  - A user who cannot log in 20 s after its password was written is a failure, other than with C(verify=generation).
+    kind of resource has not; ACLs that would keep I(principal) from altering the cluster."
+  - "A user cannot log in 20 s after its password was written: that is a failure, other than with
+    C(verify=generation)."
 options:
   login: {type: dict, required: true, description: "Those of the listener where users log in, without a login."}
   users:

@@ -6,6 +6,7 @@ One place, and tests/unit/test_ansible_internals.py says when it moves.
 from __future__ import annotations
 
 import importlib
+import json
 import sys
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,10 +21,17 @@ from ansible._internal._templating._jinja_bits import AnsibleEnvironment, _Templ
 from ansible._internal._templating._lazy_containers import _AnsibleLazyTemplateMixin
 from ansible._internal._templating._utils import TemplateContext
 from ansible.inventory.helpers import sort_groups
+from ansible.module_utils import _internal
+from ansible.module_utils._internal._ansiballz import _loader
 from ansible.module_utils._internal._datatag import AnsibleTagHelper
+from ansible.module_utils.common.json import Direction, get_module_encoder
+from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import init_plugin_loader
 from ansible.template import Templar
+from ansible.vars.clean import remove_internal_keys
 from ansible.vars.plugins import get_vars_from_inventory_sources
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.forked import forked
 
 COLLECTION = "ansible_collections.millrace.kafka"
 
@@ -168,6 +176,57 @@ def _remembering(templar: Any) -> Any:
     with TemplateContext(template_value=None, templar=made, options=TemplateOptions.DEFAULT, stop_on_template=False):
         made.available_variables = _AnsibleLazyTemplateMixin._try_create(dict(templar.available_variables))
     return made
+
+
+class RunsHere(OnceForEachTask, ActionBase):  # type: ignore[misc]
+    """Action whose module, where the control node itself would run it, runs in a fork of this process.
+
+    It has all of Ansible that it needs: neither a package for another Python is made, nor does that start.
+    """
+
+    _supports_async = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return the module's result."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        return result | self.module(self._task.args, task_vars or {})
+
+    def module(self, options: Mapping[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        """Call the module of this action's name."""
+        if self._would_run_here(variables):
+            return self._here(dict(options), variables)
+        wrap_async = self._task.async_val and not self._connection.has_native_async
+        answer: dict[str, Any] = self._execute_module(
+            module_args=dict(options), task_vars=variables, wrap_async=wrap_async
+        )
+        return answer
+
+    def _would_run_here(self, variables: Mapping[str, Any]) -> bool:
+        """Tell whether this very Python would run it, as this user, in this environment."""
+        host = variables.get("ansible_delegated_vars", {}).get(self._task.delegate_to, variables)
+        python = self._templar.template(host.get("ansible_python_interpreter"))
+        alike = self._connection.transport == "local" and python == sys.executable
+        return bool(alike and not (self._connection.become or self._task.async_val or any(self._task.environment)))
+
+    def _here(self, options: dict[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+        name = self._task.action.rpartition(".")[2]
+        self._update_module_args(self._task.action, options, variables)
+        code, output, errors = forked(lambda: run_module(f"{COLLECTION}.plugins.modules.{name}", options))
+        answer: dict[str, Any] = self._parse_returned_data({"rc": code, "stdout": output, "stderr": errors}, PROFILE)
+        remove_internal_keys(answer)
+        return answer
+
+
+# What Ansible's modules are spoken to by, where they say nothing else.
+PROFILE = "legacy"
+
+
+def run_module(name: str, options: Mapping[str, Any]) -> None:
+    """Be a module, in a process that ends with it: its warnings are in its answer, not said by the control node."""
+    _internal.is_controller = False
+    encoder = get_module_encoder(PROFILE, Direction.CONTROLLER_TO_MODULE)
+    asked = json.dumps({"ANSIBLE_MODULE_ARGS": dict(options)}, cls=encoder).encode()
+    _loader.run_module(json_params=asked, profile=PROFILE, module_fqn=name, modlib_path="", extensions={})
 
 
 @cache
