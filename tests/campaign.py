@@ -11,100 +11,22 @@ import re
 import secrets
 import shutil
 import signal
-import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from derive import settle
+from campaign_run import SEEN, Campaign, PartError, prepared
 from elsewhere.repository import Repository
 from faults.inventory import ROOT
 from operations.older import OLDER
 from operations.older import archives as older_archives
-from survival.stretched import ENVIRONMENT, copy_inventory, prepared_image
 
-LAB = ("198.18.77", "198.18.78")
-"""The networks of the labs that parts make here, one at a time."""
-SEEN, TEXT = "docs/seen", "/usr/share/common-licenses"
+TEXT = "/usr/share/common-licenses"
 ALL = "1000"
 """More pairs than a layout has."""
-
-
-class PartError(Exception):
-    """A command of a part that failed; its output was printed."""
-
-
-@dataclass(frozen=True)
-class Campaign:
-    """One run."""
-
-    seed: int
-
-    def run(self, *command: str) -> None:
-        """Run one command, its output shown; it ends with this process, in its own time. Raises PartError."""
-        print(f"$ {' '.join(command)}", flush=True)
-        process = subprocess.Popen(command, cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.DEVNULL, process_group=0)
-        try:
-            process.wait()
-        finally:
-            end(process)
-        if process.returncode:
-            raise PartError(" ".join(command))
-
-    def survival(self, layouts: str, *options: str, tests: str = "") -> None:
-        """Run tests of tests/survival on some layouts side by side, two at a time, and keep what was seen."""
-        chance = ("--survival-seed", str(self.seed), "--survival-layouts", layouts, "--survival-record", SEEN)
-        try:
-            self.run("pytest", f"tests/survival/{tests}", "-m", "", "-n", "2", *chance, *options)
-        finally:
-            self.down(*(f"survival_{layout}" for layout in layouts.split(",")))  # of tests that were interrupted
-            self.run("make", "docs")
-
-    def down(self, *labs: str) -> None:
-        """Remove what stands of labs below .lab."""
-        self.run("python", "lab/down.py", *(f".lab/{lab}" for lab in labs))
-
-    @contextmanager
-    def lab(self, name: str, *options: str, before: Sequence[str] = (), **variables: str) -> Iterator[str]:
-        """Make the datacenter of inventories/lab on networks of its own, and remove it in the end.
-
-        With more variables, and with `options` of its making. `before` is a playbook, with its options, between its
-        making and site.yml.
-        """
-        with TemporaryDirectory() as folder:
-            copy = Path(folder) / name
-            # One lab directory for all: its networks are held by this process, and the next part would be in the way.
-            copy_inventory(ROOT / "inventories" / "lab", copy, "campaign", LAB, variables)
-            copy = settle(copy, os.getpid()).inventory
-            self.play(copy, "lab/destroy.yml")  # left behind by a run that was killed
-            try:
-                self.play(copy, "lab/create.yml", *options)
-                if before:
-                    self.play(copy, *before)
-                self.play(copy, "playbooks/site.yml")
-                yield str(copy)
-            finally:
-                self.play(copy, "lab/destroy.yml")
-
-    def play(self, inventory: Path | str, playbook: str, *options: str) -> None:
-        """Run a playbook."""
-        self.run("ansible-playbook", "-i", str(inventory), playbook, *options)
-
-
-def end(process: subprocess.Popen[bytes]) -> None:
-    """End a command that still runs as Ctrl-C does, so that tests remove their labs; after five minutes for good."""
-    try:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGINT)
-            process.wait(300)
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
 
 
 def end_on_signals() -> None:
@@ -115,11 +37,6 @@ def end_on_signals() -> None:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
-
-
-def prepared() -> tuple[str, str]:
-    """Return the options for a lab that has everything installed from the start."""
-    return "-e", f"lab_image={prepared_image('kafka', 'zookeeper', 'spark')}"
 
 
 def pairs(campaign: Campaign) -> None:

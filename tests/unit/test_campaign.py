@@ -9,17 +9,18 @@ from pathlib import Path
 
 import campaign
 import pytest
+from campaign_run import Campaign
 from faults.lab import until
 
 ROOT = Path(__file__).parents[2]
 
 
-def bad(run: campaign.Campaign) -> None:
+def bad(run: Campaign) -> None:
     """Fails."""
     run.run("false")
 
 
-def good(run: campaign.Campaign) -> None:
+def good(run: Campaign) -> None:
     """Passes."""
     run.run("test", str(run.seed), "=", "17")
 
