@@ -53,7 +53,7 @@ def test_the_jobs() -> None:
 
 def test_properties_are_known_of_the_same_versions() -> None:
     """make definitions reads them from the jars."""
-    files = {file.name for file in (ROOT / "plugins" / "definitions").glob("*.json")}
+    files = {file.name for file in (ROOT / "plugins" / "definitions").glob("*-*.json")}
     assert files == {f"{product}-{VERSIONS[product]}.json" for product in ("kafka", "zookeeper")}
 
 

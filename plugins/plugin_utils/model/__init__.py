@@ -86,6 +86,7 @@ RULES: tuple[Rule, ...] = (
     ensemble.servers,
     ensemble.words,
     ensemble.session,
+    ensemble.same_everywhere,
     replication.factors,
     replication.least_in_sync,
     replication.internal_topics,
