@@ -13,7 +13,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 PATHS = PYTHONPATH=collections:packaging:tests:lab
 
 .PHONY: help lab lab-down lab-down-all setup archives collection test lint unit render spark molecule survival campaign
-.PHONY: bench-unchanged bench-resources bench-tls docs definitions lock python
+.PHONY: faults kills bench-unchanged bench-resources bench-tls docs definitions lock python
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,9 +21,8 @@ help: ## list the verbs
 lab: python ## a bare machine becomes a running datacenter with Spark jobs (i=<inventory>, TEXT=<file or folder>)
 	@$(PYTHON) lab/up.py --inventory inventories/$(i) --text $(TEXT)
 
-lab-down: ## remove everything that make lab made (i=<inventory>)
-	@[ ! -x .venv/bin/ansible-playbook ] || for hosts in $$(find inventories/$(i) -name hosts.yml); do \
-	  ansible-playbook -i $${hosts%/hosts.yml} lab/destroy.yml || exit; done
+lab-down: python ## remove everything that make lab made (i=<inventory>)
+	@$(PYTHON) lab/down.py inventories/$(i)
 
 lab-down-all: python ## remove and list all labs of this checkout, and what lost its checkout (git clean)
 	@$(PYTHON) lab/down.py
@@ -61,6 +60,14 @@ survival: ## two stretched clusters in containers: what they survive, seen and c
 campaign: setup ## what takes long: pairs, cuts, losses, benches; writes docs (PARTS="pairs cuts", SEED=<number>)
 	@SEED=$(SEED) $(PATHS) python tests/campaign.py $(PARTS)
 
+faults: ## the fault matrix on the live lab, each row's promise measured into docs/seen (ROWS=2,9a, i=)
+	@pytest tests/faults/test_matrix.py -m campaign --inventory inventories/$(i) \
+	  --faults-rows "$(ROWS)" --faults-record docs/seen/faults.json
+
+kills: ## seeded rounds of kills, freezes, power-offs and cuts on the live lab, under load (SEED=, ROUNDS=20, i=)
+	@pytest -s tests/faults/test_kills.py -m campaign --inventory inventories/$(i) \
+	  --faults-seed $(or $(SEED),$$RANDOM) --faults-rounds $(or $(ROUNDS),20)
+
 bench-unchanged: ## CPU cost of an unchanged site.yml on the live lab, against one ping task
 	@$(PATHS) python tests/bench_unchanged.py --inventory inventories/$(i)
 
@@ -70,8 +77,8 @@ bench-resources: ## CPU cost of an unchanged run on 1,000 topics and 1,000 ACLs 
 bench-tls: ## throughput and CPU of a secure cluster against one in the clear; writes docs/performance.md
 	@$(PATHS) python tests/bench_tls.py
 
-docs: ## write the generated pages and tables anew: roles, errors, layouts, resources, security
-	@for page in role_docs site_docs errors layouts resources security; do \
+docs: ## write the generated pages and tables anew: roles, errors, layouts, resources, security, reliability
+	@for page in role_docs site_docs errors layouts resources security reliability; do \
 	  $(PATHS) python tests/generate_$$page.py || exit 1; done
 
 definitions: ## write plugins/definitions anew from the jars of the archives

@@ -42,17 +42,7 @@ def settle(source: Path, holder: int | None = None) -> Settled:
     The claim stands while the lab's directory does, and while the process `holder` lives. Raises LabError where a lab
     of the same checkout holds the networks, and where what the inventory declares is no lab's.
     """
-    try:
-        text = (source / "hosts.yml").read_text()
-    except (OSError, ValueError) as error:
-        raise LabError(f"{source}/hosts.yml cannot be read, so it is no lab's inventory: {error}") from error
-    place = Path(resolved(word(text, "lab_directory", source), source))
-    if not place.is_absolute() or re.search("[\"']|\\{[{%]", str(place)):
-        raise LabError(
-            f"{source}/hosts.yml: lab_directory = {place}: write it as an absolute path, "
-            "or one that begins with {{ inventory_dir }}"
-        )
-    directory = place.resolve()
+    directory, text = lab_directory(source), hosts_file(source)
     declared = {kind: word(text, f"{kind}_network", source) for kind in KINDS}
     try:
         check_networks(declared)
@@ -66,6 +56,37 @@ def settle(source: Path, holder: int | None = None) -> Settled:
         shutil.rmtree(target, ignore_errors=True)
         derive(source, target, dict(zip(declared.values(), networks.values(), strict=True)))
     return Settled(target, directory, networks)
+
+
+def hosts_file(source: Path) -> str:
+    """Return the text of an inventory's hosts.yml. Raises LabError."""
+    try:
+        return (source / "hosts.yml").read_text()
+    except (OSError, ValueError) as error:
+        raise LabError(f"{source}/hosts.yml cannot be read, so it is no lab's inventory: {error}") from error
+
+
+def lab_directory(source: Path) -> Path:
+    """Return the lab directory of an inventory. Raises LabError where it has none."""
+    place = Path(resolved(word(hosts_file(source), "lab_directory", source), source))
+    if not place.is_absolute() or re.search("[\"']|\\{[{%]", str(place)):
+        raise LabError(
+            f"{source}/hosts.yml: lab_directory = {place}: write it as an absolute path, "
+            "or one that begins with {{ inventory_dir }}"
+        )
+    return place.resolve()
+
+
+def members(inventory: Path) -> list[Path]:
+    """Return the inventory itself, or those of a family (inventories/lab_mirrored), one directory for each cluster.
+
+    Raises LabError where there is none.
+    """
+    found = sorted(path.parent for path in inventory.rglob("hosts.yml"))
+    if not found:
+        known = ", ".join(sorted(path.name for path in (ROOT / "inventories").glob("lab*")))
+        raise LabError(f"{inventory} holds no hosts.yml; name one of: {known}")
+    return found
 
 
 def derive(source: Path, target: Path, networks: Mapping[str, str], directory: Path | None = None) -> None:

@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from derive import Settled, settle
+from derive import members as members_of
 from millrace_lab.machine import LabError
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -160,11 +161,7 @@ def main() -> int:
 
 def members(inventory: str) -> list[str]:
     """Return the inventory itself, or those of a family (inventories/lab_mirrored), one directory for each cluster."""
-    found = sorted(str(path.parent.relative_to(ROOT)) for path in (ROOT / inventory).rglob("hosts.yml"))
-    if not found:
-        known = ", ".join(sorted(path.name for path in (ROOT / "inventories").glob("lab*")))
-        raise StepError(f"{inventory} holds no hosts.yml; name one of: {known}")
-    return found
+    return [shown(member) for member in members_of(ROOT / inventory)]
 
 
 def shown(path: Path) -> str:

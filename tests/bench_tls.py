@@ -12,16 +12,21 @@ import statistics
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from bench_unchanged import Meter
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
+from derive import settle
 from faults.inventory import ROOT, Inventory, load
 from faults.lab import until
-from survival.stretched import prepared_image
+from survival.stretched import copy_inventory, prepared_image
 
 PROFILES = {"west": "secure", "east": "plaintext"}
+NETWORKS = {"west": ("198.18.61", "198.18.62"), "east": ("198.18.63", "198.18.64")}
+"""Of no inventory of the project: a lab that a developer runs of this one is never touched."""
 WARM_UP, ROUNDS, RECORDS, SIZE, PARTITIONS = 3, 5, 300_000, 1024, 6
 PAGE = ROOT / "docs" / "performance.md"
 TOPIC = "bench"
@@ -39,14 +44,21 @@ def play(inventory: Path, playbook: str, *options: str) -> None:
 class Side:
     """One cluster, and what was measured on it: records per second, CPU seconds of all hosts per million records."""
 
-    def __init__(self, name: str) -> None:
-        """Make the hosts and the cluster, without jobs."""
-        self.directory, self.profile = ROOT / "inventories" / "lab_mirrored" / name, PROFILES[name]
-        image = prepared_image("kafka", "zookeeper")
-        play(self.directory, "lab/create.yml", "-e", f"security_profile={self.profile}", "-e", f"lab_image={image}")
-        play(
-            self.directory, "playbooks/site.yml", "-e", f"security_profile={self.profile}", "--limit", "zookeeper:kafka"
+    def __init__(self, name: str, folder: Path, labs: ExitStack) -> None:
+        """Make the hosts and the cluster, without jobs; `labs` removes them."""
+        self.profile = PROFILES[name]
+        copy_inventory(
+            ROOT / "inventories" / "lab_mirrored" / name,
+            folder / name,
+            f"bench_tls_{name}",
+            NETWORKS[name],
+            {"security_profile": self.profile},
         )
+        self.directory = settle(folder / name, os.getpid()).inventory
+        play(self.directory, "lab/destroy.yml")  # left behind by a run that was killed
+        labs.callback(play, self.directory, "lab/destroy.yml")
+        play(self.directory, "lab/create.yml", "-e", f"lab_image={prepared_image('kafka', 'zookeeper')}")
+        play(self.directory, "playbooks/site.yml", "--limit", "zookeeper:kafka")
         self.inventory: Inventory = load(self.directory)
         self.host = self.inventory.hosts("kafka")[0]
         properties = self.inventory.kafka_properties
@@ -130,9 +142,8 @@ use taken off.
 
 def main() -> int:
     """Measure in turns, write the page, remove the hosts."""
-    sides: list[Side] = []
-    try:
-        sides = [Side(name) for name in PROFILES]
+    with TemporaryDirectory() as folder, ExitStack() as labs:
+        sides = [Side(name, Path(folder), labs) for name in PROFILES]
         meters = [Meter(side.inventory) for side in sides]
         for number in range(WARM_UP + ROUNDS):
             for side, meter in zip(sides, meters, strict=True):
@@ -146,9 +157,6 @@ def main() -> int:
             del side.rates[:WARM_UP], side.cpu[:WARM_UP]
         PAGE.write_text(page(sides), encoding="utf-8")
         print(page(sides))
-    finally:
-        for name in PROFILES:
-            play(ROOT / "inventories" / "lab_mirrored" / name, "lab/destroy.yml")
     return 0
 
 

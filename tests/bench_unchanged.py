@@ -21,7 +21,7 @@ from faults.inventory import ROOT, Inventory, load
 
 BUDGET_RATIO = 5.0
 BUDGET_HOST_TASKS = 3
-BUDGET_ONCE = 9
+BUDGET_ONCE = 10
 
 
 def cgroup(inventory: Inventory, host: str) -> Path:

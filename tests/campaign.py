@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shutil
+import signal
 import subprocess
 import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,6 +24,8 @@ from tempfile import TemporaryDirectory
 from derive import settle
 from elsewhere.repository import Repository
 from faults.inventory import ROOT
+from operations.older import OLDER
+from operations.older import archives as older_archives
 from survival.stretched import ENVIRONMENT, copy_inventory, prepared_image
 
 LAB = ("198.18.77", "198.18.78")
@@ -42,9 +46,14 @@ class Campaign:
     seed: int
 
     def run(self, *command: str) -> None:
-        """Run one command, its output shown. Raises PartError."""
+        """Run one command, its output shown; it ends with this process, in its own time. Raises PartError."""
         print(f"$ {' '.join(command)}", flush=True)
-        if subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.DEVNULL).returncode:
+        process = subprocess.Popen(command, cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.DEVNULL, process_group=0)
+        try:
+            process.wait()
+        finally:
+            end(process)
+        if process.returncode:
             raise PartError(" ".join(command))
 
     def survival(self, layouts: str, *options: str, tests: str = "") -> None:
@@ -53,7 +62,12 @@ class Campaign:
         try:
             self.run("pytest", f"tests/survival/{tests}", "-m", "", "-n", "2", *chance, *options)
         finally:
+            self.down(*(f"survival_{layout}" for layout in layouts.split(",")))  # of tests that were interrupted
             self.run("make", "docs")
+
+    def down(self, *labs: str) -> None:
+        """Remove what stands of labs below .lab."""
+        self.run("python", "lab/down.py", *(f".lab/{lab}" for lab in labs))
 
     @contextmanager
     def lab(self, name: str, *options: str, before: Sequence[str] = (), **variables: str) -> Iterator[str]:
@@ -80,6 +94,27 @@ class Campaign:
     def play(self, inventory: Path | str, playbook: str, *options: str) -> None:
         """Run a playbook."""
         self.run("ansible-playbook", "-i", str(inventory), playbook, *options)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End a command that still runs as Ctrl-C does, so that tests remove their labs; after five minutes for good."""
+    try:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGINT)
+            process.wait(300)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def end_on_signals() -> None:
+    """SIGINT and SIGTERM end the part that runs, its commands and labs, and then the campaign."""
+
+    def stop(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
 
 
 def prepared() -> tuple[str, str]:
@@ -120,13 +155,56 @@ def fencing(campaign: Campaign) -> None:
     """Leaders are killed, frozen, and not wholly gone: whose registration is removed, and how long writes wait."""
     with campaign.lab("fencing", *prepared()) as inventory:
         seed = ("--faults-seed", str(campaign.seed))
-        campaign.run("pytest", "tests/faults", "-m", "campaign", *seed, "--inventory", inventory)
+        own = ("--ignore", "tests/faults/test_kills.py", "--ignore", "tests/faults/test_matrix.py")
+        campaign.run("pytest", "tests/faults", "-m", "campaign", *own, *seed, "--inventory", inventory)
+
+
+def faults(campaign: Campaign) -> None:
+    """The fault matrix twice: nothing is lost, and what each fault took goes to docs/reliability.md."""
+    (ROOT / SEEN / "faults.json").unlink(missing_ok=True)
+    with campaign.lab("faults", *prepared()) as inventory:
+        try:
+            for _ in range(2):
+                tests = ("tests/faults/test_matrix.py", "-m", "campaign", "--faults-record", f"{SEEN}/faults.json")
+                campaign.run("pytest", *tests, "--inventory", inventory)
+        finally:
+            campaign.run("make", "docs")
+
+
+def kills(campaign: Campaign) -> None:
+    """Rounds of kills, freezes, power-offs and cuts that the seed chooses, under load: nothing is lost or doubled."""
+    with campaign.lab("kills", *prepared()) as inventory:
+        seed = ("--faults-seed", str(campaign.seed), "--faults-rounds", "30")
+        campaign.run("pytest", "-s", "tests/faults/test_kills.py", "-m", "campaign", *seed, "--inventory", inventory)
 
 
 def cures(campaign: Campaign) -> None:
-    """Wrong inventories on running servers, and what mends them."""
+    """Wrong inventories on running servers, and what mends them; a planned outage."""
     with campaign.lab("cures", *prepared()) as inventory:
-        campaign.run("pytest", "tests/operations", "-m", "campaign", "--inventory", inventory)
+        tests = ("tests/operations/test_cures.py", "tests/operations/test_through_the_gate.py")
+        campaign.run("pytest", *tests, "-m", "campaign", "--inventory", inventory)
+
+
+def resources(campaign: Campaign) -> None:
+    """What others did to a cluster by hand, settings of running brokers, a cluster without a quorum."""
+    with campaign.lab("by-hand", *prepared()) as inventory:
+        tests = "tests/operations/test_resources_by_hand.py"
+        campaign.run("pytest", tests, "-m", "campaign", "--inventory", inventory)
+
+
+def roll(campaign: Campaign) -> None:
+    """All brokers are restarted under 2,000 messages a second: by restart.yml, by a bare script, by one that sleeps."""
+    with campaign.lab("roll", *prepared()) as inventory:
+        campaign.run("pytest", "tests/operations/test_roll.py", "-m", "campaign", "--inventory", inventory)
+
+
+def upgrade(campaign: Campaign) -> None:
+    """Kafka and ZooKeeper of older versions are upgraded under load, and rolled back."""
+    with TemporaryDirectory() as folder:
+        older = {f"{product}_version": version for product, version in OLDER.items()}
+        with campaign.lab("upgrade", archives=str(older_archives(Path(folder))), **older) as inventory:
+            tests = ("pytest", "tests/operations/test_upgrade.py", "-m", "campaign")
+            campaign.run(*tests, "--inventory", inventory)
 
 
 def debian13(campaign: Campaign) -> None:
@@ -143,22 +221,26 @@ def sudo(campaign: Campaign) -> None:
     login = ("tests/sudo_login.yml", "-e", "ansible_user=root")
     users = {"ansible_user": "operator", "ansible_become_password": password}
     with campaign.lab("sudo", *prepared(), before=login, **users) as inventory:
-        campaign.run("sh", "-c", "! ssh -F .lab/campaign/ssh_config -o BatchMode=yes root@dc1-zk1 true")
+        refused = "2>&1 >/dev/null | tee /dev/stderr | grep -q 'Permission denied'"
+        campaign.run("sh", "-c", f"ssh -F .lab/campaign/ssh_config -o BatchMode=yes root@dc1-zk1 true {refused}")
         campaign.play(inventory, "playbooks/check.yml")
 
 
 def elsewhere(campaign: Campaign) -> None:
     """A repository of a site's own: the collection, one inventory file, a vault, and no way to this checkout."""
-    with TemporaryDirectory() as place:
-        site = Repository(Path(place), campaign.run)
+    place = ROOT / ".lab" / "elsewhere"
+    campaign.down(place.name)  # left behind by a run that was killed
+    shutil.rmtree(place, ignore_errors=True)
+    site = Repository(place, campaign.run)
+    try:
         site.make()
         campaign.play(site.inventory, "lab/create.yml", *prepared())
-        try:
-            site.install()
-            for playbook in ("preflight", "site", "check"):
-                site.play(playbook)
-        finally:
-            campaign.play(site.inventory, "lab/destroy.yml", *site.vault)
+        site.install()
+        for playbook in ("preflight", "site", "check"):
+            site.play(playbook)
+    finally:
+        campaign.down(place.name)
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def bench_unchanged(campaign: Campaign) -> None:
@@ -186,7 +268,12 @@ PARTS: dict[str, Callable[[Campaign], None]] = {
     "losses": losses,
     "rotation": rotation,
     "fencing": fencing,
+    "faults": faults,
+    "kills": kills,
     "cures": cures,
+    "roll": roll,
+    "upgrade": upgrade,
+    "resources": resources,
     "debian13": debian13,
     "sudo": sudo,
     "elsewhere": elsewhere,
@@ -212,23 +299,33 @@ def main(arguments: Sequence[str]) -> int:
         print(f"campaign: SEED={seed} is no whole number", file=sys.stderr)
         return 2
     campaign = Campaign(int(os.environ.get("SEED") or secrets.randbelow(1_000_000)))
-    summary, failed = list[str](), list[str]()
-    for name in arguments or PARTS:
-        print(f"=== {name}, SEED={campaign.seed}: {PARTS[name].__doc__}", flush=True)
-        started, problem = time.monotonic(), ""
-        try:
-            PARTS[name](campaign)
-        except Exception as error:  # whatever it is, the other parts are run
-            if not isinstance(error, PartError):
-                traceback.print_exc()
-            problem = f", FAILED: {error}"
-            failed.append(name)
-        summary.append(f"  {name:<16} {time.monotonic() - started:6.0f} s{problem}")
-        print(f"=== {summary[-1].strip()}", flush=True)
-    again = f"make campaign PARTS='{' '.join(failed or arguments)}' SEED={campaign.seed}"
-    print("failed:" if failed else "all passed:", *summary, f"again with the same seed: {again}", sep="\n")
-    return 1 if failed else 0
+    names = list(dict.fromkeys(arguments or PARTS))
+    summary, left = list[str](), list(names)
+    try:
+        for name in names:
+            summary.append(attempt(campaign, name, left))
+            print(f"=== {summary[-1].strip()}", flush=True)
+    finally:
+        headline = "all passed:" if not left else "failed:" if len(summary) == len(names) else "interrupted:"
+        again = f"make campaign PARTS='{' '.join(left or arguments)}' SEED={campaign.seed}"
+        print(headline, *summary, f"again with the same seed: {again}", sep="\n", flush=True)
+    return 1 if left else 0
+
+
+def attempt(campaign: Campaign, name: str, left: list[str]) -> str:
+    """Run a part, and take it from those that are left where it passes; return its line of the summary."""
+    print(f"=== {name}, SEED={campaign.seed}: {PARTS[name].__doc__}", flush=True)
+    started, problem = time.monotonic(), ""
+    try:
+        PARTS[name](campaign)
+        left.remove(name)
+    except Exception as error:  # whatever it is, the other parts are run
+        if not isinstance(error, PartError):
+            traceback.print_exc()
+        problem = f", FAILED: {error}"
+    return f"  {name:<16} {time.monotonic() - started:6.0f} s{problem}"
 
 
 if __name__ == "__main__":
+    end_on_signals()
     sys.exit(main(sys.argv[1:]))

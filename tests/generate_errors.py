@@ -13,8 +13,8 @@ from model.said import ROOT, row, told
 from unit.certificate_mistakes import CERTIFICATES
 from unit.run_lock_mistakes import RUNS
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.acls import OPERATIONS
 from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import check_hosts
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.access import OPERATIONS
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import line, merged
 
 PAGE = ROOT / "docs" / "errors.md"

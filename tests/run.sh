@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs layers of tests: `all`, as `make test` does, or those that are named, one after the other. Prints what each cost;
-# stops at the first that fails.
+# Runs layers of tests: `all`, as `make test` does, or those that are named, one after the other. Ends at the first that
+# fails, and on SIGINT and SIGTERM; whatever happens, no lab of these tests stays, and what each layer cost is printed.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.."
 export PATH="$PWD/.venv/bin:$PATH" CONTAINERS_CONF="$PWD/lab/containers.conf" ANSIBLE_FORCE_COLOR=0 NO_COLOR=1
@@ -53,8 +53,7 @@ survival() { pytest -n 2 tests/survival; }
 
 molecule() {
   local scenario
-  [ $# -gt 0 ] || set -- datacenter
-  for scenario in "$@"; do
+  for scenario in "${scenarios[@]}"; do
     steps "$scenario" test
   done
 }
@@ -81,65 +80,145 @@ timed() {
   steps datacenter destroy
 }
 
-# One layer after the other; where standard output is a log, the terminal (3) still sees how far it is.
-run() {
-  local layer before
+# LOG LAYER...: one layer after the other. Where the lane's output is a log, it is heard of each layer at once (3).
+lane() {
+  LOG=$1
+  [ -z "$LOG" ] || export MILLRACE_TEST_COSTS=$PWD/$LOG.costs
+  shift
+  trap 'exit 130' INT
+  trap 'exit 143' TERM
+  trap 'ended "$layer" "$began" "$?"' EXIT
   for layer in "$@"; do
-    before=$SECONDS
+    began=$SECONDS
     echo "=== $layer"
     "$layer"
-    before="$layer: $((SECONDS - before)) s"
-    echo "$before" >>"$MILLRACE_TEST_COSTS"
-    echo "=== $before, passed"
-    echo "=== $before, passed" >&3
+    ended "$layer" "$began" 0
   done
-}
-
-# Lanes of layers side by side: each waits for much, and the others compute meanwhile. Each lane's output is shown when
-# all have ended.
-together() {
-  local lane number=0 lanes=() failed=0
-  for lane in "$@"; do
-    number=$((number + 1))
-    : >"$LOGS/test-costs$number"
-    # shellcheck disable=SC2086  # a lane is a list of layers
-    MILLRACE_TEST_COSTS="$PWD/$LOGS/test-costs$number" run $lane >"$LOGS/test-lane$number.log" 2>&1 &
-    lanes+=("$!")
-  done
-  for number in "${!lanes[@]}"; do wait "${lanes[number]}" || failed=1; done
-  for number in "${!lanes[@]}"; do
-    cat "$LOGS/test-lane$((number + 1)).log"
-    cat "$LOGS/test-costs$((number + 1))" >>"$MILLRACE_TEST_COSTS"
-  done
-  [ "$failed" = 0 ] || {
-    echo "=== a layer failed: see above" >&2
-    exit 1
-  }
-}
-
-all() {
-  trap 'steps datacenter destroy >"$LOGS/destroy.log" 2>&1 || true' EXIT
-  together "lint unit render spark lab" survival site
-  run timed
   trap - EXIT
 }
 
+# LAYER BEGAN CODE: says how a lane's layer ended.
+ended() {
+  local took="$((SECONDS - $2)) s" said
+  case $3 in
+    0) said="$took, passed" ;;
+    130 | 143) said="interrupted after $took" ;;
+    *) said="FAILED after $took${LOG:+ (log: $LOG)}" ;;
+  esac
+  echo "$1: ${said%, passed}" >>"$MILLRACE_TEST_COSTS"
+  echo "=== $1: $said"
+  echo "=== $1: $said" >&3
+}
+
+# LOG LAYER...: starts a lane, in a process group of its own.
+begin() {
+  set -m
+  lane "$@" </dev/null &
+  set +m
+  lanes+=("$!")
+}
+
+# LAYER...: one lane, whose output is shown as it comes.
+alone() {
+  local failed=0
+  begin '' "$@" 3>/dev/null
+  wait "${lanes[-1]}" || failed=$?
+  lanes=()
+  return "$failed"
+}
+
+# Lanes side by side: each waits for much, and the others compute meanwhile. Their output is shown when all have ended.
+together() {
+  local lane log failed=0
+  for lane in "$@"; do
+    log=$LOGS/test-lane$((${#logs[@]} + 1)).log
+    : >"$log.costs"
+    # shellcheck disable=SC2086,SC2094  # a lane is a list of layers, and knows its log's name
+    begin "$log" $lane >"$log" 2>&1
+    logs+=("$log")
+  done
+  for lane in "${lanes[@]}"; do wait "$lane" || failed=1; done
+  lanes=()
+  show
+  return "$failed"
+}
+
+# What lanes side by side said, and what they cost.
+show() {
+  local log
+  for log in "${logs[@]}"; do
+    cat "$log"
+    cat "$log.costs" >>"$MILLRACE_TEST_COSTS"
+  done
+  shown+=("${logs[@]}")
+  logs=()
+}
+
+# Ends lanes that still run as Ctrl-C does, so that tests remove their labs: within five minutes, and then for good.
+stop() {
+  local lane left=300
+  for lane in "${lanes[@]}"; do kill -INT -- "-$lane" 2>/dev/null || true; done
+  for lane in "${lanes[@]}"; do
+    while kill -0 "$lane" 2>/dev/null && [ $((left -= 1)) -gt 0 ]; do sleep 1; done
+  done
+  for lane in "${lanes[@]}"; do kill -KILL -- "-$lane" 2>/dev/null || true; done
+}
+
+# Once no lane runs any more: labs of tests that were interrupted, and the datacenters.
+remove() {
+  local scenario
+  python lab/down.py .lab/tests .lab/survival_lab_stretch{2,2_5,3} || true
+  for scenario in "${scenarios[@]}"; do
+    steps "$scenario" destroy || true
+  done
+}
+
+# In the end, whatever it is; a second signal does not disturb it.
+finish() {
+  local code=$? log word=all
+  trap - EXIT
+  trap '' INT TERM
+  if [ "$code" != 0 ]; then
+    word=NOT\ all
+    [ ${#lanes[@]} = 0 ] || echo "=== interrupted: the tests are ended, and their labs removed" >&3
+    stop
+    [ -z "$labs" ] || remove >"$LOGS/destroy.log" 2>&1
+  fi
+  show
+  echo "$word passed in $SECONDS s; what each layer, and each folder of tests, cost:"
+  sed 's/^/  /' "$MILLRACE_TEST_COSTS"
+  for log in "${shown[@]}"; do
+    ! grep -q ': FAILED' "$log.costs" || { echo "=== the end of $log:" && tail -n 40 "$log"; }
+  done
+  sed -n 's/^\([^ ].*: FAILED.*\)/=== \1/p' "$MILLRACE_TEST_COSTS"
+  exit "$code"
+}
+
+lanes=() logs=() shown=() scenarios=() labs=''
 for layer in "${@:-none}"; do
   case $layer in
-    all | lint | unit | render | spark | lab | survival | molecule) ;;
+    lint | unit | render | spark) ;;
+    lab | survival) labs=yes ;;
+    all | molecule) labs=yes scenarios=(datacenter) ;;
     *) [ "${1:-}" = molecule ] || {
       echo "run.sh: no layer $layer; there are: all lint unit render spark lab survival molecule" >&2
       exit 2
     } ;;
   esac
 done
+if [ "${1:-}" = molecule ] && [ $# -gt 1 ]; then
+  scenarios=("${@:2}")
+  set -- molecule
+fi
 mkdir -p "$LOGS"
 : >"$MILLRACE_TEST_COSTS"
 exec 3>&1
-if [ "${1:-}" = molecule ] && [ $# -gt 1 ]; then
-  molecule "${@:2}"
-  exit
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+if [ "$*" = all ]; then
+  together "lint unit render spark lab" survival site
+  alone timed
+else
+  alone "$@"
 fi
-if [ "$*" = all ]; then all; else run "$@" 3>/dev/null; fi
-echo "all passed in $SECONDS s; what each layer, and each folder of tests, cost:"
-sed 's/^/  /' "$MILLRACE_TEST_COSTS"

@@ -12,7 +12,10 @@ image=localhost/millrace-lab-$release:$key
 
 # Two labs made at once want one build.
 exec 9>"/run/millrace-lab-image.lock"
-podman image exists "$image" || flock 9
+podman image exists "$image" || flock -w 1800 9 || {
+  echo "build: another process has held /run/millrace-lab-image.lock for half an hour: end it, and try again" >&2
+  exit 1
+}
 if ! podman image exists "$image"; then
   echo "building $image from the $release packages of this machine's sources" >&2
   # shellcheck disable=SC2016  # apt's own placeholders

@@ -11,7 +11,10 @@ declare -A roles=([kafka]=kafka [zookeeper]=zookeeper [spark]=spark_job)
 
 # One at a time on this machine: checkouts with the same archives want one image.
 exec 9>/run/millrace-lab-prepared.lock
-flock 9
+flock -w 1800 9 || {
+  echo "prepared: another process has held /run/millrace-lab-prepared.lock for half an hour: end it, and try again" >&2
+  exit 1
+}
 base=$("$here/build.sh" | tail -n 1)
 sources=("$here/prepared.yml" roles/archive/tasks/main.yml plugins/modules/install_archives.py)
 for group in "$@"; do
@@ -28,13 +31,14 @@ if ! podman image exists "$image"; then
   echo "building $image from $base with $*" >&2
   container=millrace-prepare-$key
   groups=$(printf '"%s",' "$@" | sed 's/,$//')
-  remove() { podman rm -f -t 0 --ignore "$container" >/dev/null; }
+  remove() { podman rm -f -t 0 --ignore "$container" >/dev/null 9>&-; }
   trap remove EXIT
   # FROM STEP TO: runs one step in a container of an image, and keeps what it made as another.
   make() {
     remove
-    podman run -d --name "$container" --ulimit nofile=4096:4096 --ulimit nproc=30000:30000 --network none \
-      "$1" sleep infinity >/dev/null
+    podman run -d --name "$container" --label "millrace.prepares=$image" --network none \
+      --ulimit nofile=4096:4096 --ulimit nproc=30000:30000 \
+      "$1" sleep infinity >/dev/null 9>&-   # what stays of podman would hold the lock
     ansible-playbook -i inventories/lab lab/image/prepared.yml --tags "$2" \
       -e "lab_container=$container" -e "{\"lab_groups\": [$groups]}" >&2
     podman commit --quiet --change 'CMD ["/sbin/init"]' "$container" "$3" >/dev/null

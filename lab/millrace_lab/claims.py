@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import os
+import shutil
 import uuid
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
@@ -23,8 +24,9 @@ def derived(directory: Path) -> Path:
 def claim(machine: Machine, directory: Path, networks: Mapping[str, str]) -> None:
     """Claim exactly these networks for a lab directory; remove orphaned labs on them. Hold machine_lock().
 
-    Raises LabError where a living lab holds one of them.
+    Raises LabError where a living lab holds one of them, or another process this lab directory.
     """
+    machine.check_use(directory)
     before = own(machine, directory)
     in_the_way = conflicts(machine, directory, networks.values())
     if in_the_way:
@@ -43,8 +45,10 @@ def choose(
     """Claim the declared networks for a lab directory, or spare ones where another checkout's lab holds them.
 
     Hold machine_lock(). A lab that has a claim for these declared networks keeps what it had. Raises LabError where a
-    lab of the same checkout holds them.
+    lab of the same checkout holds them, or another process than `holder` this lab directory.
     """
+    if holder:
+        machine.check_use(directory, holder)
     before = own(machine, directory)
     networks = before.networks if before and before.declared == declared else declared
     in_the_way = conflicts(machine, directory, networks.values())
@@ -94,6 +98,21 @@ def make_identity(machine: Machine, directory: Path) -> str:
 def own(machine: Machine, directory: Path) -> Claim | None:
     """Return the claim of a lab directory that stands."""
     return next((claim for claim in machine.claims() if claim.directory == directory and claim.stands()), None)
+
+
+def absent(machine: Machine, directory: Path) -> None:
+    """Remove a lab, its keys, and its derived inventory unless a process keeps its claim. Hold machine_lock().
+
+    Raises LabError where another process holds it.
+    """
+    machine.check_use(directory)
+    if identity(directory) and not machine.copied(directory):
+        machine.remove(identity(directory))
+    remove_orphans(machine, directory, [])
+    held = any(claim.directory == directory and claim.held for claim in machine.claims())
+    for path in (directory, *([] if held else [derived(directory)])):
+        if path.exists() and machine.act(f"remove {path}"):
+            shutil.rmtree(path)
 
 
 def conflicts(machine: Machine, directory: Path, networks: Collection[str]) -> list[Tenant]:

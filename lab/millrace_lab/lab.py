@@ -7,16 +7,17 @@ import ipaddress
 import json
 import os
 import resource
-import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from .claims import check_networks, claim, derived, remove_orphans
+from .claims import absent, check_networks, claim
 from .host import CAPABILITIES, Host, greets, hardware_address, security
 from .machine import STATE, LabError, Machine, identity, machine_lock, subnets
+
+GREETING = 120  # seconds
 
 
 class Lab:
@@ -58,13 +59,7 @@ class Lab:
     def absent(self) -> None:
         """Remove this lab, its keys, its derived inventory, and the blackhole route with the last lab."""
         with machine_lock():
-            if self.id and not self.machine.copied(self.directory):
-                self.machine.remove(self.id)
-            remove_orphans(self.machine, self.directory, [])
-            held = any(claim.directory == self.directory and claim.held for claim in self.machine.claims())
-            for path in (self.directory, *([] if held else [derived(self.directory)])):
-                if path.exists() and self.act(f"remove {path}"):
-                    shutil.rmtree(path)
+            absent(self.machine, self.directory)
             self.machine.drop_route()
 
     def present(self) -> None:
@@ -250,10 +245,12 @@ class Lab:
         return volumes
 
     def wait_for_ssh(self) -> None:
-        """Wait until every host greets on port 22, 60 s at most."""
-        deadline = time.monotonic() + 60
+        """Wait until every host greets on port 22; each has its own time, for several labs may boot at once."""
         for host in self.hosts:
+            deadline = time.monotonic() + GREETING
             while not greets(host.client_address):
                 if time.monotonic() > deadline:
                     look = f"podman logs {self.podman_name(host.name)}"
-                    raise LabError(f"{host.name} ({host.client_address}): no SSH greeting in 60 s; look with: {look}")
+                    raise LabError(
+                        f"{host.name} ({host.client_address}): no SSH greeting in {GREETING} s; look with: {look}"
+                    )

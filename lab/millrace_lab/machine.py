@@ -85,6 +85,15 @@ class Process:
         return self.start != "" and Process.of(self.pid) == self
 
 
+def ancestors() -> Iterator[int]:
+    """Yield the ids of this process, its parent, and so on."""
+    pid = os.getpid()
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # one ended meanwhile
+        while pid:
+            yield pid
+            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
 @dataclass(frozen=True)
 class Claim:
     """Networks that belong to a lab directory, before its containers are made and until they are gone."""
@@ -223,6 +232,16 @@ class Machine:
             for labels in labelled
             if labels.get("millrace.directory")
         }
+
+    def check_use(self, directory: Path, holder: int | None = None) -> None:
+        """Refuse with LabError a lab directory whose claim another process holds: not this one, and none above it."""
+        for claim in self.claims():
+            user = claim.holder.pid if claim.holder and claim.held and claim.directory == directory else None
+            if user and user not in {holder, *ancestors()}:
+                raise LabError(
+                    f"the lab of {directory} is in use by process {user}, so it was left as it is: "
+                    "wait for the end of that process, or end it"
+                )
 
     def copied(self, directory: Path) -> bool:
         """Whether a lab directory has its id from another that lives, as after `cp -a`: what has it is not its own."""

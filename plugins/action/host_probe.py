@@ -11,6 +11,8 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import OnceForEachTask
+
 
 def source(address: str) -> str:
     """Return the address from which this machine reaches another, '' where no way leads there; nothing is sent."""
@@ -22,7 +24,7 @@ def source(address: str) -> str:
         return str(unsent.getsockname()[0])
 
 
-class ActionModule(ActionBase):
+class ActionModule(OnceForEachTask, ActionBase):
     """Adds to the probe: `asked`, the control node's time (seconds since 1970) before and after.
 
     `control_node`, its address towards each.

@@ -7,6 +7,7 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import OnceForEachTask
 from ansible_collections.millrace.kafka.plugins.plugin_utils.waits import module_said
 
 VERBS = {"converged": "restarts", "stopped": "stops", "absent": "stops"}
@@ -20,7 +21,7 @@ def waited_for(options: Mapping[str, Any]) -> str:
     return "; ".join(f"systemd {verb} {', '.join(names)}" for verb, names in verbs.items()) or "files"
 
 
-class ActionModule(ActionBase):
+class ActionModule(OnceForEachTask, ActionBase):
     """The module's options and answer are this action's."""
 
     run = module_said(waited_for)

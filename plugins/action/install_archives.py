@@ -6,10 +6,11 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import OnceForEachTask
 from ansible_collections.millrace.kafka.plugins.plugin_utils.archives import ArchiveError, expected, local
 
 
-class ActionModule(ActionBase):
+class ActionModule(OnceForEachTask, ActionBase):
     """Ask the host what it lacks; send only that. Option `installed` is {directory.
 
     SHA-512} where a probe of this run has asked already.

@@ -16,5 +16,10 @@ options:
       topics: {type: list, elements: str, default: [], description: Topics.}
       acls: {type: list, elements: str, default: [], description: "ACLs of principals, as C(User:orders-*)."}
       users: {type: list, elements: str, default: [], description: SCRAM users.}
+      quotas:
+        description: Quotas of users, those with a client id too; never defaults, nor those of client ids alone.
+        type: list
+        elements: str
+        default: []
       max_deletes: {type: int, default: 0, description: "Where it would be more of one kind, nothing is written."}
 """

@@ -74,6 +74,14 @@ def host_file(file: Mapping[str, Any]) -> dict[str, Any]:
     return {**{key: value for key, value in file.items() if key != "source"}, "secret": True, "secret_base64": secret}
 
 
+def service_units(
+    names: Sequence[str], state: str = "started", restart: str | None = None, watch: int = 0
+) -> list[dict[str, Any]]:
+    """Return units with the same options as the module host_state wants them."""
+    more = {"restart": restart} if restart else {}
+    return [{"name": name, "state": state, "watch": watch, **more} for name in names]
+
+
 def guarded(file: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return a file of these settings for host_state.
 
@@ -85,6 +93,22 @@ def guarded(file: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, A
     return {**rest, "secret": True, "secret_base64": base64.b64encode(file["content"].encode()).decode()}
 
 
+def drop_in(sections: Mapping[str, Mapping[str, Any]], role: str, variable: str) -> str:
+    """Return the text of a drop-in of a unit; a list says a key several times, None empties it."""
+    lines = [f"# Written by the role {role}: {variable}."]
+    for section, settings in sections.items():
+        lines += ["", f"[{section}]"]
+        for key, values in settings.items():
+            lines += [f"{key}={_shown(value)}" for value in (values if isinstance(values, (list, tuple)) else [values])]
+    return "\n".join(lines) + "\n"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else str(value)
+
+
 class FilterModule:
     """The filters under their names."""
 
@@ -94,7 +118,9 @@ class FilterModule:
             "archive_digest": archive_digest,
             "above_disks": above_disks,
             "address_book": address_book,
+            "drop_in": drop_in,
             "service_directory": service_directory,
+            "service_units": service_units,
             "host_file": host_file,
             "guarded": guarded,
             "mount_unit": mount_unit,

@@ -57,9 +57,20 @@ def owed_restart(hosts: Sequence[str], hostvars: Mapping[str, Any], register: st
 
 
 def touched(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, unit: str) -> list[str]:
-    """Return those hosts whose unit this run has started or restarted, as host_state answered."""
+    """Return those hosts whose unit this run has started or restarted, or an interrupted one before it."""
     units = {host: ((hostvars.get(host, {}).get(register) or {}).get("units") or {}).get(unit, {}) for host in hosts}
-    return [host for host, state in units.items() if state.get("started") or state.get("restart_owed")]
+    keys = ("started", "restart_owed", "marked")
+    return [host for host, state in units.items() if any(state.get(key) for key in keys)]
+
+
+def restart_marking(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> str:
+    """Return what restart.yml has to do with marks (host_state), from what hosts answered (host_probe).
+
+    C(keep) where an earlier run has restarted all that it had marked, and was cut off before its end; else C(mark).
+    """
+    probes = [(hostvars.get(host, {}).get(register) or {}).get("probe") or {} for host in hosts]
+    due, done = (any(probe.get(key) for probe in probes) for key in ("to_restart", "restarted"))
+    return "keep" if done and not due else "mark"
 
 
 def sick_brokers(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> list[int]:
@@ -69,12 +80,31 @@ def sick_brokers(hosts: Sequence[str], hostvars: Mapping[str, Any], register: st
 
 
 def lacked_before(hosts: Sequence[str], hostvars: Mapping[str, Any], *registers: str) -> dict[str, Any]:
-    """Return what lacked in the cluster when it was first asked, {} where nothing did, or nobody asked.
+    """Return what lacked in the cluster when it was first asked, {} where nothing did, or nobody asked."""
+    answers = [hostvars.get(host, {}).get(name) or {} for name in registers for host in hosts]
+    found = sorted((answer for answer in answers if "at" in answer), key=lambda answer: float(answer["at"]))
+    return dict(found[0]["lacking"]) if found else {}
 
-    The first of the registers counts in which there is an answer.
+
+def restart_batches(
+    hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, unit: str, order: str
+) -> list[list[str]]:
+    """Return the hosts whose unit is owed a restart, those that are restarted together, in the order of a gate.
+
+    What the gate did not name (a check of a cluster that is not there yet) comes last, one by one.
     """
-    found = [(hostvars.get(host, {}).get(name) or {}).get("lacking") for name in registers for host in hosts]
-    return next((dict(lacking) for lacking in found if lacking is not None), {})
+    owed = [host for host in owed_restart(hosts, hostvars, register, unit).split(",") if host != NOBODY]
+    answer = next((found for host in owed if (found := hostvars[host].get(order) or {}) and _ordered(found)), {})
+    ids = {str(hostvars[host].get("kafka_broker_id")): host for host in owed} if "batches" in answer else {}
+    batches = [[ids.get(str(one), "") for one in batch] for batch in answer.get("batches") or []]
+    batches += [[name] for name in answer.get("order") or []]
+    found = [[host for host in batch if host in owed] for batch in batches]
+    named = {host for batch in found for host in batch}
+    return [batch for batch in found if batch] + [[host] for host in owed if host not in named]
+
+
+def _ordered(answer: Mapping[str, Any]) -> bool:
+    return "batches" in answer or "order" in answer
 
 
 class FilterModule:
@@ -88,6 +118,8 @@ class FilterModule:
             "lacked_before": lacked_before,
             "lacking_java": lacking_java,
             "owed_restart": owed_restart,
+            "restart_batches": restart_batches,
+            "restart_marking": restart_marking,
             "sick_brokers": sick_brokers,
             "touched": touched,
         }

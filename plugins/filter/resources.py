@@ -10,7 +10,13 @@ from ansible.errors import AnsibleFilterError
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.users import gone
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import principals
-from ansible_collections.millrace.kafka.plugins.plugin_utils.resources import exported, grants, quotas, topics
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources import (
+    broker_config,
+    exported,
+    grants,
+    quotas,
+    topics,
+)
 
 Entries = Sequence[Mapping[str, Any]]
 
@@ -68,6 +74,11 @@ def resolved_quotas(users: Entries | None, entries: Entries | None = None) -> li
     ]
 
 
+def resolved_broker_config(settings: Mapping[str, Any] | None) -> dict[str, str | None]:
+    """Return settings of running brokers with units resolved, as kafka_broker_config takes them."""
+    return broker_config.resolved(settings or {})
+
+
 def scram_users(users: Entries | None) -> list[dict[str, Any]]:
     """Return users as the module kafka_access takes them: without grants and quotas."""
     return [{key: value for key, value in user.items() if key not in ("grants", "quotas")} for user in users or []]
@@ -104,6 +115,7 @@ class FilterModule:
         return {
             "resolved_topics": resolved_topics,
             "granted_acls": granted_acls,
+            "resolved_broker_config": resolved_broker_config,
             "scram_users": scram_users,
             "resolved_quotas": resolved_quotas,
             "exported_yaml": exported.written,

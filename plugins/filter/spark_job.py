@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.filter.host import drop_in
 from ansible_collections.millrace.kafka.plugins.plugin_utils.secret import told
 
 Job = Mapping[str, Any]
@@ -30,10 +31,21 @@ def spark_job_config(job: Job, jars: str) -> str:
     return json.dumps({"jars_directory": jars, **job["config"]}, indent=2, sort_keys=True) + "\n"
 
 
+def spark_job_drop_in(job: Job) -> str:
+    """Return the drop-in of a job's own unit."""
+    return drop_in(job.get("unit_overrides") or {}, "spark_job", f"unit_overrides of {job['name']} in spark_job_jobs")
+
+
+def drop_in_path(job: Job) -> PurePosixPath:
+    """Return where it is; systemd reads it after overrides.conf of all jobs, for the names are in this order."""
+    return PurePosixPath(f"/etc/systemd/system/spark-job@{job['name']}.service.d/unit_overrides.conf")
+
+
 def spark_job_environment(job: Job, release: str, jars: str, unit: str) -> str:
     """Return the environment file of a job; CONFIG_DIGEST covers everything that its process is started with."""
     name = job.get("job") or job["name"]
-    digest = hashlib.sha256("\n".join([name, release, unit, spark_job_config(job, jars)]).encode()).hexdigest()
+    more = [spark_job_drop_in(job)] if job.get("unit_overrides") else []
+    digest = hashlib.sha256("\n".join([name, release, unit, spark_job_config(job, jars), *more]).encode()).hexdigest()
     return f"JOB={name}\nCONFIG_DIGEST={digest}\n"
 
 
@@ -47,6 +59,9 @@ def spark_job_files(jobs: Sequence[Job], release: str, jars: str, unit: str) -> 
         for job in absent(jobs)
         for kind in ("json", "env")
     ]
+    for job in jobs:
+        state = "present" if job in present(jobs) and job.get("unit_overrides") else "absent"
+        files.append({"path": str(drop_in_path(job)), "content": spark_job_drop_in(job), "state": state})
     for job in present(jobs):
         base = {"owner": "root", "group": "spark", "mode": "0640"}
         secret = told(job["config"])
@@ -75,6 +90,8 @@ def spark_job_directories(jobs: Sequence[Job]) -> list[dict[str, str]]:
     ]
     for job in present(jobs):
         directories.append({"path": str(HOME / job["name"]), **owned})
+        if job.get("unit_overrides"):
+            directories.append({"path": str(drop_in_path(job).parent)})
         directories += [
             {"path": job["config"][key], **owned}
             for key in ("checkpoint", "input_directory", "output_directory")

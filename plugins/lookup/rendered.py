@@ -13,7 +13,7 @@ from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
 from ansible.template import trust_as_template
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import templar_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import templar_of, with_more
 
 DOCUMENTATION = """
 name: rendered
@@ -45,8 +45,7 @@ class LookupModule(LookupBase):  # type: ignore[misc]
     def run(self, terms: Sequence[str], variables: Mapping[str, Any] | None = None, **kwargs: Any) -> list[str]:
         """Return the texts of the templates. Raises AnsibleLookupError for one that is not there."""
         self.set_options(var_options=variables, direct=kwargs)
-        known = {**(variables or {}), **self.get_option("template_vars")}
-        templar = templar_of(self._loader, known)
+        templar = templar_of(self._loader, with_more(variables or {}, self.get_option("template_vars")))
         texts = []
         for term in terms:
             path = self.find_file_in_search_path(variables, "templates", term)

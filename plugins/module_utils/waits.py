@@ -5,12 +5,18 @@ No Ansible import.
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 # Options of a module that waits; its action gives them (plugin_utils/waits.py).
 OPTIONS: dict[str, Any] = {"pause": {"type": "int", "default": 0}, "waited": {"type": "dict", "default": {}}}
+TICK = 0.2
+
+Lacking = Mapping[str, Sequence[str]]
+"""What is not whole, by kind."""
 
 
 class Wait:
@@ -31,6 +37,94 @@ def now() -> float:
     return time.monotonic()
 
 
+def rest(seconds: float) -> None:
+    """Let some seconds go by."""
+    threading.Event().wait(seconds)
+
+
 def waiting(what: Sequence[str], timeout: float, **waited: Any) -> Mapping[str, Any]:
     """Return what a module answers whose wait goes on: for whom, for how long at most, and what the next call needs."""
     return {"what": list(what), "timeout": timeout, "waited": waited}
+
+
+@dataclass(frozen=True)
+class Part:
+    """What the parts of a wait before this one saw lacking at last, and since when."""
+
+    pause: float = 0
+    """Seconds after which this one ends; 0: with the wait."""
+    begun: float | None = None
+    since: float | None = None
+    lacking: Lacking = field(default_factory=dict)
+
+    def seen(self) -> dict[str, Any]:
+        """Return what the next call of a module needs."""
+        return {name: value for name, value in asdict(self).items() if name != "pause"}
+
+
+WHOLE = Part()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a wait came to."""
+
+    go: bool
+    lacking: Lacking
+    why: str = ""
+    """Why it goes on, or what it would cost, where not everything is whole."""
+    lasting: bool = False
+    """Whether waiting changes nothing."""
+    rest: Part | None = None
+    """What the next part has to know, where the wait goes on."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was seen once."""
+
+    lacking: Lacking | None
+    """None where nobody answered."""
+    why: str
+    settle: Callable[[], Verdict] | None = None
+    """Judges what was seen; None where it proves nothing."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long is waited."""
+
+    timeout: float
+    same: float
+    """Seconds for which the same has to lack before that is judged; what is whole is judged at once."""
+    part: Part = WHOLE
+    every: float = 0
+    """Seconds between two judgements of the same, where one costs much."""
+    at_last: bool = False
+    """Whether what lacks in the end is judged however short it has."""
+
+
+def watch(look: Callable[[], Look], patience: Patience) -> Verdict:
+    """Look until what is seen lets go, or waiting changes nothing, or the time is over."""
+    part = patience.part
+    whole = Wait(patience.timeout, part.pause, part.begun)
+    deadline, until, again = whole.begun + patience.timeout, now() + whole.part, 0.0
+    since, before = now() if part.since is None else part.since, {kind: list(n) for kind, n in part.lacking.items()}
+    verdict = Verdict(False, before)
+    judged: Verdict | None = None
+    while True:
+        at, seen = now(), look()
+        if seen.lacking is None:
+            since, judged = at, None
+        elif (found := {kind: list(names) for kind, names in seen.lacking.items()}) != before:
+            since, before, judged = at, found, None
+        verdict = judged or Verdict(False, before, seen.why)
+        patient = not before or at - since >= patience.same or (patience.at_last and at >= deadline)
+        if seen.settle and patient and (judged is None or at >= again):
+            verdict = judged = seen.settle()
+            again = now() + patience.every
+        if verdict.go or verdict.lasting or at >= deadline:
+            return verdict
+        if at >= until:
+            return replace(verdict, rest=Part(part.pause, whole.begun, since, before))
+        rest(TICK)

@@ -102,6 +102,8 @@ probe:
       description: "By address:port, C(open), C(refused), C(timeout) or the name of the error. Any answer shows a way."
       type: dict
     units: {description: "By unit, systemd's ActiveState.", type: dict}
+    to_restart: {description: Units that restart.yml has marked and not restarted yet., type: list, elements: str}
+    restarted: {description: "Units that it has, and has not ended.", type: list, elements: str}
     behind:
       description: Running units whose process was started with another configuration than is on the disk.
       type: list

@@ -127,6 +127,14 @@ options:
           - The CONFIG_DIGEST that a process has to be started with. Where it is not said, the one that I(files) of this
             call write into the unit itself. Without any no restart is owed.
         type: str
+      restart:
+        description:
+          - C(mark) notes in /run/millrace that the process that runs now is to be restarted, where that is not noted
+            yet, C(again) in any case, C(end) forgets it. C(keep) only says what is noted. Then C(restart_owed) is true
+            while that process runs, and C(marked) where anything is noted. C(converged) restarts it, also where this is
+            not said.
+        type: str
+        choices: [mark, again, keep, end]
       watch:
         description: Seconds after a start in which it must not end; where it does, the call fails with what it said.
         type: int
@@ -150,7 +158,7 @@ EXAMPLES = """
 RETURN = """
 changes: {description: "One line per change, what and where.", type: list, elements: str, returned: always}
 units:
-  description: By name of the unit, C(active) and C(restart_owed), both bool.
+  description: By name of the unit, C(active), C(restart_owed) and C(started), and perhaps C(marked), all bool.
   type: dict
   returned: success
 """
@@ -199,6 +207,7 @@ SPEC = {
             "enabled": {"type": "bool", "default": True},
             "state": {"type": "str", "choices": ["started", "stopped", "converged", "absent"], "default": "started"},
             "digest": {"type": "str"},
+            "restart": {"type": "str", "choices": ["mark", "again", "keep", "end"]},
             "watch": {"type": "int", "default": 0},
         }
     ),

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import access_control
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.acls import KINDS
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import OPTIONS, PRUNE, Work, converge
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.users import Logins
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.users import ALWAYS, GENERATION, LOGIN
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.users import gone as absent
 
 DOCUMENTATION = """
@@ -18,14 +20,16 @@ module: kafka_access
 short_description: Converge SCRAM users and ACLs of a cluster, each in one batch
 description:
   - Nobody can read a password back, so a user whose mechanism and iterations are as declared is logged in once, to
-    see whether it holds, eight users side by side. A password that does not leaves a line in a broker's log.
+    see whether it holds, eight users side by side. A password that does not leaves a line in a broker's log. Where
+    nobody can log in, a number stands for the password, by I(verify).
   - What is not named is left alone, but for what I(prune) says; C(state=absent) removes.
   - A user who is absent, and not only with one I(mechanism), loses every ACL too, where I(super_users) says that there
     are any.
   - Users come first, then ACLs, of which those that grant come first.
-  - "Refused, with everything else that is wrong: an ACL of a principal without C(User:); ACLs that would keep
-    I(principal) from altering the cluster."
-  - A user cannot log in 20 s after its password was written: that is a failure.
+  - "Refused, with everything else that is wrong: an ACL of a principal without C(User:), or of an operation that its
+    kind of resource has not; ACLs that would keep I(principal) from altering the cluster."
+  - "A user cannot log in 20 s after its password was written: that is a failure, other than with
+    C(verify=generation)."
 options:
   login: {type: dict, required: true, description: "Those of the listener where users log in, without a login."}
   users:
@@ -42,6 +46,21 @@ options:
         type: str
         choices: [SCRAM-SHA-512, SCRAM-SHA-256]
       iterations: {type: int, default: 8192, description: Rounds of hashing.}
+      verify:
+        description:
+          - How it is known that a password is unchanged.
+          - C(login) tries it.
+          - C(generation) looks at a number that stands for the password and is kept with it, as rounds of hashing
+            besides I(iterations). It is for where nobody can log in; a password that somebody else set with the same
+            number is not seen.
+          - C(always) writes it in each run.
+        type: str
+        choices: [login, generation, always]
+        default: login
+      generation:
+        description: >-
+          Number of the password with C(verify=generation), 1 where it is not said; one more with each new password.
+        type: int
       state: {type: str, choices: [present, absent], default: present, description: Whether the user is there.}
       credential:
         description: Otherwise a certificate stands for the user. A password that the cluster keeps goes.
@@ -111,8 +130,27 @@ USER: dict[str, Any] = {
     "password": {"type": "str", "no_log": True},
     "mechanism": {"type": "str", "choices": ["SCRAM-SHA-512", "SCRAM-SHA-256"]},
     "iterations": {"type": "int", "default": 8192},
+    "verify": {"type": "str", "choices": [LOGIN, GENERATION, ALWAYS], "default": LOGIN},
+    "generation": {"type": "int"},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     "credential": {"type": "bool", "default": True},
+}
+
+
+ACL: dict[str, Any] = {
+    "type": "list",
+    "elements": "dict",
+    "default": [],
+    "options": {
+        "principal": {"type": "str", "required": True},
+        "operations": {"type": "list", "elements": "str", "required": True},
+        "resource": {"type": "str", "required": True, "choices": [kind.lower() for kind in KINDS]},
+        "name": {"type": "str"},
+        "pattern": {"type": "str", "choices": ["literal", "prefixed"], "default": "literal"},
+        "permission": {"type": "str", "choices": ["allow", "deny"], "default": "allow"},
+        "host": {"type": "str", "default": "*"},
+        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+    },
 }
 
 
@@ -123,7 +161,7 @@ def main() -> None:
             **OPTIONS,
             "login": {"type": "dict", "required": True},
             "users": {"type": "list", "elements": "dict", "default": [], "options": USER},
-            "acls": {"type": "list", "elements": "dict", "default": []},
+            "acls": ACL,
             "prune": PRUNE,
             "principal": {"type": "str", "default": "User:admin"},
             "super_users": {"type": "list", "elements": "str", "default": []},

@@ -3,21 +3,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import time
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, State
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import (
-    Part,
-    after_restart,
-    before_restart,
-    lacking,
-)
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
-from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTIONS, Wait, waiting
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart import SAME, after_restart, lacking
+from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTIONS, Part, Patience, Wait, waiting
 
 DOCUMENTATION = """
 module: kafka_cluster
@@ -34,25 +29,15 @@ options:
     required: true
   brokers: {type: list, elements: int, required: true, description: Ids that must be registered.}
   timeout: {type: int, default: 0, description: Seconds until it has to be whole; 0 asks once.}
-  restart:
-    description:
-      - Id of a broker that is about to be restarted, or, with I(before), was. Then the question is whether it may be,
-        or is back.
-      - It may be stopped where the cluster is whole; or where it has not been for 30 s (for half of a shorter
-        I(timeout)), and no partition would lose by it, because those that it is in sync with have all others in sync as
-        well, or are offline, or are reached by nobody since it is registered at an address that is none of
-        I(endpoints) and does not answer.
-    type: int
-  endpoints: {type: list, elements: str, default: [], description: "Its own, each C(LISTENER://address:port)."}
   before:
     description:
-      - What C(lacking) was before. It is back where the cluster is whole, or for 30 s lacks nothing more.
-      - "Without I(restart): after several restarts, what it was before the first, or when the run began."
+      - What C(lacking) was before the first restart, or when the run began. The cluster is back where it is whole, or
+        for 30 s (for half of a shorter I(timeout)) lacks nothing more.
     type: dict
   fail: {type: bool, default: true, description: Fail when the cluster is not whole; otherwise only describe it.}
   returned:
     description:
-      - With I(before) and without I(restart), ids of the brokers that were started and must be registered.
+      - With I(before), ids of the brokers that were started and must be registered.
       - Without I(before), ids of those that may be started; what C(lacking) is by them alone is not counted.
     type: list
     elements: int
@@ -102,7 +87,8 @@ lacking:
   description: >-
     What is not whole, by kind, C(brokers), C(offline) and C(under_replicated), of which each replica is named.
   type: dict
-  returned: with restart, and where the cluster answered
+  returned: where the cluster answered
+at: {description: When that was seen (seconds since 1970)., type: float, returned: with lacking}
 problems: {description: What keeps the cluster from being whole., type: list, elements: str, returned: always}
 offline: {description: Number of partitions without a leader., type: int, returned: always}
 under_replicated: {description: Number of partitions with a replica out of sync., type: int, returned: always}
@@ -111,25 +97,20 @@ leaders: {description: "By id (a text), number of partitions that the broker lea
 """
 
 
-def gate(module: AnsibleModule, cluster: Cluster) -> None:
-    """Answer whether a broker may be stopped, or is back; ends the module."""
-    expected, broker, before = (module.params[name] for name in ("brokers", "restart", "before"))
-    seconds = module.params["timeout"]
-    patience, part = min(30.0, seconds / 2), Part(module.params["pause"], **module.params["waited"])
-    if before is None:
-        verdict = before_restart(cluster.state, expected, broker, module.params["endpoints"], seconds, patience, part)
-        failed = f"broker {broker} was not stopped, for partitions would lose by it"
-    else:
-        returned = module.params["returned"] if broker is None else [broker]
-        verdict = after_restart(cluster.state, expected, returned, before, seconds, patience, part)
-        who = "what this run started" if broker is None else f"broker {broker} was restarted and"
-        failed = f"{who} is not back; no other was stopped"
-    if verdict.rest:
-        seen = {name: value for name, value in asdict(verdict.rest).items() if name != "pause"}
-        module.exit_json(changed=False, waiting=waiting([verdict.why], seconds, **seen))
+def back(module: AnsibleModule, cluster: Cluster) -> None:
+    """Answer whether the cluster is as good as before; ends the module."""
+    expected, returned, seconds = (module.params[name] for name in ("brokers", "returned", "timeout"))
+    part = Part(module.params["pause"], **module.params["waited"])
+    patience = Patience(seconds, min(SAME, seconds / 2), part, at_last=True)
+    verdict = after_restart(cluster.state, expected, returned, module.params["before"], patience)
+    if verdict.rest and not verdict.go:
+        module.exit_json(changed=False, waiting=waiting([verdict.why], seconds, **verdict.rest.seen()))
     if not verdict.go:
-        words = f"Kafka cluster not whole after {seconds} s: {verdict.why}; {failed}. "
-        module.fail_json(msg=f"{words}Look at: journalctl -u kafka on the brokers named", lacking=verdict.lacking)
+        words = f"Kafka cluster not whole after {seconds} s: {verdict.why}; what this run started is not back"
+        module.fail_json(
+            msg=f"{words}; no other was stopped. Look at: journalctl -u kafka on the brokers named",
+            lacking=verdict.lacking,
+        )
     if verdict.why:
         module.warn(verdict.why)
     module.exit_json(changed=False, lacking=verdict.lacking)
@@ -158,8 +139,6 @@ def main() -> None:
             "fail": {"type": "bool", "default": True},
             "returned": {"type": "list", "elements": "int", "default": []},
             "sick": {"type": "list", "elements": "int", "default": []},
-            "restart": {"type": "int"},
-            "endpoints": {"type": "list", "elements": "str", "default": []},
             "before": {"type": "dict"},
             **OPTIONS,
         },
@@ -173,8 +152,8 @@ def main() -> None:
         if module.params["fail"]:
             module.fail_json(msg=str(error), problems=[str(error)])
         module.exit_json(changed=False, **described(State(), [str(error)]))
-    if module.params["restart"] is not None or module.params["before"]:
-        gate(module, cluster)
+    if module.params["before"]:
+        back(module, cluster)
     sick = module.params["sick"]
     wait = Wait(module.params["timeout"], module.params["pause"], **module.params["waited"])
     state, found = cluster.wait(module.params["brokers"], wait.part, sick)
@@ -188,6 +167,7 @@ def main() -> None:
     result = described(state, found)
     if state.brokers:
         result["lacking"] = lacking(state, module.params["brokers"], module.params["returned"])
+        result["at"] = time.time()
     if found and module.params["fail"]:
         module.fail_json(
             msg=f"Kafka cluster not whole after {module.params['timeout']} s: {'; '.join(found)}. No "

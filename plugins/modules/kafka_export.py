@@ -7,9 +7,14 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import export
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import OPTIONS
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import acls, topics, users
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import (
+    acls,
+    broker_config,
+    quotas,
+    topics,
+    users,
+)
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.quotas import Quotas
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import ask
 
@@ -17,8 +22,8 @@ DOCUMENTATION = """
 module: kafka_export
 short_description: Say what lives on a cluster in the words of an inventory
 description:
-  - Reads topics, users, ACLs and quotas, and returns them as variables with which C(playbooks/resources.yml) changes
-    nothing. It is the way in for a cluster that was set up by other means.
+  - Reads topics, users, ACLs, quotas and settings of running brokers, and returns them as variables with which
+    C(playbooks/resources.yml) changes nothing. It is the way in for a cluster that was set up by other means.
   - Of topics, what was set for each of them is returned, not what brokers have by default, and nothing that throttles
     moving replicas.
   - Passwords cannot be read; users name one of C(vault.passwords) each.
@@ -67,8 +72,12 @@ variables:
     kafka_users: {description: "Users with a password, one entry for each mechanism.", type: list, elements: dict}
     kafka_acls: {description: "ACLs, literal, each with its operations.", type: list, elements: dict}
     kafka_quotas: {description: "Quotas of users, client ids and pairs.", type: list, elements: dict}
+    kafka_dynamic_config: {description: What was set for all brokers while they ran., type: dict}
 left_out:
-  description: ACLs of kinds that an inventory cannot declare, which stay as they are.
+  description: >-
+    What stays as it is: ACLs of kinds that an inventory cannot declare, and what was set for a single broker, which is
+    for C(kafka_dynamic_config_overrides) of its host; throttles; secrets, without
+    their value.
   type: list
   elements: str
   returned: always
@@ -86,17 +95,17 @@ def main() -> None:
             for name, found in topics.describe(admin, "TOPIC", names).items()
         }
         rights, others = export.acls(acls.found(admin))
-        quotas = Quotas(admin.properties)
+        everywhere, own = export.broker_config(broker_config.found(admin, metadata.brokers))
         variables = {
             "kafka_cluster_id": metadata.cluster_id,
             "kafka_topic_defaults": {},
             "kafka_topics": export.topics(metadata.topics, settings),
             "kafka_users": export.users(users.credentials(admin)),
             "kafka_acls": rights,
-            "kafka_quotas": export.quotas(quotas.found()),
+            "kafka_quotas": export.quotas(quotas.found(admin)),
+            "kafka_dynamic_config": everywhere,
         }
-        quotas.close()
-        return {"variables": variables, "left_out": others}
+        return {"variables": variables, "left_out": [*others, *own]}
 
     ask(module, "export", answered)
 

@@ -8,9 +8,8 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import export
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import OPTIONS
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import acls, topics, users
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import acls, quotas, topics, users
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.quotas import Quotas
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import ask
 
@@ -94,11 +93,7 @@ def of_topics(admin: Admin, metadata: Metadata) -> list[dict[str, Any]]:
 
 def of_quotas(admin: Admin, _: Metadata) -> list[dict[str, Any]]:
     """Return the quotas."""
-    client = Quotas(admin.properties)
-    try:
-        return export.quotas(client.found())
-    finally:
-        client.close()
+    return export.quotas(quotas.found(admin))
 
 
 SUBSETS: dict[str, Callable[[Admin, Metadata], Any]] = {

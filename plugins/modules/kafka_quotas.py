@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import access_control
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import OPTIONS, Work, converge
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import OPTIONS, PRUNE, Work, converge
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.quotas import Quotas
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 
 DOCUMENTATION = """
@@ -17,7 +16,8 @@ module: kafka_quotas
 short_description: Converge client quotas of a cluster in one request
 description:
   - What is declared of an entity is all that it has; values that are not declared are taken away. Entities that are not
-    named are left alone.
+    named are left alone, but for what I(prune) says.
+  - "Refused, with everything else that is wrong: values that are no numbers above 0; an entity that is named twice."
 options:
   quotas:
     description: Quotas of users, of client ids, and of pairs of both.
@@ -39,7 +39,7 @@ options:
           The user is gone: its own quota goes, and those with each client id, but for what other entries say.
         type: bool
         default: false
-extends_documentation_fragment: [millrace.kafka.kafka_resources]
+extends_documentation_fragment: [millrace.kafka.kafka_resources, millrace.kafka.kafka_prune]
 requirements: [confluent-kafka, kafka-python]
 author: [Millrace developers]
 """
@@ -89,14 +89,17 @@ QUOTA: dict[str, Any] = {
 def main() -> None:
     """Run as an Ansible module."""
     module = KafkaModule(
-        argument_spec={**OPTIONS, "quotas": {"type": "list", "elements": "dict", "default": [], "options": QUOTA}},
+        argument_spec={
+            **OPTIONS,
+            "quotas": {"type": "list", "elements": "dict", "default": [], "options": QUOTA},
+            "prune": PRUNE,
+        },
         supports_check_mode=True,
     )
 
     def planned(admin: Admin, _: Metadata) -> Sequence[Work]:
-        client = Quotas(admin.properties)
-        plan = access_control.plan_quotas(client, module.params["quotas"])
-        return [(plan, lambda changes: access_control.write_quotas(client, changes))]
+        plan = access_control.plan_quotas(admin, module.params["quotas"], module.params["prune"])
+        return [(plan, lambda changes: access_control.write_quotas(admin, changes))]
 
     converge(module, "quotas", planned)
 

@@ -18,7 +18,7 @@ description:
   - Makes topics with replicas and leaders spread evenly over racks and brokers, adds partitions, and changes settings
     one by one, so that what others set meanwhile stays.
   - Only what was set for a topic is compared, not what brokers have by default; what is set and not declared is taken
-    back. What throttles moving replicas is never touched.
+    back. What throttles moving replicas is never touched, and returned as C(unmanaged).
   - "Refused, with everything else that is wrong: fewer partitions; more partitions, other than with
     I(allow_more_partitions); another number of replicas, since moving them is not built yet; more replicas than
     brokers; C(min.insync.replicas) that is not below the number of replicas, if there are two or more; a setting that
@@ -115,6 +115,14 @@ TOPIC: dict[str, Any] = {
 BROKER: dict[str, Any] = {"id": {"type": "int", "required": True}, "rack": {"type": "str"}}
 
 
+def texts(config: dict[str, Any] | None) -> dict[str, Any]:
+    """Return settings as texts; what is none of one value stays, to be refused."""
+    return {
+        key: value if value is None or isinstance(value, (list, dict)) else str(value)
+        for key, value in (config or {}).items()
+    }
+
+
 def main() -> None:
     """Run as an Ansible module."""
     module = KafkaModule(
@@ -126,10 +134,7 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    topics = [
-        {**topic, "config": {key: str(value) for key, value in topic["config"].items()}}
-        for topic in module.params["topics"]
-    ]
+    topics = [{**topic, "config": texts(topic["config"])} for topic in module.params["topics"]]
     brokers = {broker["id"]: broker["rack"] for broker in module.params["brokers"]}
 
     def planned(admin: Admin, metadata: Metadata) -> Sequence[Work]:

@@ -9,9 +9,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.tls import served
 from ansible_collections.millrace.kafka.plugins.module_utils.tls.client import OwnFileError
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTIONS, Wait, waiting
 from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.ensemble import (
-    PATIENCE,
     EnsembleError,
-    idle,
     keep_root_acl,
     wait,
 )
@@ -45,12 +43,12 @@ options:
     description: "Seconds until it has to be whole, and again until certificates are in use; 0 asks once."
     type: int
     default: 0
-  fail:
-    description:
-      - Fail where the ensemble is not whole; otherwise say which servers are C(idle). One is that has been so for 10 s,
-        or for I(timeout) where that is less.
-    type: bool
-    default: true
+  expected:
+    description: >-
+      Names of the servers that have to serve. That others do not is a warning. Where it is not said, all have to.
+    type: list
+    elements: str
+  fail: {type: bool, default: true, description: Fail when the ensemble is not whole; otherwise only describe it.}
   pause:
     description: >-
       The action of the same name gives it, and I(waited), to say each 10 s what is waited for. Seconds after which the
@@ -90,12 +88,6 @@ modes:
   type: dict
   returned: always
 problems: {description: What keeps the ensemble from being whole., type: list, elements: str, returned: always}
-idle:
-  description: >-
-    With C(fail=false), the servers that take no part in an ensemble that is not whole, so that they may be restarted.
-  type: list
-  elements: str
-  returned: success
 changes:
   description: "One line where the ACL of the root znode was another, else none."
   type: list
@@ -109,17 +101,16 @@ def whole(module: AnsibleModule) -> dict[str, str]:
     seconds, servers, port, tls = (module.params[name] for name in ("timeout", "servers", "port", "tls"))
     this = Wait(seconds, module.params["pause"], module.params["waited"].get("begun"))
     try:
-        modes, found = wait(servers, port, this.part, tls)
+        modes, found = wait(servers, port, this.part, tls, module.params["expected"])
     except OwnFileError as error:
         answer = {"modes": {}, "problems": [str(error)]}
         if module.params["fail"]:
             module.fail_json(msg=f"{error}. No server was stopped.", **answer)
-        module.exit_json(changed=False, idle=[], changes=[], **answer)
+        module.exit_json(changed=False, changes=[], **answer)
     if found and this.left() > 0:
         module.exit_json(changed=False, waiting=waiting(found, seconds, begun=this.begun))
     if found and not module.params["fail"]:
-        silent = idle(servers, port, tls, min(PATIENCE, seconds))
-        module.exit_json(changed=False, modes=modes, problems=found, idle=silent, changes=[])
+        module.exit_json(changed=False, modes=modes, problems=found, changes=[])
     if found:
         module.fail_json(
             msg=f"ZooKeeper ensemble not whole after {seconds} s: {'; '.join(found)}. No server was stopped. "
@@ -127,6 +118,8 @@ def whole(module: AnsibleModule) -> dict[str, str]:
             modes=modes,
             problems=found,
         )
+    if away := [name for name, mode in modes.items() if mode in ("down", "not serving")]:
+        module.warn(f"the ensemble is not whole: {', '.join(away)} of no host of this run")
     return modes
 
 
@@ -155,6 +148,7 @@ def main() -> None:
             "served": {"type": "list", "elements": "dict", "default": []},
             "root_acl": {"type": "dict", "default": {}},
             "timeout": {"type": "int", "default": 0},
+            "expected": {"type": "list", "elements": "str"},
             "fail": {"type": "bool", "default": True},
             **OPTIONS,
         },
@@ -175,7 +169,7 @@ def main() -> None:
             module.fail_json(msg=missing_required_lib("kazoo"))
         except EnsembleError as error:
             module.fail_json(msg=str(error), modes=modes, problems=[])
-    module.exit_json(changed=bool(changes), changes=changes, modes=modes, problems=[], idle=[])
+    module.exit_json(changed=bool(changes), changes=changes, modes=modes, problems=[])
 
 
 if __name__ == "__main__":

@@ -6,19 +6,32 @@ One place, and tests/unit/test_ansible_internals.py says when it moves.
 from __future__ import annotations
 
 import importlib
+import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from itertools import combinations
 from typing import Any
 
 from ansible._internal._datatag._tags import Origin, VaultedValue
+from ansible._internal._templating._engine import TemplateOptions
 from ansible._internal._templating._jinja_bits import AnsibleEnvironment, _TemplateCompileContext
+from ansible._internal._templating._lazy_containers import _AnsibleLazyTemplateMixin
+from ansible._internal._templating._utils import TemplateContext
 from ansible.inventory.helpers import sort_groups
+from ansible.module_utils import _internal
+from ansible.module_utils._internal._ansiballz import _loader
 from ansible.module_utils._internal._datatag import AnsibleTagHelper
+from ansible.module_utils.common.json import Direction, get_module_encoder
+from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import init_plugin_loader
 from ansible.template import Templar
+from ansible.vars.clean import remove_internal_keys
 from ansible.vars.plugins import get_vars_from_inventory_sources
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.forked import forked
 
 COLLECTION = "ansible_collections.millrace.kafka"
 
@@ -127,9 +140,93 @@ def environment(basedir: str) -> Any:
 
 def templar_of(loader: Any, variables: Mapping[str, Any]) -> Templar:
     """Return what renders the texts of one host."""
-    made = Templar(loader=loader, variables=dict(variables))
+    made = Templar(loader=loader, variables=variables)
     made._engine._environment = environment(loader.get_basedir())
     return made
+
+
+def with_more(variables: Mapping[str, Any], more: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return variables with some that go before them; what was computed of the others stays computed."""
+    return ChainMap(dict(more), variables)  # type: ignore[arg-type]  # it reads alone
+
+
+class OnceForEachTask:
+    """Base of an action whose options stand on many variables: each is computed once for a task.
+
+    Else it is computed wherever it is named, with all that it stands on, and each text is compiled every time.
+    """
+
+    @classmethod
+    @contextmanager
+    def get_finalize_task_args_context(cls) -> Iterator[dict[str, Any]]:
+        """Give the options of one task something in common."""
+        yield {}
+
+    @classmethod
+    def finalize_task_arg(cls, name: str, value: Any, templar: Any, context: dict[str, Any]) -> Any:
+        """Return an option computed."""
+        if "templar" not in context:
+            context["templar"] = _remembering(templar)
+        return context["templar"].template(value)
+
+
+def _remembering(templar: Any) -> Any:
+    made = templar.extend()
+    made._environment = environment(templar.basedir)
+    with TemplateContext(template_value=None, templar=made, options=TemplateOptions.DEFAULT, stop_on_template=False):
+        made.available_variables = _AnsibleLazyTemplateMixin._try_create(dict(templar.available_variables))
+    return made
+
+
+class RunsHere(OnceForEachTask, ActionBase):  # type: ignore[misc]
+    """Action whose module, where the control node itself would run it, runs in a fork of this process.
+
+    It has all of Ansible that it needs: neither a package for another Python is made, nor does that start.
+    """
+
+    _supports_async = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return the module's result."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        return result | self.module(self._task.args, task_vars or {})
+
+    def module(self, options: Mapping[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        """Call the module of this action's name."""
+        if self._would_run_here(variables):
+            return self._here(dict(options), variables)
+        wrap_async = self._task.async_val and not self._connection.has_native_async
+        answer: dict[str, Any] = self._execute_module(
+            module_args=dict(options), task_vars=variables, wrap_async=wrap_async
+        )
+        return answer
+
+    def _would_run_here(self, variables: Mapping[str, Any]) -> bool:
+        """Tell whether this very Python would run it, as this user, in this environment."""
+        host = variables.get("ansible_delegated_vars", {}).get(self._task.delegate_to, variables)
+        python = self._templar.template(host.get("ansible_python_interpreter"))
+        alike = self._connection.transport == "local" and python == sys.executable
+        return bool(alike and not (self._connection.become or self._task.async_val or any(self._task.environment)))
+
+    def _here(self, options: dict[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+        name = self._task.action.rpartition(".")[2]
+        self._update_module_args(self._task.action, options, variables)
+        code, output, errors = forked(lambda: run_module(f"{COLLECTION}.plugins.modules.{name}", options))
+        answer: dict[str, Any] = self._parse_returned_data({"rc": code, "stdout": output, "stderr": errors}, PROFILE)
+        remove_internal_keys(answer)
+        return answer
+
+
+# What Ansible's modules are spoken to by, where they say nothing else.
+PROFILE = "legacy"
+
+
+def run_module(name: str, options: Mapping[str, Any]) -> None:
+    """Be a module, in a process that ends with it: its warnings are in its answer, not said by the control node."""
+    _internal.is_controller = False
+    encoder = get_module_encoder(PROFILE, Direction.CONTROLLER_TO_MODULE)
+    asked = json.dumps({"ANSIBLE_MODULE_ARGS": dict(options)}, cls=encoder).encode()
+    _loader.run_module(json_params=asked, profile=PROFILE, module_fqn=name, modlib_path="", extensions={})
 
 
 @cache

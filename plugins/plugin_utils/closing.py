@@ -33,10 +33,17 @@ COUNTED = {
     "user": "system user",
     "sysctl": "kernel setting",
     "load": "firewall",
+    "mark": "mark",
+    "unmark": "mark taken away",
     "enable": "enabled unit",
     "disable": "disabled unit",
 }
-PLURALS = {"directory": "directories", "owner or mode": "owners or modes", "topic in part": "topics in part"}
+PLURALS = {
+    "directory": "directories",
+    "mark taken away": "marks taken away",
+    "owner or mode": "owners or modes",
+    "topic in part": "topics in part",
+}
 
 
 class Closing:

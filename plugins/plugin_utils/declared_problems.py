@@ -167,8 +167,8 @@ def _of_a_whole(problem: Problem, found: Sequence[Problem], model: Model) -> boo
     if problem in model.mistyped and site:  # said of the list of the site's own that it comes from
         return any(base(other.variable) == site and TYPE.search(other.wrong) for other in found)
     if problem.code.startswith("CERTIFICATE_") and site:
-        entry = problem.variable.replace(base(problem.variable), site, 1)
-        return any(other.code == "INPUT_REFUSED" and other.variable == entry for other in found)
+        own = problem.variable.replace(base(problem.variable), site, 1)
+        return any(other.code == "INPUT_REFUSED" and other.variable == own for other in found)
     if not OF_ENTRIES.fullmatch(problem.code):
         return False
     variable, entry = base(problem.variable), ENTRY.match(problem.variable)

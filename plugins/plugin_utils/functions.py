@@ -164,8 +164,8 @@ def internal() -> re.Pattern[str]:
     """Return what the roles' own variables are called that playbooks hand over or register; no inventory sets them."""
     prefixes = "|".join(function.prefix for function in functions().values())
     return re.compile(
-        rf"java_found|({prefixes})_(restart_(listeners|brokers|admin|servers|tls)|pki|state)$"
-        "|pki_(made|state)$|preflight_(model|probe)$|archive_(list|installed)"
+        rf"java_found|({prefixes})_(restart_(listeners|brokers|admin|servers|tls)|pki|base|state)$"
+        "|pki_(made|state)$|base_state$|preflight_(model|probe)$|archive_(list|installed)"
     )
 
 

@@ -175,6 +175,11 @@ def jobs(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
         for host in hosts
         for unit in probes.get(host, {}).get("behind", [])
     ]
+    problems += [
+        f"{unit} on {host} is still to be restarted: restart.yml was cut off, and goes on where it is run anew"
+        for host in hosts
+        for unit in probes.get(host, {}).get("to_restart", [])
+    ]
     return (["Units", *table(("host", "unit", "state"), rows)], problems) if rows else ([], [])
 
 

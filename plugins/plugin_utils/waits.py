@@ -55,11 +55,11 @@ def said(what: str, tell: Say, every: float = EVERY) -> Iterator[None]:
 
 
 def module_in_parts(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Run an action's module in parts: the `run` of an action whose module answers `waiting`."""
+    """Run the module of a RunsHere in parts: the `run` of an action whose module answers `waiting`."""
     result: dict[str, Any] = ActionBase.run(self, tmp, task_vars)
 
     def ask(more: Mapping[str, Any]) -> dict[str, Any]:
-        answer: dict[str, Any] = self._execute_module(module_args={**self._task.args, **more}, task_vars=task_vars)
+        answer: dict[str, Any] = self.module({**self._task.args, **more}, task_vars or {})
         return answer
 
     return result | in_parts(ask, say(self._task, task_vars))

@@ -90,12 +90,14 @@ class Disk:
         """
         device = f"{os.major(self.device)}:{os.minor(self.device)}"
         namespaces: dict[str, tuple[str, str]] = {}
-        for process in Path("/proc").glob("[0-9]*"):
+        for process in sorted(Path("/proc").glob("[0-9]*"), key=lambda path: int(path.name)):
             try:
                 rows = [line.split() for line in (process / "mountinfo").read_text().splitlines()]
                 namespace = (process / "ns" / "mnt").readlink().name
             except OSError:  # ended meanwhile, or a thread of the kernel
                 continue
-            namespaces.update((namespace, (process.name, row[4])) for row in rows if row[2] == device)
+            for row in rows:
+                if row[2] == device:  # of a namespace the process that is longest there: it stays
+                    namespaces.setdefault(namespace, (process.name, row[4]))
         for process_id, path in namespaces.values():
             machine("nsenter", "-t", process_id, "-m", "python3", "-c", UNMOUNT, path)

@@ -152,9 +152,11 @@ class Inventory:
         """Return what runs a shell command on a host over SSH."""
         return [*self._ssh(), host, command]
 
-    def disconnect(self) -> None:
-        """End the shared SSH connections, as before a restart of the hosts; the next command opens new ones."""
+    def disconnect(self, *hosts: str) -> None:
+        """End the shared SSH connections, as before a restart of these hosts (all); the next command opens new ones."""
         for socket in Path(self._sockets.name).iterdir():
+            if hosts and socket.name not in hosts:
+                continue
             subprocess.run([*self._ssh(), "-O", "exit", socket.name], capture_output=True)
 
     def close(self) -> None:

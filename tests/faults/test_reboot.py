@@ -1,14 +1,12 @@
 """Every container is restarted at once: services and firewall come back by themselves, no record is lost."""
 
-import os
-import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from .inventory import ROOT
+from .containers import podman
 from .lab import Lab, until_none
 from .ledger import load
 from .promises import COUNTED, ENSEMBLE, FULL, Clock
@@ -20,14 +18,6 @@ pytestmark = pytest.mark.timed
 RECORDS = 1000
 FIREWALL = "nft list table inet millrace"
 UNITS = "'zookeeper.service' 'kafka.service' 'spark-job@*.service'"
-
-
-def podman(*arguments: str) -> list[str]:
-    """Run podman as the lab does; return its lines."""
-    environment = {**os.environ, "CONTAINERS_CONF": str(ROOT / "lab" / "containers.conf")}
-    done = subprocess.run(["podman", *arguments], capture_output=True, text=True, env=environment, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
 
 
 def test_reboot(lab: Lab, topic: str, tmp_path: Path, word_counts: LastCounts, note: Callable[[str], None]) -> None:

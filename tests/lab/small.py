@@ -6,17 +6,35 @@ import re
 import shutil
 import subprocess
 import sys
-import zlib
 from pathlib import Path
 
 import yaml
 from faults.inventory import ROOT
-from millrace_lab.machine import Machine, machine_lock
+from millrace_lab.claims import choose, conflicts
+from millrace_lab.machine import LabError, Machine, machine_lock
 
 CONTAINERS_CONF = str(ROOT / "lab" / "containers.conf")
 ENVIRONMENT = {**os.environ, "CONTAINERS_CONF": CONTAINERS_CONF, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")}
-# The first of eight networks 198.18.N.0/24: others in each checkout, so that two can be tested at once.
-NETWORK = int(os.environ.get("LAB_TEST_NETWORK", 81 + 8 * (zlib.crc32(str(ROOT).encode()) % 20)))
+# No inventory of the project names a network in these; a block's last network stands for the whole.
+FIRST, END, BLOCK = 96, 256, 16
+
+
+def claimed_block(machine: Machine, directory: Path) -> int:
+    """Claim a block of networks for this process, and return its first: two checkouts can be tested at once.
+
+    Raises LabError where this lab directory is another process's already, or no block is free.
+    """
+    for first in range(FIRST, END, BLOCK):
+        declared, block = (
+            {"tests": f"198.18.{first + BLOCK - 1}.0/24"},
+            [f"198.18.{first}.0/{24 - BLOCK.bit_length() + 1}"],
+        )
+        with machine_lock():
+            if choose(machine, directory, declared, os.getpid()) == declared:
+                strangers = conflicts(machine, directory, block)
+                if all(directory.parent in tenant.directory.parents for tenant in strangers):
+                    return first
+    raise LabError(f"labs hold all networks from 198.18.{FIRST}.0 on: remove some (make lab-down-all)")
 
 
 class SmallLab:
@@ -26,6 +44,7 @@ class SmallLab:
         """Write the inventory; make nothing."""
         self.name, self.directory = name, checkout / ".lab" / name
         self.inventory = checkout / "inventories" / name
+        self.network = network
         self.inventory.mkdir(parents=True)
         variables = {
             "lab_directory": str(self.directory),
@@ -96,6 +115,7 @@ class SmallLab:
                 machine.remove(lab_id)
             shutil.rmtree(self.directory, ignore_errors=True)
             machine.drop_route()
+        assert (self.containers(), self.networks()) == (set(), set())
 
 
 def podman(*argv: str) -> set[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from wordcount import publish
 
-from .small import NETWORK, SmallLab, podman, said
+from .small import SmallLab, podman, said
 
 
 def test_second_create_changes_nothing(first: SmallLab) -> None:
@@ -29,7 +29,7 @@ def test_hosts_have_named_interfaces_with_their_addresses(first: SmallLab) -> No
     addresses = sorted(
         re.findall(r"^\d+: (client|replication)\S*\s+inet ([\d.]+)", first.run("broker", "ip -o -4 addr"), re.MULTILINE)
     )
-    assert addresses == [("client", f"198.18.{NETWORK}.21"), ("replication", f"198.18.{NETWORK + 1}.21")]
+    assert addresses == [("client", f"198.18.{first.network}.21"), ("replication", f"198.18.{first.network + 1}.21")]
     assert "replication" not in first.run("node", "ip -o -4 addr")
 
 
@@ -59,7 +59,7 @@ def test_a_host_keeps_its_hardware_addresses_over_a_power_off_and_answers_at_onc
     """A machine keeps its network cards; its neighbours keep what they know of them."""
     show, ask = (
         "cat /sys/class/net/{client,replication}/address",
-        f"timeout 5 bash -c 'head -c 4 < /dev/tcp/198.18.{NETWORK}.21/22'",
+        f"timeout 5 bash -c 'head -c 4 < /dev/tcp/198.18.{first.network}.21/22'",
     )
     before = first.run("broker", show)
     assert len(set(before.split())) == 2
@@ -86,10 +86,11 @@ def test_the_name_of_a_text_is_never_an_option_of_tar(first: SmallLab, tmp_path:
 
 def test_addresses_outside_the_range_are_refused_before_anything_is_made(
     make: Callable[[str, str, int], SmallLab],
+    network: int,
 ) -> None:
-    lab = make("outside", "test-outside", NETWORK + 6)
+    lab = make("outside", "test-outside", network + 6)
     hosts = lab.inventory / "hosts.yml"
-    hosts.write_text(hosts.read_text().replace(f"198.18.{NETWORK + 6}.", "192.0.2."))
+    hosts.write_text(hosts.read_text().replace(f"198.18.{network + 6}.", "192.0.2."))
     done = lab.play("create")
     assert done.returncode != 0
     assert "outside 198.18.0.0/15" in said(done)

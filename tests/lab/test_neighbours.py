@@ -3,15 +3,19 @@
 import json
 import os
 import shutil
-from collections.abc import Mapping
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import down
 import pytest
 from derive import settle
-from down import remove_all
+from down import known, remove_all
+from faults.inventory import ROOT
 from millrace_lab import machine as shared
-from millrace_lab.claims import choose, claim, make_identity
+from millrace_lab.claims import absent, choose, claim, make_identity
 from millrace_lab.machine import Claim, LabError, Machine, identity
 
 from .small import CONTAINERS_CONF
@@ -172,6 +176,68 @@ def test_asked_again_without_a_holder_a_lab_keeps_the_one_that_lives(tmp_path: P
     choose(machine, lab, NETWORKS, os.getpid())
     choose(machine, lab, NETWORKS)
     assert [found.held for found in machine.claims()] == [True]
+
+
+@pytest.fixture
+def another() -> Iterator[int]:
+    """A process that is none of ours above."""
+    with subprocess.Popen(["sleep", "60"]) as process:
+        yield process.pid
+        process.kill()
+
+
+def test_a_lab_that_another_process_uses_is_neither_taken_nor_removed(tmp_path: Path, another: int) -> None:
+    """Two of `make test` in one checkout."""
+    machine, labs = Pretended(), tmp_path / ".lab"
+    choose(machine, labs / "lab", NETWORKS, another)
+    refused = rf"^the lab of {labs}/lab is in use by process {another}, so it was left as it is: wait for"
+    with pytest.raises(LabError, match=refused):
+        choose(machine, labs / "lab", NETWORKS, os.getpid())
+    with pytest.raises(LabError, match=refused):
+        claim(machine, labs / "lab", NETWORKS)
+    with pytest.raises(LabError, match=refused):
+        absent(machine, labs / "lab")
+    with pytest.raises(LabError, match=refused.replace("^", f"^{labs}/lab is not removed: ")):
+        remove_all(machine, labs)
+    assert (labs / "lab" / "id").exists() and [claim.holder.pid for claim in machine.claims() if claim.holder] == [
+        another
+    ]
+
+
+def test_a_process_and_those_below_it_use_its_lab_until_it_ends(tmp_path: Path, another: int) -> None:
+    machine, lab = Pretended(), tmp_path / "lab"
+    choose(machine, lab, NETWORKS, os.getppid())
+    choose(machine, lab, NETWORKS, os.getppid())
+    claim(machine, lab, NETWORKS)
+    absent(machine, lab)
+    choose(machine, lab, NETWORKS, another)
+    os.kill(another, 9)
+    os.waitpid(another, 0)
+    choose(machine, lab, NETWORKS, os.getpid())
+    assert [found.held for found in machine.claims()] == [True]
+
+
+def test_labs_below_a_folder_are_found_however_they_are_known(tmp_path: Path) -> None:
+    labs = {name: tmp_path / ".lab" / name for name in ("a/.lab/container", "a/.lab/claim", "a/folder")}
+    ids = {name: make_identity(Pretended(), directory) for name, directory in labs.items()}
+    Claim(ids["a/.lab/claim"], labs["a/.lab/claim"], NETWORKS, NETWORKS).write()
+    machine = Pretended(
+        entry(ids["a/.lab/container"], labs["a/.lab/container"]), entry("0123456789ab", tmp_path / ".lab" / "ab")
+    )
+    assert known(machine, tmp_path / ".lab" / "a") == sorted(labs.values())
+    assert known(machine, labs["a/folder"]) == [labs["a/folder"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("inventories/labb", "labb holds no hosts.yml; name one of: lab, "), ("inventories/dc1", "sets no lab_directory")],
+)
+def test_what_is_no_labs_inventory_is_not_taken_down(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, said: str
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["down.py", str(ROOT / name)])
+    assert down.main() == 2
+    assert said in capsys.readouterr().err
 
 
 def inventory(folder: Path, **changes: str) -> Path:

@@ -13,13 +13,13 @@ from down import remove_all
 from faults.inventory import ROOT
 from millrace_lab.machine import Machine
 
-from .small import CONTAINERS_CONF, NETWORK, SmallLab, said
+from .small import CONTAINERS_CONF, ENVIRONMENT, SmallLab, said
 
 Make = Callable[[str, str, int], SmallLab]
 
 
 def test_two_labs_live_side_by_side_and_each_is_removed_alone(first: SmallLab, make: Make) -> None:
-    second = make("one", "test-second", NETWORK + 2)
+    second = make("one", "test-second", first.network + 2)
     second.create()
     assert (len(first.containers()), len(second.containers())) == (2, 2)
     assert second.play("destroy").returncode == 0
@@ -29,21 +29,21 @@ def test_two_labs_live_side_by_side_and_each_is_removed_alone(first: SmallLab, m
 
 
 def test_a_lab_on_the_networks_of_another_one_of_this_checkout_is_refused(first: SmallLab, make: Make) -> None:
-    clash = make("one", "test-clash", NETWORK)
-    assert f"lab test-first of this checkout holds 198.18.{NETWORK}.0/24" in said(clash.play("create"))
+    clash = make("one", "test-clash", first.network)
+    assert f"lab test-first of this checkout holds 198.18.{first.network}.0/24" in said(clash.play("create"))
     asked = clash.derive()
-    assert f"lab test-first of this checkout holds 198.18.{NETWORK}.0/24" in asked.communicate()[1]
+    assert f"lab test-first of this checkout holds 198.18.{first.network}.0/24" in asked.communicate()[1]
     assert asked.returncode == 1
     assert len(first.containers()) == 2 and clash.containers() == set()
 
 
-def test_a_living_lab_of_another_checkout_is_replaced_only_when_told(make: Make) -> None:
-    other, mine = make("other", "test-living", NETWORK + 4), make("mine", "test-living", NETWORK + 4)
+def test_a_living_lab_of_another_checkout_is_replaced_only_when_told(make: Make, network: int) -> None:
+    other, mine = make("other", "test-living", network + 4), make("mine", "test-living", network + 4)
     other.create()
     there = other.containers()
     refused = mine.play("create")
     assert refused.returncode != 0
-    assert f"the lab of {other.directory} holds 198.18.{NETWORK + 4}.0/24" in said(refused)
+    assert f"the lab of {other.directory} holds 198.18.{network + 4}.0/24" in said(refused)
     assert "make lab-down i=test-living" in said(refused) and "-e lab_replace=true" in said(refused)
     assert other.containers() == there and mine.containers() == set()
     assert other.run("broker", "hostname") == "broker\n"
@@ -54,13 +54,13 @@ def test_a_living_lab_of_another_checkout_is_replaced_only_when_told(make: Make)
 
 
 @pytest.mark.parametrize("checkout", ["left", "taken"])
-def test_a_lab_whose_directory_is_gone_is_replaced(make: Make, checkout: str) -> None:
+def test_a_lab_whose_directory_is_gone_is_replaced(make: Make, checkout: str, network: int) -> None:
     """As after `git clean`: in the same checkout, or in another one."""
-    left = make("left", f"test-{checkout}", NETWORK + 4)
+    left = make("left", f"test-{checkout}", network + 4)
     left.create()
     there = left.containers()
     shutil.rmtree(left.directory)
-    taken = left if checkout == "left" else make(checkout, "test-taken-by", NETWORK + 4)
+    taken = left if checkout == "left" else make(checkout, "test-taken-by", network + 4)
     taken.create()
     assert not there & left.containers()
     assert len(taken.containers()) == 2
@@ -68,8 +68,8 @@ def test_a_lab_whose_directory_is_gone_is_replaced(make: Make, checkout: str) ->
     assert taken.play("destroy").returncode == 0
 
 
-def test_two_checkouts_that_ask_at_once_get_networks_of_their_own_and_keep_them(make: Make) -> None:
-    labs = [make(checkout, "test-same", NETWORK + 6) for checkout in ("a", "b")]
+def test_two_checkouts_that_ask_at_once_get_networks_of_their_own_and_keep_them(make: Make, network: int) -> None:
+    labs = [make(checkout, "test-same", network + 6) for checkout in ("a", "b")]
     asked = [lab.derive() for lab in labs]
     inventories = [Path(one.communicate()[0].strip()) for one in asked]
     kept = [inventory == lab.inventory for inventory, lab in zip(inventories, labs, strict=True)]
@@ -94,26 +94,31 @@ def broker(lab: SmallLab) -> str:
     return lab.run("broker", "ip -o -4 addr show client").split()[3].partition("/")[0]
 
 
-def test_networks_stay_with_their_holder_while_its_lab_is_made_anew(make: Make) -> None:
+def test_networks_stay_with_their_holder_while_its_lab_is_made_anew(make: Make, network: int) -> None:
     """Molecule destroys first what an earlier run may have left."""
-    holding, other = make("holding", "test-held", NETWORK + 2), make("other", "test-held", NETWORK + 2)
-    process = subprocess.Popen(["tail", "-f", "/dev/null"])
-    try:
-        inventory = Path(holding.derive("--holder", str(process.pid)).communicate()[0].strip())
-        assert inventory == holding.inventory
-        assert holding.play("destroy", inventory=inventory).returncode == 0
+    holding, other = make("holding", "test-held", network + 2), make("other", "test-held", network + 2)
+    script = (
+        f"{sys.executable} lab/derive.py {holding.inventory} --holder $$; "
+        f"ansible-playbook -i {holding.inventory} lab/destroy.yml >&2; echo destroyed with $?; read end"
+    )
+    holder = subprocess.Popen(
+        ["bash", "-c", script], cwd=ROOT, env=ENVIRONMENT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with holder:
+        assert holder.stdout
+        assert holder.stdout.readline() == f"{holding.inventory}\n"
+        assert holder.stdout.readline() == "destroyed with 0\n"
         assert not holding.directory.exists()
         assert Path(other.derive().communicate()[0].strip()) != other.inventory
-    finally:
-        process.kill()
-        process.wait()
+        assert f"is in use by process {holder.pid}, so it was left as it is" in said(holding.play("destroy"))
+        holder.communicate("end\n")
     other.remove()
     assert Path(other.derive().communicate()[0].strip()) == other.inventory
     other.remove()
 
 
 def test_all_labs_of_a_checkout_and_orphans_are_removed_and_named(first: SmallLab, make: Make) -> None:
-    mine, orphan = make("all", "test-mine", NETWORK + 2), make("gone", "test-orphan", NETWORK + 4)
+    mine, orphan = make("all", "test-mine", first.network + 2), make("gone", "test-orphan", first.network + 4)
     for lab in (mine, orphan):
         lab.create()
     shutil.rmtree(orphan.directory)
@@ -122,7 +127,7 @@ def test_all_labs_of_a_checkout_and_orphans_are_removed_and_named(first: SmallLa
     remove_all(machine, mine.directory.parent)
     named = "\n".join(machine.actions)
     assert len(there) == 4 and all(name in named for name in there)
-    assert f"198.18.{NETWORK + 4}.0/24" in named and named.count("remove the disks") >= 2
+    assert f"198.18.{first.network + 4}.0/24" in named and named.count("remove the disks") >= 2
     for lab in (mine, orphan):
         assert (lab.containers(), lab.networks()) == (set(), set())
         assert not lab.directory.exists()

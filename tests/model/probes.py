@@ -78,6 +78,8 @@ def healthy(number: int, host: str) -> dict[str, Any]:
         "listeners": {},
         "client_ports": [],
         "units": {},
+        "to_restart": [],
+        "restarted": [],
         "meta_properties": {},
         "myid": "",
         "archives": {

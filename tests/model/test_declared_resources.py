@@ -8,6 +8,7 @@ import pytest
 
 from model.mistakes.access import NEW, acl, users
 from model.mistakes.base import LAB, kafka, spoil, zookeeper
+from model.mistakes.broker_config import dynamic
 from model.mistakes.grants import granted
 from model.mistakes.quotas import prune, quotas
 from model.mistakes.topics import config, topic, topics
@@ -44,6 +45,10 @@ WRONG: list[tuple[dict[str, dict[str, Any]], list[str]]] = [
     (users(NEW, {**ABSENT, "mechanism": "SCRAM-SHA-256"}), []),
     (users({**NEW, "name": "or\nders"}), ["USER_NAME group kafka/kafka_users[3].name"]),
     (users({**NEW, "name": "orders*"}), ["USER_PREFIX group kafka/kafka_users[orders*].name"]),
+    (users({**NEW, "verify": "generation"}), []),
+    (users({**NEW, "verify": "generation", "generation": 8192}), []),
+    (users({**NEW, "verify": "generation", "generation": 8193}), ["USER_GENERATION group kafka/kafka_users[orders]"]),
+    (users({**NEW, "generation": 2}), ["USER_GENERATION group kafka/kafka_users[orders].generation"]),
     # Grants
     (granted({"produce": ["b\u00fccher"]}), ["ACL_TOPIC group kafka/kafka_users[orders].grants[produce].produce"]),
     (granted({"produce": ["x" * 300]}), ["ACL_TOPIC group kafka/kafka_users[orders].grants[produce].produce"]),
@@ -110,6 +115,42 @@ WRONG: list[tuple[dict[str, dict[str, Any]], list[str]]] = [
     (
         {"all": {"kafka_topics": [], **prune(topics=["orders-*"], max_deletes=20)["all"]}},
         ["PRUNE_SCOPE group kafka/kafka_prune.topics"],
+    ),
+    # Settings of running brokers: each broker's own file and heap count, and what all are told
+    (dynamic("num.io.threads", 16), []),
+    (dynamic("no.such.name", None), []),
+    (dynamic("leader.replication.throttled.rate", None), []),
+    (dynamic("listener.name.client.max.connections", 100), []),
+    (dynamic("log.segment.bytes", "1GiB"), []),
+    (
+        {**dynamic("num.io.threads", 16), "dc1-kafka2": {"kafka_config_overrides": {"num.io.threads": 12}}},
+        ["BROKER_CONFIG_SHADOWED dc1-kafka2/kafka_dynamic_config[num.io.threads]"],
+    ),
+    (
+        {
+            **dynamic("num.io.threads", 16),
+            "dc1-kafka2": {
+                "kafka_config_overrides": {"num.io.threads": 12},
+                "kafka_dynamic_config_overrides": {"num.io.threads": 12},
+            },
+        },
+        [],
+    ),
+    (
+        {"dc1-kafka3": {"kafka_dynamic_config_overrides": {"num.io.threads": "many"}}},
+        ["BROKER_CONFIG_VALUE dc1-kafka3/kafka_dynamic_config_overrides[num.io.threads]"],
+    ),
+    ({**dynamic("log.cleaner.threads", 2), **kafka(kafka_heap="1g")}, []),
+    (
+        {**dynamic("message.max.bytes", "2MiB"), **kafka(kafka_heap="1g"), "dc1-kafka1": {"kafka_heap": "200m"}},
+        ["BROKER_CONFIG_HEAP dc1-kafka1/kafka_dynamic_config[message.max.bytes]"],
+    ),
+    (
+        {
+            **dynamic("log.cleaner.dedupe.buffer.size", "16MiB"),
+            "kafka": {"kafka_config_overrides": {"log.cleaner.dedupe.buffer.size": 16 * 2**20}},
+        },
+        [],
     ),
     # Times
     (kafka(kafka_stop_timeout="infinity"), ["INPUT_REFUSED group kafka/kafka_stop_timeout"]),

@@ -142,4 +142,5 @@ def test_the_health_page(tmp_path: Path) -> None:
 def test_its_role_and_what_playbooks_hand_to_it() -> None:
     assert role_input({}, "echo_server_heap") == "512m"
     assert internal().match("echo_server_pki")
+    assert internal().match("echo_server_base")
     assert internal().match("echo_server_state")

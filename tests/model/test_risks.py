@@ -187,6 +187,17 @@ RIGHT: dict[str, dict[str, dict[str, Any]]] = {
             "spark_job_unit_overrides": {"Service": {"ReadWritePaths": "/data/spark"}},
         }
     },
+    "a checkpoint on a disk that this job's unit alone may write": {
+        "spark_consumer": {
+            "spark_job_jobs": [
+                {
+                    **JOB,
+                    "config": {**JOB["config"], "checkpoint": "/data/spark/words"},
+                    "unit_overrides": {"Service": {"ReadWritePaths": ["/data/spark"]}},
+                }
+            ],
+        }
+    },
     "ACLs by prefix, for everybody on one address, and a denial of something else": {
         "all": {
             "kafka_users": [{**user, "grants": []} for user in users()["all"]["kafka_users"]],

@@ -203,3 +203,10 @@ def test_no_unit_ends_the_check(variable: str) -> None:
     for value in VALUES:
         check(variable, {"Service": value})
         check(variable, {"Service": {"Environment": value, "ReadWritePaths": value, "AmbientCapabilities": value}})
+
+
+def test_no_unit_of_a_job_ends_the_check() -> None:
+    for value in VALUES:
+        sections = {"Environment": value, "ReadWritePaths": value}
+        for overrides in (value, {"Service": value}, {"Service": sections}):
+            check("spark_job_jobs", [{"name": "a", "config": {"checkpoint": "/c"}, "unit_overrides": overrides}])

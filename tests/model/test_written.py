@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from model.mistakes.base import LAB, spoil
+from model.mistakes.base import JOB, LAB, spoil
 from model.said import check
 
 EXTERNAL = {"name": "EXTERNAL", "address": "{{ client_address }}", "port": 9095, "protocol": "SASL_SSL"}
 
+DEBUGGER = "JAVA_TOOL_OPTIONS=-agentlib:jdwp=server=y"
 CERTIFICATE = {"name": "x", "subject": "CN=x,O=lab", "authority": "infra"}
 
 
@@ -30,6 +31,16 @@ CERTIFICATE = {"name": "x", "subject": "CN=x,O=lab", "authority": "infra"}
         ({"all": {"run_lock_directory": "locks"}}, "LOCK_DIRECTORY"),
         ({"zookeeper": {"zookeeper_unit_overrides": {"Service": None}}}, "UNIT_SECTION"),
         ({"spark_consumer": {"spark_job_jobs": [{"name": "../old", "state": "absent"}]}}, "JOB_NAME"),
+        ({"spark_consumer": {"spark_job_jobs": [{**JOB, "unit_overrides": {"Nice": 5}}]}}, "UNIT_SECTION"),
+        ({"spark_consumer": {"spark_job_jobs": [{**JOB, "unit_overrides": {"service": {}}}]}}, "SECTION_UNKNOWN"),
+        (
+            {"spark_consumer": {"spark_job_jobs": [{**JOB, "unit_overrides": {"Service": {"SetCredential": "a:b"}}}]}},
+            "UNIT_SECRET",
+        ),
+        (
+            {"spark": {"spark_job_jobs": [{**JOB, "unit_overrides": {"Service": {"Environment": DEBUGGER}}}]}},
+            "DEBUGGER_OPEN",
+        ),
         ({"kafka": {"kafka_prune": {"users": ["?*"], "max_deletes": 1}}}, "PRUNE_SCOPE"),
         ({"kafka": {"kafka_prune": {"topics": ["[a-z]*"], "max_deletes": 1}}}, "PRUNE_SCOPE"),
         ({"kafka": {"kafka_prune": {"acls": ["User:orders-?"], "max_deletes": 1}}}, "PRUNE_SCOPE"),

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +37,26 @@ class Run:
         }
 
 
+def kill(run: subprocess.Popen[str]) -> None:
+    """Kill a run that goes on, as a control node dies: with its workers, each in a session of its own."""
+    if run.poll() is None:
+        os.kill(run.pid, signal.SIGSTOP)  # it starts no more of them
+        for process in (*below(run.pid), run.pid):
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        run.communicate()
+
+
+def below(pid: int) -> list[int]:
+    """Return the ids of the processes that a process started, and of those that these did."""
+    found = list[int]()
+    with suppress(FileNotFoundError, ProcessLookupError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            for child in map(int, (task / "children").read_text().split()):
+                found += [child, *below(child)]
+    return found
+
+
 @dataclass(frozen=True)
 class Operator:
     """Types commands as a platform engineer would."""
@@ -49,8 +70,7 @@ class Operator:
         try:
             output, _ = run.communicate(timeout=900)
         finally:
-            if run.poll() is None:
-                os.killpg(run.pid, signal.SIGKILL)
+            kill(run)
         return Run(run.returncode, output, json.loads((self.folder / "host-tasks.json").read_text()))
 
     def begin(self, playbook: str, *options: str, inventory: Path | None = None) -> subprocess.Popen[str]:

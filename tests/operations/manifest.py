@@ -46,10 +46,13 @@ def files(leave_out: "re.Pattern[str]") -> Iterator[str]:
             for entry in entries:
                 if leave_out.fullmatch(entry.path):
                     continue
-                status = entry.stat(follow_symlinks=False)
+                try:
+                    status = entry.stat(follow_symlinks=False)
+                    link = os.readlink(entry.path) if entry.is_symlink() else ""
+                except FileNotFoundError:
+                    continue  # went meanwhile
                 is_folder = stat.S_ISDIR(status.st_mode)
                 times = "" if is_folder else f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
-                link = os.readlink(entry.path) if entry.is_symlink() else ""
                 yield f"file {entry.path!r}: {status.st_mode:o} {status.st_uid}:{status.st_gid} {times} {link}".rstrip()
                 if is_folder:
                     folders.append(entry.path)

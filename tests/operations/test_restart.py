@@ -5,22 +5,21 @@ Nothing else is restarted.
 The run that wrote it was interrupted, and a later one makes the restarts.
 """
 
-import os
-import signal
+import json
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
-from pathlib import Path
 
 import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from faults.lab import Lab, until, until_none
 
-from operations.conftest import Operator
+from operations.conftest import Operator, kill
 
 CHANGE = '{"kafka_heap": "250m"}'
+NOBODY = 999
+"""The id of no broker."""
 
 
 class Watch(threading.Thread):
@@ -77,20 +76,19 @@ def as_declared(operator: Operator) -> Iterator[None]:
 
 
 def interrupt_before_the_first_restart(operator: Operator) -> None:
-    """Leave what a control node leaves that dies between writing the brokers' files and their first restart."""
+    """Leave what a control node leaves that dies between writing the brokers' files and their first restart.
+
+    Until it dies it waits for one broker more than there are, without which none may be stopped.
+    """
     before, brokers = operator.processes(), list(operator.inventory.hosts("kafka"))
     assert with_the_change(operator) == []
-    run = operator.begin("kafka", "-e", CHANGE)
+    waited_for = [*map(operator.inventory.broker_id, brokers), NOBODY]
+    run = operator.begin("kafka", "-e", CHANGE, "-e", json.dumps({"kafka_restart_brokers": waited_for}))
     try:
-        until("every broker's file is new", lambda: with_the_change(operator) == brokers, 120)
+        until("every broker's file is new", lambda: with_the_change(operator) == brokers, 300)
     finally:
-        workers = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
-        os.killpg(run.pid, signal.SIGKILL)
-        for worker in workers:  # each in a session of its own
-            with suppress(ProcessLookupError):
-                os.kill(int(worker), signal.SIGKILL)
-        run.communicate()
-    assert operator.processes() == before, "it was too late: a broker was restarted already"
+        kill(run)
+    assert operator.processes() == before, "a broker was restarted already"
 
 
 def test_restarts_that_an_interrupted_run_left_owed_are_made_one_at_a_time_and_nothing_else(

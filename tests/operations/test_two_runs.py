@@ -1,21 +1,11 @@
 """Two operators at once: the second run ends before it changes anything, names the first, and does not disturb it."""
 
 import json
-import os
-import signal
-import subprocess
 from pathlib import Path
 
 from faults.lab import until
 
-from operations.conftest import Operator
-
-
-def end(run: subprocess.Popen[str]) -> None:
-    """Kill a run that goes on."""
-    if run.poll() is None:
-        os.killpg(run.pid, signal.SIGKILL)
-        run.communicate()
+from operations.conftest import Operator, kill
 
 
 def test_the_second_run_is_told_of_the_first_and_changes_nothing(operator: Operator, tmp_path: Path) -> None:
@@ -33,7 +23,7 @@ def test_the_second_run_is_told_of_the_first_and_changes_nothing(operator: Opera
         assert first.poll() is None, "it ended too early: nothing was tested"
         output, _ = first.communicate(timeout=600)
     finally:
-        end(first)
+        kill(first)
     assert second.code != 0
     said = " ".join(second.output.split())
     assert "RUN_LOCKED" in said and f"pid {first.pid}:" in said, second.output[-3000:]

@@ -19,6 +19,11 @@ from faults.inventory import Inventory, load
 
 SCRIPT = Path(__file__).with_name("manifest.py").read_text()
 SHOWN = 40
+BOOT = 120
+# A host greets on SSH while it still boots: units change until its manager has nothing queued.
+SETTLED = (
+    f"timeout {BOOT} sh -c 'until jobs=$(systemctl list-jobs --no-legend) && [ -z \"$jobs\" ]; do sleep 0.2; done'"
+)
 # Facts that every host has; without one of these a manifest shows nothing.
 KINDS = (
     "file '/etc/passwd': ",
@@ -54,6 +59,7 @@ def manifests(inventory: Inventory, *options: str) -> Manifests:
     """Return the manifests of all hosts, asked side by side; see manifest.py for the options."""
 
     def ask(host: str) -> frozenset[str]:
+        inventory.run(host, SETTLED, seconds=BOOT + 30)
         return frozenset(inventory.run(host, f"python3 - {' '.join(options)}", stdin=SCRIPT).splitlines())
 
     hosts = inventory.hosts("all")

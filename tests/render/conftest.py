@@ -93,6 +93,7 @@ VARIED: dict[str, dict[str, Any]] = {
                 "name": "lines-a",
                 "job": "publish_lines",
                 "config": {"checkpoint": "/c/a", "kafka": {"ssl.key.password": "pw"}},
+                "unit_overrides": {"Service": {"IOAccounting": False, "Nice": 5, "Environment": ["A=1", "B=2"]}},
             },
             {"name": "lines-b", "job": "publish_lines", "state": "stopped", "config": {"checkpoint": "/c/b"}},
         ],

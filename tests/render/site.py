@@ -35,6 +35,7 @@ CHECKSUMS = {
     "spark-jars-4.2.0.tgz": "e" * 128,
 }
 
+FIREWALL = "millrace-firewall.service"
 CHEAP = {"pki_key": "ec-p256", "pki_authority_key": "ec-p256"}
 
 
@@ -51,11 +52,11 @@ class Rendered:
 
     @property
     def services(self) -> list[dict[str, Any]]:
-        """Return the units of the host's function, without that of the role base.
+        """Return the units of the host's function, without the firewall's.
 
         Each with its digest, where it is not said the one in its file.
         """
-        units = [unit for role, arguments in self.roles.items() if role != "base" for unit in arguments["units"]]
+        units = [unit for unit in self.items("units") if unit["name"] != FIREWALL]
         written = {file["path"]: str(file["content"]) for file in self.items("files")}
         found = {
             name: re.findall(r"CONFIG_DIGEST=(\w+)", written.get(f"/etc/systemd/system/{name}", ""))

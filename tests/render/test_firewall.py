@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from render.conftest import INVENTORIES, LAYOUTS, Hosts
+from render.site import FIREWALL
 
-UNIT = "/etc/systemd/system/millrace-firewall.service"
+UNIT = f"/etc/systemd/system/{FIREWALL}"
 RULESET = """\
 # Written by the role base. New connections to the ports below are judged here; \
 everything else on the host is left as it is.
@@ -81,6 +82,12 @@ def table(rendered: Any) -> Mapping[str, Any]:
     return dict(found)
 
 
+def firewall(rendered: Any) -> Mapping[str, Any]:
+    """Return the only unit of the firewall of a host."""
+    (found,) = (unit for unit in rendered.items("units") if unit["name"] == FIREWALL)
+    return dict(found)
+
+
 @pytest.mark.parametrize("inventory_name", EXPECTED)
 def test_rulesets(inventory_name: str, hosts: Hosts) -> None:
     """The same for all hosts of a function; a Spark host is closed but for SSH."""
@@ -101,7 +108,7 @@ def test_rulesets(inventory_name: str, hosts: Hosts) -> None:
 def test_every_host_has_rules(inventory_name: str, hosts: Hosts) -> None:
     """Table, unit and its file; SSH's port is named in no rule, but for the one that spares it."""
     for name, rendered in hosts.items():
-        states = (table(rendered)["state"], rendered.file(UNIT)["state"], rendered.roles["base"]["units"][0]["state"])
+        states = (table(rendered)["state"], rendered.file(UNIT)["state"], firewall(rendered)["state"])
         assert states == ("present", "present", "started"), name
         content = table(rendered)["content"]
         assert content.count("tcp dport != { 22 } drop") == (function(name) == "spark"), name
@@ -126,7 +133,7 @@ def test_rules_of_ones_own(inventory_name: str, hosts: Hosts) -> None:
 def test_switched_off(rendered: Callable[[str], Hosts]) -> None:
     """One variable."""
     for name, host in rendered("open").items():
-        states = (table(host)["state"], host.file(UNIT)["state"], host.roles["base"]["units"][0]["state"])
+        states = (table(host)["state"], host.file(UNIT)["state"], firewall(host)["state"])
         assert states == ("absent", "absent", "absent"), name
 
 

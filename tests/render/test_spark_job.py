@@ -220,6 +220,22 @@ def test_two_jobs_of_one_kind_on_one_node(rendered: Callable[[str], Hosts]) -> N
     assert drop_in.endswith("\n[Service]\nIOAccounting=true\n")
 
 
+def test_the_drop_in_of_one_job(rendered: Callable[[str], Hosts]) -> None:
+    """It goes before that of all jobs: systemd takes drop-ins in the order of their names, and the last one wins."""
+    node, plain = rendered("varied")["dc1-spark1"], rendered("lab")["dc1-spark1"]
+    folder = "/etc/systemd/system/spark-job@lines-a.service.d"
+    assert node.text(f"{folder}/unit_overrides.conf").splitlines() == [
+        "# Written by the role spark_job: unit_overrides of lines-a in spark_job_jobs.", "",
+        "[Service]", "Environment=A=1", "Environment=B=2", "IOAccounting=false", "Nice=5",
+    ]  # fmt: skip
+    assert "overrides.conf" < "unit_overrides.conf"
+    assert [each["owner"] for each in node.items("directories") if each["path"] == folder] == ["root"]
+    for host, name in ((node, "lines-b"), (plain, "publish_lines")):
+        path = f"/etc/systemd/system/spark-job@{name}.service.d"
+        assert host.file(f"{path}/unit_overrides.conf")["state"] == "absent"
+        assert path not in [each["path"] for each in host.items("directories")]
+
+
 def test_an_unchanged_job_is_not_restarted(rendered: Callable[[str], Hosts]) -> None:
     """The digest of a job does not depend on the other nodes' jobs."""
     assert digest(rendered("varied")["dc1-spark2"], "count_words") == digest(

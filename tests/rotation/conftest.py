@@ -1,13 +1,15 @@
 """An operator, as in tests/operations, and a topic."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 from faults.inventory import Inventory
 from faults.lab import Lab
 from operations.conftest import class_data_made, jobs_have_topics, operator
-from rotation.load import PARTITIONS
+from rotation.load import PARTITIONS, Load
 
 __all__ = ["class_data_made", "jobs_have_topics", "operator"]
 
@@ -19,3 +21,10 @@ def topic(inventory: Inventory) -> Iterator[str]:
     lab.create_topic(name, partitions=PARTITIONS)
     yield name
     lab.delete_topic(name)
+
+
+@pytest.fixture
+def begin(inventory: Inventory, topic: str, tmp_path: Path) -> Iterator[Callable[[str], Load]]:
+    """Begin a load of a name; where the test failed it is stopped here, and not in the next one."""
+    with ExitStack() as running:
+        yield lambda name: running.enter_context(Load(inventory, topic, tmp_path, name))

@@ -1,7 +1,10 @@
 """Clients that write and read all the while, and what ports and hosts show of their certificates."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 from confluent_kafka import Consumer, TopicPartition
@@ -43,16 +46,29 @@ class Follower(threading.Thread):
 
 
 class Load:
-    """A producer with acks=all and a follower, from when it is made to `end`, and what the ledger says of them."""
+    """A producer with acks=all and a follower, and what the ledger says of them: from `with` to `end`, or its end."""
 
     def __init__(self, inventory: Inventory, topic: str, folder: Path, name: str) -> None:
-        """Start both."""
+        """Make both; nothing is sent or read yet."""
         self.properties, self.topic, self.folder = inventory.kafka_properties, topic, folder / name
         self.clock = Clock("rotation of certificates and passwords")
         self.follower = Follower(self.properties, topic)
         self.writer = Writer(self.properties, topic, self.folder, run=topic, name=name, limit=LIMIT, rate=RATE)
-        self.writer.__enter__()
-        self.follower.start()
+        self.running = ExitStack()
+
+    def __enter__(self) -> Load:
+        """Start both."""
+        with ExitStack() as running:
+            self.follower.start()
+            running.callback(self.follower.join, 30)
+            running.callback(self.follower.stop.set)
+            running.enter_context(self.writer)
+            self.running = running.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop what still runs."""
+        self.running.close()
 
     def goes_on(self) -> None:
         """After the last step: the producer still writes."""
@@ -65,9 +81,7 @@ class Load:
         Raises AssertionError where a send failed or took too long, a record is missing, or the follower met an error.
         """
         self.goes_on()
-        self.writer.__exit__(None, None, None)
-        self.follower.stop.set()
-        self.follower.join(30)
+        self.running.close()
         ledger = load(self.folder)
         assert ledger.unknown == {}, "sends failed"
         keys = {ack.key for ack in ledger.acks}

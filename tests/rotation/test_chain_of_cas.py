@@ -49,15 +49,14 @@ def vouches(ca: Path, inventory: Inventory) -> bool:
 def test_a_chain_of_cas_comes_into_use_under_load(
     operator: Operator,
     inventory: Inventory,
-    topic: str,
+    begin: Callable[[str], Load],
     corporate: Corporate,
-    tmp_path: Path,
     note: Callable[[str], None],
 ) -> None:
     """A CA of somebody else, who gets requests. A step before the one that it needs is refused, and changes nothing."""
     processes, before = services(operator), served(inventory)
     steps = Steps(operator, corporate.file)
-    load = Load(inventory, topic, tmp_path, "both")
+    load = begin("both")
     said = steps.take([OLD, NEW], NEW, True)
     answers = corporate.sign()
     assert len(answers) > 10, said[1]
@@ -71,7 +70,7 @@ def test_a_chain_of_cas_comes_into_use_under_load(
     refused(steps.take([NEW], OLD, False), "CERTIFICATE_STEP", "is dropped")
     note(f"both CAs trusted: {load.end()}")
 
-    load = Load(inventory, topic, tmp_path, "new")  # a client that has read the new bundle
+    load = begin("new")  # a client that has read the new bundle
     taken(steps.take([OLD, NEW], NEW, True))
     assert {port for port, serial in served(inventory).items() if serial == before[port]} == set()
     taken(steps.take([NEW], NEW, False))
@@ -94,7 +93,7 @@ def test_a_chain_of_cas_comes_into_use_under_load(
         ([OLD], OLD, False),
     ]
     for number, (trusted, signs, renew) in enumerate(back):
-        load = Load(inventory, topic, tmp_path, f"back{number}")
+        load = begin(f"back{number}")
         taken(steps.take(trusted, signs, renew))
         note(f"trusted {', '.join(trusted)}, signed by {signs}: {load.end()}")
     assert operator.play("check").code == 0

@@ -20,14 +20,14 @@ USER = "lab"
 
 
 def test_certificates_come_into_use_under_load_and_a_ca_not_before_its_time(
-    operator: Operator, inventory: Inventory, topic: str, tmp_path: Path, note: Callable[[str], None]
+    operator: Operator, inventory: Inventory, begin: Callable[[str], Load], note: Callable[[str], None]
 ) -> None:
     """Every port presents its new certificate; a CA that nobody trusts yet may sign none.
 
     The run that tries changes nothing.
     """
     processes, before = services(operator), served(inventory)
-    load = Load(inventory, topic, tmp_path, "leaves")
+    load = begin("leaves")
     done = operator.play("rotate_certificates")
     assert done.code == 0, done.output
     after = served(inventory)
@@ -47,7 +47,7 @@ def test_certificates_come_into_use_under_load_and_a_ca_not_before_its_time(
 
 
 def test_a_password_is_replaced_while_the_old_one_works(
-    operator: Operator, inventory: Inventory, topic: str, tmp_path: Path, note: Callable[[str], None]
+    operator: Operator, inventory: Inventory, begin: Callable[[str], Load], tmp_path: Path, note: Callable[[str], None]
 ) -> None:
     assert inventory.lab_directory
     old, new = inventory.kafka_properties["sasl.password"], 'a new one, = " and all'
@@ -75,7 +75,7 @@ def test_a_password_is_replaced_while_the_old_one_works(
         # A password reaches the brokers that did not write it a moment later.
         until(f"logins with the old and the new password are {expected}", lambda: logins() == expected, 15)
 
-    load = Load(inventory, topic, tmp_path, "password")
+    load = begin("password")
     try:
         let_in((True, False))
         assert rotate("begin", {"password": old})[0] == 0

@@ -1,8 +1,11 @@
 """One Spark session and one broker for all tests of a run."""
 
+import os
 import signal
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -20,13 +23,36 @@ def class_data(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("class-data")
     config = write_config(folder)
     put(folder / "in", "one.txt", "a b a\n")
-    job = subprocess.Popen(
-        [MILLRACE, "count_words", "--config", str(config)], stderr=subprocess.PIPE, env=environment()
-    )
-    eventually((folder / "checkpoint" / "commits" / "0").exists, True)
-    job.send_signal(signal.SIGTERM)
-    job.communicate(timeout=120)  # until the JVM, too, has closed its end
+    said = folder / "stderr"
+    with (
+        said.open("w") as stream,
+        subprocess.Popen(
+            [MILLRACE, "count_words", "--config", str(config)],
+            stderr=stream,
+            env=environment(),
+            start_new_session=True,
+        ) as job,
+    ):
+        try:
+            eventually((folder / "checkpoint" / "commits" / "0").exists, True, 300)
+            job.send_signal(signal.SIGTERM)
+            job.wait(120)
+            eventually(lambda: running(job.pid), False)  # the JVM writes its class data in the end
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(job.pid, signal.SIGKILL)
+            print(said.read_text())  # shown where a test cannot begin
     CLASS_DATA.keep()
+
+
+def running(group: int) -> bool:
+    """Whether any process of a group still runs."""
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it ended meanwhile
+            state, _, its_group, *_ = file.read_text().rpartition(")")[2].split()
+            if its_group == str(group) and state != "Z":
+                return True
+    return False
 
 
 @pytest.fixture(scope="session")

@@ -110,7 +110,7 @@ def test_records_that_vanished_stop_the_query(spark: SparkSession, broker: Broke
         running(spark, "count_words", broker, tmp_path, input_topic=source, output_topic=sink) as query,
         pytest.raises(JobError) as lost,
     ):
-        await_end(query, stopping_after(30))
+        await_end(query, stopping_after(120))
     assert "failOnDataLoss" in str(lost.value)
     assert counts(broker, sink) == [("a", "1")]
 

@@ -118,7 +118,7 @@ class Losses:
         )
         self.cluster.start(row.lost)
         self.cluster.whole()
-        # Not before: while an ISR is below min.insync.replicas a leader moves no high watermark, and its end is unseen.
+        # Not before: while an ISR is below min.insync.replicas a leader moves no high watermark and shows no end.
         found = {record.key for record in read_all(self.inventory.kafka_properties, self.topic)}
         records = {f"{key}-{partition}" for partition in self.partitions} - found
         return Loss(row, down, records, metadata, time.monotonic() - begin)

@@ -10,7 +10,7 @@ from functools import partial
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import survival
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.replicas import placements
 
-from .cells import Failure, Record, compare, observations
+from .cells import Failure, Record, assert_promises, compare, observations
 from .failures import killed
 from .rows import chosen, shape
 from .stretched import Stretched
@@ -71,12 +71,11 @@ def test_survival(
 ) -> None:
     """Each server, each datacenter and some pairs are killed; what is left is compared; then all is made whole."""
     rows = chosen(survival(stretched.layout), chance, pairs_of_each_shape)
-    cells = compare(
+    cells, missing = compare(
         stretched, topic, [Failure(row, "killed", partial(killed, stretched, row.lost)) for row in rows], note
     )
     record.keep(stretched.name, "servers", observations(cells))
-    differences = [text for cell in cells for text in cell.differences]
-    assert not differences, "\n".join(differences)
+    assert_promises(cells, missing)
     by_hand = BY_HAND[stretched.name]
     observed = {shape(cell.failure.row): (cell.seen.quorum, not cell.seen.unwritable) for cell in cells}
     assert {name: observed[name] for name in by_hand} == by_hand

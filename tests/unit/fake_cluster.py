@@ -5,29 +5,12 @@ It judges what it is asked as a broker of 3.9 with ZooKeeper does, as far as the
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-INVALID_CONFIG, TOPIC_EXISTS, POLICY, NOT_CONTROLLER, TIMED_OUT, LOGIN = 40, 36, 44, 41, 7, 58
-KNOWN = {"retention.ms", "cleanup.policy", "min.insync.replicas", "segment.bytes"}
-BROKER = {
-    "log.retention.hours": "168",
-    "log.retention.bytes": "-1",
-    "log.cleanup.policy": "delete",
-    "min.insync.replicas": "2",
-    "num.partitions": "1",
-    "default.replication.factor": "3",
-}
-Answer = dict[str, Any]
+from unit.fake_settings import BROKER, LOGIN, POLICY, TIMED_OUT, TOPIC_EXISTS, Answer, FakeSettings, unknown
 
 
-def unknown(config: dict[str, str]) -> tuple[int, str]:
-    """Return why a broker refuses settings."""
-    wrong = [name for name in config if name not in KNOWN]
-    return (INVALID_CONFIG, f"Unknown topic config name: {wrong[0]}") if wrong else (0, "")
-
-
-class FakeCluster:
+class FakeCluster(FakeSettings):
     """What the brokers know, and what they were asked to write (`written`)."""
 
     def __init__(self, brokers: int = 3) -> None:
@@ -45,6 +28,16 @@ class FakeCluster:
         """By name of a resource, why writing it fails although it was found valid."""
         self.brokers, self.dynamic = dict(BROKER), dict[str, str]()
         """What each broker has in its file, and what of topics was set on brokers while they ran."""
+        self.told: dict[str, dict[str, str]] = {}
+        """What was set on brokers while they ran: by the id of one, or '' for all."""
+        self.fatal: set[str] = set()
+        """Settings that end a broker."""
+        self.deaf = False
+        """Brokers take no setting that they said they would."""
+        self.denied: set[str] = set()
+        """What the one who asks may not, by the names of methods."""
+        self.silent: set[str] = set()
+        """What brokers never answer, by the names of methods: they would have to ask ZooKeeper."""
         self.moving: dict[str, list[int]] = {}
         """By topic the partitions whose replicas are being moved."""
         self.mute: set[int] = set()
@@ -91,33 +84,6 @@ class FakeCluster:
             ],
         }
 
-    def describe_configs(self, request: Any, broker: int) -> Answer:
-        results = []
-        for one in request.resources:
-            if one.resource_type == 4:
-                values = {**self.brokers, "broker.rack": self.racks[int(one.resource_name)]}
-                entries = [(name, value, 4) for name, value in values.items()]
-                if int(one.resource_name) in self.mute:
-                    results.append({"error_code": TIMED_OUT, "resource_type": 4, "resource_name": one.resource_name})
-                    continue
-            else:
-                own = self.configs.get(one.resource_name, {})
-                entries = [(name, value, 1) for name, value in own.items()]
-                entries += [(name, value, 2) for name, value in self.dynamic.items() if name not in own]
-                entries += [(name, "", 5) for name in sorted(KNOWN - own.keys() - self.dynamic.keys())]
-            results.append(
-                {
-                    "error_code": 0,
-                    "resource_type": one.resource_type,
-                    "resource_name": one.resource_name,
-                    "configs": [
-                        {"name": n, "value": v, "read_only": False, "config_source": s, "is_sensitive": False}
-                        for n, v, s in entries
-                    ],
-                }
-            )
-        return {"results": results}
-
     def sasl_handshake(self, request: Any, broker: int) -> Answer:
         return {"error_code": 0, "mechanisms": ["SCRAM-SHA-512"]}
 
@@ -137,19 +103,6 @@ class FakeCluster:
             for name, numbers in self.moving.items()
         ]
         return {"error_code": self.judged(broker), "error_message": None, "topics": moving}
-
-    def judged(self, broker: int) -> int:
-        return 0 if broker == self.controller else NOT_CONTROLLER
-
-    def outcome(self, verb: str, name: str, request: Any, wrong: tuple[int, str], write: Callable[[], None]) -> Answer:
-        """Return how one resource fared; it is written where nothing is wrong and it is not only to be judged."""
-        code, text = wrong
-        if not code and not request.validate_only and name in self.refused:
-            code, text = POLICY, self.refused[name]
-        if not code and not request.validate_only:
-            write()
-            self.written.append(f"{verb} {name}")
-        return {"error_code": code, "error_message": text or None}
 
     def create_topics(self, request: Any, broker: int) -> Answer:
         results = []
@@ -195,23 +148,6 @@ class FakeCluster:
             self.written += [f"delete {name}"] if code != POLICY else []
             responses.append({"name": name, "error_code": code, "error_message": self.refused.get(name)})
         return {"responses": responses}
-
-    def incremental_alter_configs(self, request: Any, broker: int) -> Answer:
-        results = []
-        for one in request.resources:
-            sets = {entry.name: entry.value for entry in one.configs if entry.config_operation == 0}
-            removes = [entry.name for entry in one.configs if entry.config_operation == 1]
-
-            def write(name: str = one.resource_name, s: Any = sets, r: Any = removes) -> None:
-                kept = self.configs.setdefault(name, {})
-                kept.update(s)
-                for key in r:
-                    del kept[key]
-
-            name = one.resource_name
-            fared = self.outcome("configure", name, request, unknown(sets), write)
-            results.append({**fared, "resource_type": one.resource_type, "resource_name": name})
-        return {"responses": results}
 
     def describe_acls(self, request: Any, broker: int) -> Answer:
         return {

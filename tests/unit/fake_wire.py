@@ -18,7 +18,8 @@ from kafka.protocol import admin as wire
 from kafka.protocol import sasl
 from kafka.protocol.api_header import RequestHeader
 from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse, MetadataRequest, MetadataResponse
-from unit.fake_cluster import Answer, FakeCluster
+from unit.fake_cluster import FakeCluster
+from unit.fake_settings import Answer
 
 Run = Callable[..., dict[str, Any]]
 """Runs a module with arguments; returns what it answers."""
@@ -81,6 +82,10 @@ def answered(cluster: FakeCluster, broker: int, frame: bytes) -> bytes:
         stream = io.BytesIO(frame)
         header = RequestHeader.decode(stream, flexible=flexible)
         asked = request.decode(frame[stream.tell() :], version=version)
+        if method in cluster.silent:
+            threading.Event().wait(60)
+        if broker in cluster.down and method != "metadata":
+            raise ConnectionError
         values = getattr(cluster, method)(asked, broker)
     message = made(kind, values, version)
     message.with_header(header.correlation_id)

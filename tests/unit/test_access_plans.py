@@ -89,6 +89,10 @@ LOCKED_OUT = {
         {"principal": "User:admin", "operations": ["ALTER"], "resource": "cluster", "state": "absent"},
         {ALTERS, ALTERS._replace(principal="User:x")},
     ),
+    "the last of all rights goes": (
+        {"principal": "User:admin", "operations": ["ALTER"], "resource": "cluster", "state": "absent"},
+        {ALTERS},
+    ),
     "a denial comes": (
         {"principal": "User:*", "operations": ["ALL"], "resource": "cluster", "permission": "deny"},
         {ALTERS},
@@ -236,6 +240,30 @@ def test_quotas_of_nothing() -> None:
         "quota of nobody; name a user or a client_id, '' is the default of all",
         "quota of user a: x 0 lets nobody do anything; say more than 0, or leave it out",
     ]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "null"),
+        ("20MiB", '"20MiB"'),
+        (float("nan"), "NaN"),
+        (float("inf"), "Infinity"),
+        (True, "true"),
+        ([5], "[5]"),
+        ({"a": 1}, '{"a": 1}'),
+    ],
+)
+def test_quotas_that_are_no_numbers(value: Any, shown: str) -> None:
+    assert quotas.diff([{"user": "a", "values": {"producer_byte_rate": value}}], {}).refusals == [
+        f"quota of user a: producer_byte_rate {shown} is no number; "
+        "write one, of bytes, percent or partitions, without a unit"
+    ]
+
+
+def test_quotas_said_twice() -> None:
+    twice = [{"user": "a", "values": {"x": "1"}}, {"user": "a", "values": {"x": 2}}]
+    assert quotas.diff(twice, {}).refusals == ["quota of user a: said twice; keep one of the two"]
 
 
 @pytest.mark.parametrize(

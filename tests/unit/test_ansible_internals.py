@@ -1,5 +1,6 @@
 """What this project uses of Ansible without its promise."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -82,6 +83,44 @@ def test_hosts_share_what_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     for templar in templars:
         with pytest.raises(AnsibleError):
             templar.template(trust_as_template("{{ name | nobody_has_this_filter }}"))
+
+
+ONCE = """
+- hosts: localhost
+  gather_facts: false
+  vars:
+    number: "{{ 1000000000 | random }}"
+    twice: "{{ number }}-{{ number }}"
+    text: "{{ lookup('millrace.kafka.rendered', 'text.j2', template_vars={'mine': 'm'}) }}"
+  tasks:
+    - millrace.kafka.host_state:
+        sysctl: "{{ {} if number else {'a': 1} }}"
+        files: [{path: /nowhere/a, content: "{{ text }}"}]
+        links: [{path: /nowhere/b, target: "{{ twice }}"}]
+      loop: [1, 2]
+"""
+
+
+def test_a_variable_is_computed_once_for_a_task(tmp_path: Path) -> None:
+    """In all options and templates; the next item of a loop is another task. Variables of a template are its own."""
+    (tmp_path / "play.yml").write_text(ONCE)
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "templates" / "text.j2").write_text("{{ mine }} {{ number }} {{ item }}")
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "ansible", "playbook", "-i", "localhost,", "-c", "local", "--check", "--diff"),
+            *("-e", f"ansible_python_interpreter={sys.executable}", str(tmp_path / "play.yml")),
+        ],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    items = re.findall(r"^\+m (\d+) (\d)$.*?^\+(\d+)-(\d+)$", done.stdout, re.MULTILINE | re.DOTALL)
+    assert [item for _, item, *_ in items] == ["1", "2"], done.stdout
+    numbers = [{number, one, other} for number, _, one, other in items]
+    assert [len(found) for found in numbers] == [1, 1]
+    assert numbers[0] != numbers[1]
 
 
 def test_a_collection_that_python_imported_first() -> None:

@@ -2,12 +2,14 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import campaign
 import pytest
+from faults.lab import until
 
 ROOT = Path(__file__).parents[2]
 
@@ -56,6 +58,36 @@ def test_an_unknown_part_is_refused_before_anything_runs(capsys: pytest.CaptureF
     assert campaign.main(["good", "pears"]) == 2
     said = capsys.readouterr()
     assert said.out == "" and "no part pears" in said.err and "Fails." in said.err
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_command_in_its_own_time_and_the_seed_is_said(tmp_path: Path, sent: signal.Signals) -> None:
+    """Ctrl-C, or a CI that cancels: the command removes its lab, its part goes on to its own end, no other begins."""
+    command = f"trap 'sleep 1; touch {tmp_path}/removed; exit 2' INT; touch {tmp_path}/begun; sleep 30 & wait"
+    (tmp_path / "script.py").write_text(
+        f"""import campaign, sys
+def waits(run):
+    try:
+        run.run("bash", "-c", {command!r})
+    finally:
+        run.run("touch", {f"{tmp_path}/destroyed"!r})
+campaign.PARTS = {{"good": lambda run: None, "waits": waits, "next": lambda run: run.run("touch", {str(tmp_path)!r})}}
+campaign.end_on_signals()
+sys.exit(campaign.main([]))
+"""
+    )
+    environment = {**os.environ, "PYTHONPATH": "collections:packaging:tests:lab", "SEED": "17"}
+    process = subprocess.Popen(
+        [sys.executable, tmp_path / "script.py"], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
+    )
+    until("the command runs", (tmp_path / "begun").exists, 60)
+    process.send_signal(sent)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 128 + sent
+    assert (tmp_path / "removed").exists() and (tmp_path / "destroyed").exists()
+    headline, first, again = output.splitlines()[-3:]
+    assert (headline, first.split()) == ("interrupted:", ["good", "0", "s"])
+    assert again.endswith("make campaign PARTS='waits next' SEED=17")
 
 
 def test_each_part_is_explained() -> None:

@@ -14,9 +14,8 @@ from unit.certificate_maker import Ca, key_pem, new_key, pem
 from unit.fake_cluster import FakeCluster
 from unit.fake_wire import brokers
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import admin
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import admin, kafka_python
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.quotas import Quotas
 
 
 @pytest.fixture(autouse=True)
@@ -110,7 +109,7 @@ def test_quotas_of_a_peer_that_says_nothing(tmp_path: Path) -> None:
     tls = {"security.protocol": "SSL", "ssl.ca.location": str(tmp_path / "ca.pem")}
     before = time.monotonic()
     with silent() as servers, pytest.raises(AdminError, match="no answer to the handshake within 2 s"):
-        Quotas({"bootstrap.servers": servers, **tls})
+        kafka_python.KafkaPython({"bootstrap.servers": servers, **tls})
     assert time.monotonic() - before < 5
 
 

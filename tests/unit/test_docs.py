@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import generate_layouts
+import generate_reliability
 import generate_resources
 import generate_site_docs
 from survival.conftest import LAYOUTS
@@ -28,6 +29,12 @@ def test_layouts() -> None:
         "lab_stretch2_5",
         "lab_stretch3",
     ]
+
+
+def test_fault_matrix() -> None:
+    text = generate_reliability.PAGE.read_text(encoding="utf-8")
+    assert text == generate_reliability.page(), "run: make docs"
+    assert "| 2 | kill -9 of a leader | nothing acknowledged is lost; writes go on | 7: " in text
 
 
 def test_words_of_the_site() -> None:

@@ -10,12 +10,12 @@ import pytest
 
 from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.ensemble import (
     four_letter_word,
-    idle,
     problems,
     state,
     wait,
     zookeeper_mode,
 )
+from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.restart import seen
 
 SRVR = "Zookeeper version: 3.8.6\nLatency min/avg/max: 0/0.5/12\nReceived: 9\nMode: {}\nNode count: 5\n"
 MNTR = "zk_version\t3.8.6\nzk_server_state\tleader\nzk_synced_followers\t{}\nzk_synced_observers\t0\n"
@@ -170,54 +170,18 @@ def test_words_of_one_server(serve: Serve, port: int) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("answers", "found"),
-    [
-        ([{"srvr": NOT_SERVING}] * 3, ["zk1", "zk2", "zk3"]),
-        ([leader(1), follower(), {"srvr": NOT_SERVING}], ["zk3"]),
-        ([leader(1), follower(), None], ["zk3"]),
-        ([leader(2), follower(), None], []),
-        ([leader(0), follower(), None], []),
-        ([None, None, None], []),
-        ([{"srvr": NOT_SERVING}, None, None], ["zk1"]),
-        ([leader(2), follower(), follower()], []),
-    ],
-    ids=[
-        "no quorum",
-        "one says so",
-        "one is silent",
-        "silent to us alone",
-        "a follower lags",
-        "all are silent",
-        "one says so and others are silent",
-        "whole",
-    ],
-)
-def test_servers_that_nobody_would_miss(
-    serve: Serve, port: int, answers: list[Answers | None], found: list[str]
-) -> None:
-    """One that does not serve; silence counts only where the leader counts nobody whom we do not hear."""
-    for address, answer in zip(SERVERS.values(), answers, strict=True):
-        if answer is not None:
-            serve(address, answer)
-    assert idle(SERVERS, port, patience=0) == found
-
-
-def test_an_election_is_no_idleness(serve: Callable[[str, Answers], Server], port: int) -> None:
-    """Only who takes no part for a while."""
-    servers = [serve(address, {"srvr": NOT_SERVING}) for address in SERVERS.values()]
-    threading.Timer(0.3, lambda: servers[0].answers.update(follower())).start()
-    assert idle(SERVERS, port, patience=1.5) == ["zk2", "zk3"]
-
-
-def test_a_refused_word_is_no_idleness(serve: Serve, port: int) -> None:
-    for address in SERVERS.values():
-        serve(address, {"srvr": "srvr is not executed because it is not in the whitelist."})
-    assert idle(SERVERS, port, patience=0) == []
-
-
-def test_an_observer_that_the_leader_has_is_not_idle(serve: Serve, port: int) -> None:
-    """Though its port is closed to us."""
-    serve("127.0.0.1", {"srvr": SRVR.format("leader"), "mntr": MNTR.format(1).replace("observers\t0", "observers\t1")})
+def test_only_servers_that_are_expected_have_to_serve(serve: Serve, port: int) -> None:
+    serve("127.0.0.1", leader(1))
     serve("127.0.0.2", follower())
-    assert idle(SERVERS, port, patience=0) == []
+    assert problems(SERVERS, port, expected=["zk1", "zk2"])[1] == []
+    assert problems(SERVERS, port, expected=["zk3"])[1] == [f"zk3 (127.0.0.3:{port}): down"]
+
+
+def test_what_the_gate_is_told(serve: Serve, port: int) -> None:
+    """Followers as the leader counts them; a leader that does not say whom it has may have anybody."""
+    serve("127.0.0.1", leader(1))
+    serve("127.0.0.2", follower())
+    found = seen(SERVERS, port, [])
+    assert (found.modes, found.followers, found.observers) == (state(SERVERS, port), 1, 0)
+    serve("127.0.0.3", {"srvr": SRVR.format("leader")})
+    assert (seen(SERVERS, port, []).followers, seen({"zk3": "127.0.0.3"}, port, []).followers) == (-1, -1)

@@ -2,6 +2,7 @@
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import export
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.acls import Acl
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_config import Found
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.quotas import Entity
 
 
@@ -89,3 +90,21 @@ def test_quotas() -> None:
         {"user": "<default>", "client_id": "batch", "controller_mutation_rate": 1},
         {"user": "a", "producer_byte_rate": 1048576, "request_percentage": 12.5},
     ]
+
+
+def test_settings_of_running_brokers() -> None:
+    """Those of all are said; those of one, throttles and secrets are told apart."""
+    throttle = {"leader.replication.throttled.rate": "5"}
+    settings: dict[str, dict[str, str | None]] = {
+        "": {"num.io.threads": "16", "ssl.key.password": None, **throttle},
+        "1": {"log.cleaner.threads": "2"},
+        "2": {},
+    }
+    assert export.broker_config(Found(settings, {})) == (
+        {"num.io.threads": 16},
+        [
+            "all brokers: leader.replication.throttled.rate = 5",
+            "all brokers: ssl.key.password",
+            "broker 1: log.cleaner.threads = 2",
+        ],
+    )

@@ -1,178 +1,141 @@
-"""May a broker be stopped, and is it back: what a gate lets through, and what it keeps waiting."""
+"""May brokers stop: a table of situations, each with what is in the way and what would clear it."""
 
-import socket
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import ClusterError, State
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import State
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Partition
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import (
-    after_restart,
-    before_restart,
-    elsewhere,
-    lacking,
-    missed,
+    Batch,
+    Rules,
+    Snapshot,
+    batches,
+    blocks,
+    sick,
 )
 
+RACKS = {1: "a", 2: "b", 3: "c", 4: "a", 5: "b", 6: "c"}
 FULL = Partition("t", 0, 1, (1, 2, 3), (1, 2, 3))
-LACKS_3 = Partition("t", 1, 1, (1, 2, 3), (1, 2))
-OFFLINE = Partition("t", 2, -1, (2, 1), (2,))
-ALONE = Partition("t", 3, 2, (2, 1, 3), (2,))
-OURS = ["CLIENT://127.0.0.1:9092", "REPLICATION://127.0.0.1:9093"]
+OTHER = Partition("t", 1, 4, (4, 5, 6), (4, 5, 6))
+LACKS_3 = Partition("t", 2, 1, (1, 2, 3), (1, 2))
+WAIT_FOR_3 = "wait until broker 3 has caught up, or look for a disk that failed (check.yml)"
 
 
-def state(*partitions: Partition, brokers: tuple[int, ...] = (1, 2, 3), controller: int = 1) -> State:
-    """A cluster as its controller sees it."""
-    return State({number: {"rack": None} for number in brokers}, controller, partitions)
+def look(
+    *partitions: Partition, brokers: Sequence[int] = (1, 2, 3, 4, 5, 6), controller: int = 6, **more: Any
+) -> Snapshot:
+    """A cluster of six brokers in three racks, min.insync.replicas 2."""
+    state = State({number: {"rack": None} for number in brokers}, controller, partitions)
+    return Snapshot(state, **{"min_isr": {p.topic: 2 for p in partitions}, **more})
 
 
-def asks(*answers: State | ClusterError) -> Callable[[], State]:
-    """Answer one after the other, the last for ever."""
-    left = list(answers)
-
-    def ask() -> State:
-        answer = left.pop(0) if len(left) > 1 else left[0]
-        if isinstance(answer, ClusterError):
-            raise answer
-        return answer
-
-    return ask
+def said(found: Snapshot, *stop: int, **rules: Any) -> list[str]:
+    """Return the gate's answer in words."""
+    return [str(block) for block in blocks(found, stop, Rules(**{"racks": RACKS, **rules}))]
 
 
-def test_what_a_stop_would_take() -> None:
-    """From partitions whose ISR lacks somebody already, and that are led."""
-    every = state(FULL, LACKS_3, OFFLINE, ALONE)
-    assert [str(p) for p in missed(every, 1)] == ["t-1"]
-    assert [str(p) for p in missed(every, 2)] == ["t-1", "t-3"]
-    assert [str(p) for p in missed(every, 2, elsewhere=True)] == ["t-1"]
-    assert missed(every, 3) == []
+@pytest.mark.parametrize(
+    ("found", "stop", "rules", "answer"),
+    [
+        (look(FULL, OTHER), [1], {}, []),
+        (look(FULL, OTHER), [6], {}, []),
+        (look(LACKS_3, OTHER), [1], {}, [f"partition t-2: broker 3 is not in sync; {WAIT_FOR_3}"]),
+        (look(LACKS_3, OTHER), [3], {}, []),
+        (look(LACKS_3, OTHER), [4], {}, []),
+        (look(FULL, OTHER, brokers=(1, 2, 3, 4, 5)), [1], {}, ["cluster: no controller, so nobody would lead in their "
+                                                             "place; look at ZooKeeper's quorum"]),
+        (look(FULL, OTHER, brokers=(1, 2, 4, 5, 6)), [2], {}, ["partition t-0: broker 3 is down; start broker 3"]),
+        (look(FULL, OTHER, brokers=(1, 2, 4, 5, 6)), [3], {}, []),
+        (look(FULL, OTHER, brokers=(1, 2, 4, 5, 6)), [4], {}, []),
+        (
+            look(Partition("u", 0, 1, (1, 2), (1, 2)), brokers=(1, 2, 4, 5), controller=4),
+            [1],
+            {"accepts": ["u"]},
+            ["rack c: it is out: brokers 3, 6 are not registered; start one of them"],
+        ),
+        (look(FULL, moving={"t-0"}), [1], {}, ["partition t-0: replicas of it are being moved; wait until that has "
+                                               "ended, or cancel it"]),
+        (look(FULL, OTHER, moving={"t-1"}), [1], {}, []),
+        (
+            look(FULL),
+            [1],
+            {"margin": 1},
+            ["topic t: of 3 replicas 2 would be left, with min.insync.replicas 2 and a margin of 1; give it more "
+             "replicas, or accept the gap: kafka_restart_accepts: [t]"],
+        ),
+        (look(Partition("t", 0, 1, (1, 2, 3, 4), (1, 2, 3, 4))), [1], {"margin": 1}, []),
+        (
+            look(Partition("one", 0, 1, (1,), (1,)), min_isr={"one": 1}),
+            [1],
+            {},
+            ["topic one: of 1 replicas 0 would be left, with min.insync.replicas 1; give it more replicas, or accept "
+             "the gap: kafka_restart_accepts: [one]"],
+        ),
+        (look(Partition("one", 0, 1, (1,), (1,)), min_isr={"one": 1}), [1], {"accepts": ["o*"]}, []),
+        (look(Partition("one", 0, 1, (1,), (1,)), min_isr={"one": 1}), [2], {}, []),
+        (look(Partition("one", 0, -1, (1,), (1,))), [1], {}, []),
+        (look(Partition("t", 0, 1, (1, 2, 3), (1,))), [1], {},
+         [f"partition t-0: broker 2 is not in sync; {WAIT_FOR_3.replace('3', '2')}",
+          f"partition t-0: broker 3 is not in sync; {WAIT_FOR_3}"]),
+        (look(Partition("t", 0, 1, (1, 2, 3), (1,)), silent={1}), [1], {}, []),
+        (look(LACKS_3, silent={1}), [1], {}, [f"partition t-2: broker 3 is not in sync; {WAIT_FOR_3}"]),
+        (look(FULL, min_isr={}), [1], {}, ["partition t-0: its min.insync.replicas is not known: it was made a moment "
+                                           "ago; ask again"]),
+        (look(FULL, OTHER), [1, 4], {}, []),
+        (
+            look(FULL, OTHER),
+            [1, 2],
+            {},
+            ["topic t: of 3 replicas 1 would be left, with min.insync.replicas 2; give it more replicas, or accept the "
+             "gap: kafka_restart_accepts: [t]"],
+        ),
+    ],
+    ids=["whole", "whole, the controller", "another replica lags", "the one that lags", "others lag", "no controller",
+         "another broker is down", "the one that is down", "a broker of other partitions is down", "a rack is out",
+         "moving", "another moves", "margin", "margin that is there", "one replica", "accepted", "of another broker",
+         "offline", "the last in sync", "the last in sync answers nobody", "others follow who answers nobody",
+         "a new topic", "a rack", "two racks"],
+)  # fmt: skip
+def test_what_is_in_the_way(
+    found: Snapshot, stop: Sequence[int], rules: Mapping[str, Any], answer: Sequence[str]
+) -> None:
+    assert said(found, *stop, **rules) == answer
 
 
-def test_a_whole_cluster_lets_anybody_go() -> None:
-    verdict = before_restart(asks(state(FULL)), [1, 2, 3], 1, OURS, 5)
-    assert (verdict.go, verdict.why, verdict.lacking) == (True, "", {})
+def test_many_partitions_are_one_reason() -> None:
+    found = look(*(Partition("t", number, 1, (1, 2, 3), (1, 2)) for number in range(9)))
+    (words,) = said(found, 1)
+    assert words.startswith("partitions t-0, t-1, t-2, t-3, t-4 and 4 more: broker 3 is not in sync")
 
 
-@pytest.mark.parametrize("broker", [1, 2])
-def test_whom_a_partition_needs_is_waited_for(broker: int) -> None:
-    verdict = before_restart(asks(state(FULL, LACKS_3)), [1, 2, 3], broker, OURS, 0.5, patience=0.1)
-    assert (verdict.go, verdict.why) == (False, "1 under-replicated partitions (t-1)")
+def test_waiting_does_not_give_a_topic_more_replicas() -> None:
+    found = look(Partition("one", 0, 1, (1,), (1,)), LACKS_3)
+    assert [block.lasting for block in blocks(found, [1])] == [True, False]
 
 
-def test_a_sick_broker_may_be_restarted() -> None:
-    """One that lost a disk, and one that is not registered; each only after the same was seen for a while."""
-    for found in (state(FULL, LACKS_3), state(FULL, LACKS_3, brokers=(1, 2))):
-        verdict = before_restart(asks(found), [1, 2, 3], 3, OURS, 5, patience=0.3)
-        assert verdict.go
-        assert "broker 3 is restarted though the cluster is not whole" in verdict.why
-        assert not before_restart(asks(found), [1, 2, 3], 1, OURS, 0.4, patience=0.1).go
-    late = asks(*[ClusterError("silence")] * 2, state(FULL, LACKS_3))
-    assert not before_restart(late, [1, 2, 3], 3, OURS, 0.4, patience=5).go, "one look is not a while"
+def test_who_has_nothing_goes_first_and_the_controller_last() -> None:
+    found = look(FULL, OTHER, LACKS_3, brokers=(1, 2, 3, 5, 6), controller=2)
+    assert sick(found, [1, 2, 3, 4]) == [4]
+    order = [batch.brokers for batch in batches(found, [1, 2, 3, 4], Rules(racks=RACKS))]
+    assert order == [(4,), (1,), (3,), (2,)]
 
 
-def test_a_cluster_that_heals_is_waited_for() -> None:
-    """What lacks changes all the time, so nothing is settled."""
-    verdict = before_restart(asks(state(LACKS_3), state(FULL, LACKS_3), state(FULL)), [1, 2, 3], 1, OURS, 5, patience=9)
-    assert (verdict.go, verdict.why) == (True, "")
+def test_a_rack_together_where_it_bears_that() -> None:
+    """One replica in each rack; the rack of the controller is the last."""
+    found = look(FULL, OTHER, controller=4)
+    asked = batches(found, [1, 2, 3, 4, 5, 6], Rules(racks=RACKS), parallel=True)
+    assert asked == [Batch((2, 5)), Batch((3, 6)), Batch((1, 4))]
 
 
-def test_silence_and_no_controller_prove_nothing() -> None:
-    silent = before_restart(asks(ClusterError("listener CLIENT: timed out")), [1], 1, OURS, 0.4, patience=0.1)
-    assert (silent.go, silent.why) == (False, "listener CLIENT: timed out")
-    headless = before_restart(asks(state(OFFLINE, controller=-1)), [1, 2, 3], 3, OURS, 0.4, patience=0.1)
-    assert (headless.go, headless.why) == (
-        False,
-        "no controller; 1 offline partitions (t-2); 1 under-replicated partitions (t-2)",
-    )
+def test_a_rack_with_two_replicas_of_a_partition_goes_one_by_one_and_says_why() -> None:
+    found = look(FULL, Partition("two", 0, 1, (1, 4, 2), (1, 4, 2)), OTHER)
+    first, second, *others = batches(found, [1, 2, 4, 5], Rules(racks=RACKS), parallel=True)
+    why = "rack a is restarted broker by broker: topic two: of 3 replicas 1 would be left, with min.insync.replicas 2"
+    assert (first, second, others) == (Batch((1,), why), Batch((4,), why), [Batch((2, 5))])
 
 
-def test_it_is_back_where_nothing_more_lacks() -> None:
-    before = lacking(state(LACKS_3, ALONE), [1, 2, 3])
-    assert before == {"under_replicated": ["t-1 without 3", "t-3 without 1", "t-3 without 3"]}
-    for found, back in (
-        (state(LACKS_3), True),
-        (state(LACKS_3, ALONE), True),
-        (state(LACKS_3, OFFLINE), False),
-        (state(LACKS_3, brokers=(2, 3)), False),
-        (state(LACKS_3, Partition("u", 0, 1, (1, 2), (1,))), False),
-    ):
-        assert after_restart(asks(found), [1, 2, 3], [1], before, 0.4, patience=0.1).go is back
-
-
-def test_what_was_offline_may_lack_replicas_now() -> None:
-    before = lacking(state(OFFLINE), [1, 2, 3])
-    found = state(Partition("t", 2, 2, (2, 1), (2,)))
-    assert after_restart(asks(found), [1, 2, 3], [2], before, 0.4, patience=0.1).go
-
-
-def test_after_several_restarts_nothing_more_lacks() -> None:
-    """Brokers that were away before the first may still be, unless this run started them; others may not."""
-    before = lacking(state(LACKS_3, brokers=(1, 2)), [1, 2, 3])
-    assert before == {"brokers": ["3"], "under_replicated": ["t-1 without 3"]}
-    same, worse = state(LACKS_3, brokers=(1, 2)), state(LACKS_3, brokers=(1,))
-    assert after_restart(asks(same), [1, 2, 3], [1, 2], before, 0.4, patience=0.1).go
-    assert not after_restart(asks(same), [1, 2, 3], [1, 3], before, 0.4, patience=0.1).go
-    assert not after_restart(asks(worse), [1, 2, 3], [1], before, 0.4, patience=0.1).go
-
-
-def test_what_lacked_by_brokers_of_the_run_has_to_be_there_when_they_are_back() -> None:
-    """A run on broker 2 alone: the disk of 3 has failed, and 2 is down; it starts 2."""
-    both = Partition("t", 4, 1, (1, 2, 3), (1,))
-    down = state(FULL, LACKS_3, OFFLINE, both, Partition("t", 5, 1, (1, 2), (1,)), brokers=(1, 3))
-    noted = lacking(down, [1, 2, 3], [2])
-    assert noted == {"under_replicated": ["t-1 without 3", "t-2 without 1", "t-4 without 3"]}
-
-    def verdict(*partitions: Partition, brokers: tuple[int, ...] = (1, 2, 3)) -> bool:
-        answer = asks(state(FULL, LACKS_3, *partitions, brokers=brokers))
-        return after_restart(answer, [1, 2, 3], [2], noted, 0.3, patience=0.1).go
-
-    assert verdict()
-    assert verdict(Partition("t", 4, 1, (1, 2, 3), (1, 2)))
-    assert not verdict(both), "broker 2 is registered, and takes no part"
-    assert not verdict(OFFLINE)
-    assert not verdict(Partition("t", 5, 1, (1, 2), (1,)))
-    assert not verdict(brokers=(1, 3))
-
-
-def test_replicas_on_a_disk_that_failed() -> None:
-    """They are no reason to wait; those on other brokers are, and so is a broker that is not there."""
-    assert state(FULL, LACKS_3).problems([1, 2, 3], [3]) == []
-    assert state(LACKS_3, ALONE).problems([1, 2, 3], [3]) == ["1 under-replicated partitions (t-3)"]
-    assert state(LACKS_3, brokers=(1, 2)).problems([1, 2, 3], [3]) == ["broker 3 is not registered"]
-    assert state(OFFLINE).problems([1, 2, 3], [1]) == ["1 offline partitions (t-2)"]
-
-
-def test_who_leads_in_place_of_the_preferred_leader() -> None:
-    """Not where that one is away."""
-    moved, away = Partition("t", 4, 2, (1, 2), (2, 1)), Partition("t", 5, -1, (3, 2), (3,))
-    assert state(moved, away, brokers=(1, 2)).led_by_another() == [moved]
-
-
-def test_whom_an_election_moves_after_a_restart() -> None:
-    """Partitions that prefer the restarted one and have another to lead meanwhile, and those that another leads now."""
-    own, lone, moved = (
-        Partition("t", 6, 3, (3, 1), (3, 1)),
-        Partition("t", 7, 3, (3,), (3,)),
-        Partition("t", 8, 2, (1, 2), (2, 1)),
-    )
-    every = state(FULL, own, lone, moved)
-    assert [str(p) for p in every.to_elect([3])] == ["t-6", "t-8"]
-    assert [str(p) for p in every.to_elect([])] == ["t-8"]
-
-
-def test_registered_elsewhere() -> None:
-    """At another address than its own, where nobody answers."""
-    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_server(("127.0.0.1", 0)) as other:
-        port, closed = server.getsockname()[1], other.getsockname()[1]
-        other.close()
-        for told, found in (
-            (f"127.0.0.1:{closed}", True),
-            (f"127.0.0.1:{port}", False),
-            ("127.0.0.1:9092", False),
-        ):
-            seen = State({1: {"rack": None, "CLIENT": told}}, 1, ())
-            assert elsewhere(seen, 1, OURS, 0.5) is found
-        followed = State({1: {"rack": None, "CLIENT": f"127.0.0.1:{closed}"}}, 1, (FULL,))
-        assert not elsewhere(followed, 1, OURS, 0.5), "others are in sync with it"
-        assert not elsewhere(State({1: {"rack": None}}, 1, ()), 1, OURS, 0.5)
+def test_brokers_without_a_rack_go_one_by_one() -> None:
+    order = batches(look(FULL, OTHER), [1, 2, 3], Rules(racks={1: "", 2: None}), parallel=True)
+    assert order == [Batch((1,)), Batch((2,)), Batch((3,))]

@@ -251,6 +251,14 @@ def test_a_restart_is_owed() -> None:
     ]
 
 
+def test_a_restart_that_was_interrupted() -> None:
+    answers = probes()
+    answers["kafka2"]["to_restart"] = ["kafka.service"]
+    assert page(declared(), answers, cluster())[1] == [
+        "kafka.service on kafka2 is still to be restarted: restart.yml was cut off, and goes on where it is run anew"
+    ]
+
+
 def test_some_hosts_of_many() -> None:
     """With --limit: who leads may be elsewhere, the cluster is judged as a whole, and what was not seen is said."""
     facts = {host: declared()[host] for host in ("zk1", "kafka1")}

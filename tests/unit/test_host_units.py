@@ -32,6 +32,7 @@ for name in names:
         file.write_text(json.dumps(state))
         sys.exit(f"Job for {{name}} failed.")
     unit = state["units"][name]
+    unit["InvocationID"] = unit.get("InvocationID", "") + "1" * (verb in ("start", "restart"))
     unit["ActiveState"] = {{"start": "active", "restart": "active", "stop": "inactive"}}.get(verb, unit["ActiveState"])
     unit["UnitFileState"] = {{"enable": "enabled", "disable": "disabled"}}.get(verb, unit["UnitFileState"])
 file.write_text(json.dumps(state))

@@ -23,6 +23,7 @@ CLIENT = {
 LISTENERS = {"listeners": {"REPLICATION": CLIENT}}
 MODULES = [
     ("kafka_access", {"admin": CLIENT, "login": CLIENT, "users": [{"name": "a", "password": "hush\\7"}]}),
+    ("kafka_broker_config", {"admin": CLIENT}),
     ("kafka_certificates", {"admin": CLIENT, "endpoints": []}),
     ("kafka_cluster", {**LISTENERS, "brokers": [1]}),
     ("kafka_export", {"admin": CLIENT}),

@@ -80,16 +80,48 @@ def test_brokers_with_a_disk_that_failed() -> None:
 
 
 def test_what_lacked_before_the_first_restart() -> None:
+    """The first in time, whatever the order of the inventory."""
     hostvars: dict[str, Any] = {
         "a": {},
         "b": {"before": {"skipped": True}},
-        "c": {"before": {"lacking": {"brokers": ["3"]}}},
-        "d": {"before": {"lacking": {}}},
+        "c": {"before": {"lacking": {"brokers": ["3"]}, "at": 9.0}},
+        "d": {"before": {"lacking": {}, "at": 12.5}},
+        "e": {"run": {"lacking": {"brokers": ["2"]}, "at": 10.0}},
     }
     assert general["lacked_before"](list(hostvars), hostvars, "before") == {"brokers": ["3"]}
-    assert general["lacked_before"](["a", "d", "c"], hostvars, "before") == {}
+    assert general["lacked_before"](["d", "c", "a"], hostvars, "before") == {"brokers": ["3"]}
+    assert general["lacked_before"](["a", "d", "b"], hostvars, "before") == {}
     assert general["lacked_before"]([], hostvars, "before") == {}
-    before_all = {"e": {"run": {"lacking": {"brokers": ["2"]}}}}
-    assert general["lacked_before"](["e", "c"], {**hostvars, **before_all}, "before", "run") == {"brokers": ["3"]}
-    assert general["lacked_before"](["e", "b"], {**hostvars, **before_all}, "before", "run") == {"brokers": ["2"]}
-    assert general["lacked_before"](["e", "d"], {**hostvars, **before_all}, "before", "run") == {}
+    assert general["lacked_before"](["d", "e"], hostvars, "before", "run") == {"brokers": ["2"]}
+    assert general["lacked_before"](["d", "e", "c"], hostvars, "run", "before") == {"brokers": ["3"]}
+
+
+def test_who_is_restarted_together_and_after_one_another() -> None:
+    def owed(broker: int, **more: Any) -> dict[str, Any]:
+        state = {"kafka.service": {"restart_owed": True}}
+        return {"kafka_broker_id": broker, "kafka_state": {"units": state}, **more}
+
+    told = {"order": {"batches": [[4, 2], [1]]}}
+    hostvars = {"a": owed(1, **told), "b": owed(2, **told), "c": {"kafka_broker_id": 3}, "d": owed(4), "e": owed(5)}
+    names = ("kafka_state", "kafka.service", "order")
+    assert general["restart_batches"](list("abcde"), hostvars, *names) == [["d", "b"], ["a"], ["e"]]
+    assert general["restart_batches"](list("acd"), hostvars, *names) == [["d"], ["a"]]
+    assert general["restart_batches"](["c"], hostvars, *names) == []
+    assert general["restart_batches"](["e", "d"], hostvars, *names) == [["e"], ["d"]]
+    servers = {name: {**owed(0), "order": {"order": ["y", "x"]}} for name in "xy"}
+    assert general["restart_batches"](["x", "y"], servers, *names) == [["y"], ["x"]]
+
+
+def test_whether_a_restart_begins_goes_on_or_ends() -> None:
+    def probed(*words: str) -> dict[str, Any]:
+        return {"probe": {"probe": {word: ["kafka.service"] for word in words}}}
+
+    hostvars = {"new": probed(), "due": probed("to_restart"), "done": probed("restarted"), "away": {}}
+    for hosts, word in (
+        (["new", "away"], "mark"),
+        (["due", "new"], "mark"),
+        (["due", "done", "new"], "mark"),
+        (["done", "new"], "keep"),
+        ([], "mark"),
+    ):
+        assert general["restart_marking"](hosts, hostvars, "probe") == word

@@ -59,6 +59,16 @@ def pages(kind: str) -> dict[str, Any]:
     return {name.removeprefix(f"{COLLECTION}."): page for name, page in found.items()}
 
 
+@pytest.mark.parametrize("kind", sorted(PLUGINS))
+def test_pages_for_people(kind: str) -> None:
+    """As a terminal shows them: a colon makes a mapping of a line that is not quoted, which JSON shows all the same."""
+    command = ["ansible-doc", "-t", kind, *(f"{COLLECTION}.{name}" for name in sorted(PLUGINS[kind]))]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, env={**os.environ, "ANSIBLE_CONFIG": "ansible.cfg"}
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+
+
 def every_page() -> list[tuple[str, str]]:
     return [(kind, name) for kind in sorted(PLUGINS) for name in sorted(PLUGINS[kind])]
 

@@ -223,6 +223,19 @@ def test_quotas() -> None:
     ]
 
 
+def test_settings_of_running_brokers() -> None:
+    """In Kafka's units, as texts; null takes one back."""
+    said = {"log.segment.bytes": "1GiB", "log.roll.ms": "7d", "log.cleaner.dedupe.buffer.size": "16MiB", 5: None}
+    assert FILTERS["resolved_broker_config"]({**said, "log.preallocate": True, "num.io.threads": 16}) == {
+        "log.segment.bytes": "1073741824",
+        "log.roll.ms": "604800000",
+        "log.cleaner.dedupe.buffer.size": "16777216",
+        "5": None,
+        "log.preallocate": "true",
+        "num.io.threads": "16",
+    }
+
+
 def test_all_quotas_that_are_no_numbers_are_named() -> None:
     with pytest.raises(AnsibleFilterError) as error:
         FILTERS["resolved_quotas"](

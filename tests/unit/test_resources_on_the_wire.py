@@ -54,6 +54,11 @@ def test_settings_one_by_one_and_more_partitions(run: Run, cluster: FakeCluster)
     assert cluster.configs == {
         "orders": {"retention.ms": "604800000", "follower.replication.throttled.replicas": "0:1"}
     }
+    again = run(kafka_topics, topics=[topic])
+    assert (again["changed"], again["plan"]["unmanaged"]) == (
+        False,
+        ["orders: follower.replication.throttled.replicas"],
+    )
 
 
 def test_brokers_without_a_limit(run: Run, cluster: FakeCluster) -> None:
@@ -227,6 +232,21 @@ def test_quotas_converge(run: Run, cluster: FakeCluster) -> None:
     assert run(kafka_quotas, quotas=quotas)["changed"] is False
 
 
+def test_quotas_are_pruned_within_their_scope(run: Run, cluster: FakeCluster) -> None:
+    """Not defaults, nor those of a client id alone, nor what is declared."""
+    values = {"producer_byte_rate": 5.0}
+    gone = (("user", "old-1"),), (("user", "old-2"), ("client-id", "c"))
+    kept = (("user", None),), (("client-id", "old-1"),), (("user", "old-3"),), (("user", "b"),)
+    cluster.quotas = {who: dict(values) for who in (*gone, *kept)}
+    asked: dict[str, Any] = {"quotas": [{"user": "old-3", "values": values}]}
+    done = run(kafka_quotas, **asked, prune={"quotas": ["old-*"], "max_deletes": 1})
+    assert "prune: 2 quotas would be deleted (user old-1, user old-2, client id c)" in done["msg"]
+    assert cluster.written == []
+    done = run(kafka_quotas, **asked, prune={"quotas": ["old-*"], "max_deletes": 2})
+    assert done["plan"]["delete"] == ["user old-1", "user old-2, client id c"]
+    assert [who for who, left in cluster.quotas.items() if left] == [*kept]
+
+
 def test_a_quota_that_a_broker_refuses(run: Run, cluster: FakeCluster) -> None:
     """The library looks at no code of an answer."""
     cluster.refused = {"user=a": "no"}
@@ -240,6 +260,6 @@ def test_no_controller(run: Run, cluster: FakeCluster, monkeypatch: pytest.Monke
     cluster.topics, cluster.configs = {"orders": [[1, 2, 3]] * 3}, {"orders": {"retention.ms": "604800000"}}
     cluster.controller = -1
     assert run(kafka_topics, topics=[ORDERS])["changed"] is False
-    monkeypatch.setattr(admin, "ASK", 0.5)
+    monkeypatch.setattr(admin, "ELECTION", 0.5)
     done = run(kafka_topics, topics=[{"name": "orders", "state": "absent", "allow_delete": True}])
     assert "no controller among the 3 brokers that are known" in done["msg"] and cluster.written == []

@@ -20,6 +20,21 @@ def test_its_files_are_removed_and_hold_nothing() -> None:
     assert files["/etc/spark-job/old.json"] == {"path": "/etc/spark-job/old.json", "state": "absent"}
     assert files["/etc/spark-job/old.env"] == {"path": "/etc/spark-job/old.env", "state": "absent"}
     assert "state" not in files["/etc/spark-job/new.json"]
+    own = {**OLD, "unit_overrides": {"Service": {"Nice": 5}}}
+    (drop_in,) = (file for file in JOBS["spark_job_files"]([own], *STARTED_FROM) if file["path"].endswith(".conf"))
+    assert drop_in["path"] == "/etc/systemd/system/spark-job@old.service.d/unit_overrides.conf"
+    assert drop_in["state"] == "absent"
+
+
+def test_a_drop_in_of_its_own_restarts_a_job_and_no_other() -> None:
+    def digests(**more: Any) -> list[str]:
+        jobs = [{**NEW, **more}, {**NEW, "name": "other"}]
+        return [unit["digest"] for unit in JOBS["spark_job_units"](jobs, *STARTED_FROM)]
+
+    plain, nice, nicer = digests(), *(digests(unit_overrides={"Service": {"Nice": number}}) for number in (5, 6))
+    assert len({plain[0], nice[0], nicer[0]}) == 3
+    assert plain[1] == nice[1] == nicer[1]
+    assert digests(unit_overrides={}) == plain
 
 
 def test_its_unit_is_stopped_and_disabled() -> None:

@@ -7,71 +7,107 @@ import json
 import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
+import pytest
 import yaml
 from render.site import CHECKSUMS
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import TOPICS
-from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec
 
 ROOT = Path(__file__).parents[2]
-VERSIONS: dict[str, str] = yaml.safe_load((ROOT / "functions" / "all.yml").read_text())["variables"]["product_versions"]
+SOURCE = ROOT / "functions" / "all.yml"
+VERSIONS: dict[str, Any] = yaml.safe_load(SOURCE.read_text())["variables"]["product_versions"]
 NAMESPACE = "{http://maven.apache.org/POM/4.0.0}"
 
 
-def pom(part: str) -> dict[str, str]:
-    """Return the properties of a POM of packaging/, and the versions that its dependencies name in digits."""
+def pom(part: str, name: str) -> str:
+    """Return what a POM of packaging/ says of a property, or of the version of a dependency."""
     root = ElementTree.parse(ROOT / "packaging" / part / "pom.xml").getroot()
     found = {each.tag.removeprefix(NAMESPACE): str(each.text) for each in root.find(f"{NAMESPACE}properties") or []}
     for dependency in root.iter(f"{NAMESPACE}dependency"):
         found[str(dependency.findtext(f"{NAMESPACE}artifactId"))] = str(dependency.findtext(f"{NAMESPACE}version"))
-    return found
+    return found.get(name, "nothing")
 
 
-def test_what_packaging_makes() -> None:
-    kafka, zookeeper, spark = pom("kafka"), pom("zookeeper"), pom("spark-jars")
-    assert (kafka["kafka.version"], kafka["zookeeper.client.version"]) == (VERSIONS["kafka"], VERSIONS["zookeeper"])
-    assert zookeeper["zookeeper.version"] == VERSIONS["zookeeper"]
-    assert (spark["spark.version"], spark["kafka-clients"]) == (VERSIONS["spark"], VERSIONS["kafka"])
-    assert f"kafka_{VERSIONS['scala']}" in kafka
-    assert f"spark-sql-kafka-0-10_{VERSIONS['scala']}" in spark
+def in_text(path: str, pattern: str) -> str:
+    """Return what a pattern finds in a file, all of it that differs."""
+    found = re.findall(pattern, (ROOT / path).read_text())
+    return ", ".join(dict.fromkeys(found)) or "nothing"
 
 
-def test_what_roles_install_that_are_used_alone() -> None:
-    for product in ("kafka", "zookeeper"):
-        assert argument_spec(product)[f"{product}_version"]["default"] == VERSIONS[product]
+def scala_of(part: str, name: str) -> str:
+    """Return the Scala version in the name of a dependency of a POM."""
+    return in_text(f"packaging/{part}/pom.xml", rf"<artifactId>{name}_([\d.]+)</artifactId>")
 
 
-def test_the_jobs() -> None:
-    project = tomllib.loads((ROOT / "spark_jobs" / "pyproject.toml").read_text())["project"]
-    assert project["version"] == VERSIONS["jobs"]
-    assert f"pyspark=={VERSIONS['spark']}" in project["dependencies"]
+def definitions(product: str) -> str:
+    """Return of which version the properties of a product are known; make definitions reads them from the jars."""
+    files = (ROOT / "plugins" / "definitions").glob(f"{product}-*.json")
+    return ", ".join(file.stem.removeprefix(f"{product}-") for file in files) or "nothing"
 
 
-def test_properties_are_known_of_the_same_versions() -> None:
-    """make definitions reads them from the jars."""
-    files = {file.name for file in (ROOT / "plugins" / "definitions").glob("*-*.json")}
-    assert files == {f"{product}-{VERSIONS[product]}.json" for product in ("kafka", "zookeeper")}
+KAFKA, ZOOKEEPER, SPARK, JAVA = (VERSIONS[name] for name in ("kafka", "zookeeper", "spark", "java"))
+KAFKA_POM, JARS_POM = "packaging/kafka/pom.xml", "packaging/spark-jars/pom.xml"
+SAID = [
+    (KAFKA_POM, "kafka.version", pom("kafka", "kafka.version"), KAFKA),
+    (KAFKA_POM, "zookeeper.client.version", pom("kafka", "zookeeper.client.version"), ZOOKEEPER),
+    (KAFKA_POM, "kafka_<scala>", scala_of("kafka", "kafka"), VERSIONS["scala"]),
+    ("packaging/products.py", "kafka_<scala>", in_text("packaging/products.py", r"kafka_([\d.]+)-"), VERSIONS["scala"]),
+    ("packaging/zookeeper/pom.xml", "zookeeper.version", pom("zookeeper", "zookeeper.version"), ZOOKEEPER),
+    (JARS_POM, "spark.version", pom("spark-jars", "spark.version"), SPARK),
+    (JARS_POM, "kafka-clients", pom("spark-jars", "kafka-clients"), KAFKA),
+    (JARS_POM, "spark-sql-kafka-0-10_<scala>", scala_of("spark-jars", "spark-sql-kafka-0-10"), VERSIONS["scala"]),
+    *(
+        (
+            f"roles/{product}/{file}",
+            f"{product}_version",
+            in_text(f"roles/{product}/{file}", pattern),
+            VERSIONS[product],
+        )
+        for product in ("kafka", "zookeeper")
+        for file, pattern in (
+            ("defaults/main.yml", rf"(?m)^{product}_version: (\S+)"),
+            ("meta/argument_specs.yml", rf"{product}_version:\n(?: {{8}}.*\n)*? {{8}}default: (\S+)"),
+        )
+    ),
+    ("plugins/definitions/kafka-*.json", "the name", definitions("kafka"), KAFKA),
+    ("plugins/definitions/zookeeper-*.json", "the name", definitions("zookeeper"), ZOOKEEPER),
+    (
+        "spark_jobs/pyproject.toml",
+        "version",
+        in_text("spark_jobs/pyproject.toml", r'\nversion = "(.*?)"'),
+        VERSIONS["jobs"],
+    ),
+    ("spark_jobs/pyproject.toml", "pyspark", in_text("spark_jobs/pyproject.toml", r"pyspark==([\d.]+)"), SPARK),
+    ("spark_jobs/requirements.in", "pyspark", in_text("spark_jobs/requirements.in", r"pyspark==([\d.]+)"), SPARK),
+    (
+        "roles/java/vars/main.yml",
+        "packages",
+        in_text("roles/java/vars/main.yml", r"openjdk-(\d+)"),
+        ", ".join(JAVA[::-1]),
+    ),
+    ("lab/packages.txt", "openjdk", in_text("lab/packages.txt", r"openjdk-(\d+)"), JAVA[0]),
+    ("plugins/plugin_utils/hosts/machine.py", "JAVA", ", ".join(machine.JAVA), ", ".join(JAVA)),
+]
+
+
+@pytest.mark.parametrize(("file", "name", "found", "wanted"), SAID, ids=[f"{file} {name}" for file, name, *_ in SAID])
+def test_a_file_says_what_is_installed(file: str, name: str, found: str, wanted: str) -> None:
+    assert found == wanted, f"{file}: {name} is {found}; product_versions of functions/all.yml says {wanted}"
 
 
 def test_names_of_archives() -> None:
     assert set(CHECKSUMS) == {
-        f"kafka_{VERSIONS['scala']}-{VERSIONS['kafka']}.tgz",
-        f"apache-zookeeper-{VERSIONS['zookeeper']}-bin.tar.gz",
+        f"kafka_{VERSIONS['scala']}-{KAFKA}.tgz",
+        f"apache-zookeeper-{ZOOKEEPER}-bin.tar.gz",
         f"millrace_jobs-{VERSIONS['jobs']}-py3-none-any.whl",
-        f"spark-wheelhouse-{VERSIONS['spark']}.tar",
-        f"spark-jars-{VERSIONS['spark']}.tgz",
-    }
-
-
-def test_java() -> None:
-    """The lab's hosts and the control node run what the role installs."""
-    installed = re.findall(r"openjdk-\d+-jre-headless", (ROOT / "roles" / "java" / "vars" / "main.yml").read_text())
-    packages = (ROOT / "lab" / "packages.txt").read_text().split()
-    assert [package for package in packages if package.startswith("openjdk")] == [installed[-1]]
+        f"spark-wheelhouse-{SPARK}.tar",
+        f"spark-jars-{SPARK}.tgz",
+    }, "tests/render/site.py: CHECKSUMS; product_versions of functions/all.yml says otherwise"
 
 
 def test_default_topics_of_jobs() -> None:

@@ -1,19 +1,14 @@
 """What a wait waits for is said while it waits, each 10 s, and a wait in parts is the same wait."""
 
-import json
 import os
 import re
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from unit.test_gate import FULL, LACKS_3, OURS, asks, state
-
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import Part, before_restart
 from ansible_collections.millrace.kafka.plugins.plugin_utils.waits import in_parts, said
 
 ROOT = Path(__file__).parents[2]
@@ -84,18 +79,3 @@ def test_what_a_module_does_not_say() -> None:
     assert told == ["0 s: systemd restarts kafka.service"] * 2
     time.sleep(0.3)
     assert len(told) == 2
-
-
-def test_a_wait_in_parts_is_as_patient_as_a_whole_one() -> None:
-    """What lacked in the parts before, and since when, still counts; the timeout is that of all parts."""
-    found = asks(state(FULL, LACKS_3))
-    first = before_restart(found, [1, 2, 3], 3, OURS, 600, patience=100, part=Part(pause=0.1))
-    assert (first.go, first.why) == (False, "1 under-replicated partitions (t-1)")
-    rest = Part(**json.loads(json.dumps(vars(first.rest))))  # as a module's answer and its next option
-    assert rest.since is not None
-    assert rest.begun is not None
-    assert before_restart(found, [1, 2, 3], 3, OURS, 600, 100, replace(rest, since=rest.since - 100)).go
-    other = replace(rest, since=rest.since - 100, lacking={"brokers": ["3"]})
-    assert not before_restart(found, [1, 2, 3], 3, OURS, 600, 100, other).go
-    last = before_restart(found, [1, 2, 3], 3, OURS, 600, 100, replace(rest, begun=rest.begun - 600))
-    assert (last.go, last.rest) == (False, None)

@@ -15,7 +15,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.host.network import reach
 from ansible_collections.millrace.kafka.plugins.module_utils.host.properties import pairs
-from ansible_collections.millrace.kafka.plugins.module_utils.host.units import behind
+from ansible_collections.millrace.kafka.plugins.module_utils.host.units import behind, restarts
 
 
 def addresses() -> list[str]:
@@ -256,4 +256,6 @@ def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
         "java": javas(wanted["java_executables"]),
         "units": units(wanted["units"]),
         "behind": behind(wanted["units"]),
+        "to_restart": (marked := restarts(wanted["units"]))["due"],
+        "restarted": marked["done"],
     }

@@ -9,7 +9,10 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.host import marks
 from ansible_collections.millrace.kafka.plugins.module_utils.host.paths import StateError
+
+OWED = {False: "running with an older configuration\n", True: "marked for a restart\n"}
 
 
 def run(*argv: str, stdin: str = "") -> str:
@@ -59,7 +62,11 @@ class Units:
     def show(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
         """Return systemd's view of the units, one dict of properties each."""
         return dict(
-            zip(names, shown("ActiveState,SubState,MainPID,UnitFileState,NeedDaemonReload", names), strict=True)
+            zip(
+                names,
+                shown("ActiveState,SubState,MainPID,UnitFileState,NeedDaemonReload,InvocationID", names),
+                strict=True,
+            )
         )
 
     def unit(self, wanted: Mapping[str, Any], found: Mapping[str, str]) -> None:
@@ -71,8 +78,9 @@ class Units:
             verb = "enable" if wants else "disable"
             if self.act(f"{verb} {name}", name, f"{found['UnitFileState'] or 'absent'}\n", f"{verb}d\n"):
                 run("systemctl", verb, "--quiet", name)
-        started = False
+        started, marked = False, self.mark(wanted, found)
         owed = running and bool(wanted["digest"]) and digest_of(found["MainPID"]) != wanted["digest"]
+        owed = owed or marked == "due"
         if wanted["state"] in ("stopped", "absent"):
             if found["ActiveState"] != "inactive" and self.act(
                 f"stop {name}", name, f"{found['ActiveState']}\n", "inactive\n"
@@ -86,13 +94,30 @@ class Units:
         elif (
             owed
             and wanted["state"] == "converged"
-            and self.act(f"restart {name}", name, "running with an older configuration\n", "restarted\n")
+            and self.act(f"restart {name}", name, OWED[marked == "due"], "restarted\n")
         ):
             run("systemctl", "restart", name)
             started, owed = True, False
         if started:
             stays(name, wanted.get("watch") or 0)
         self.states[name] = {"active": running, "restart_owed": owed, "started": started}
+        if marked:
+            self.states[name]["marked"] = True
+
+    def mark(self, wanted: Mapping[str, Any], found: Mapping[str, str]) -> str:
+        """Mark a unit for a restart, or end that; return whether one is `due` or `done`, '' where it is no matter."""
+        name, restart = wanted["name"], wanted.get("restart") or "unsaid"
+        mark = marks.judged(name, found)
+        if restart == "end":
+            if mark and self.act(f"unmark {name}", name, "marked for a restart\n", "not marked\n"):
+                marks.remove(name)
+            return ""
+        if restart == "again" or (restart == "mark" and not mark):
+            running = found["ActiveState"] == "active"
+            if self.act(f"mark {name}", name, "not marked\n", "marked for a restart\n"):
+                marks.write(name, found.get("InvocationID", "") if running else "")
+            return "due" if running else "done"
+        return mark if restart != "unsaid" or wanted["state"] == "converged" else ""
 
 
 def stays(name: str, seconds: float) -> None:
@@ -123,6 +148,13 @@ def digest_in(text: str) -> str:
     """Return the CONFIG_DIGEST among variables of an environment, as lines or as systemd shows them; else ''."""
     found = re.search(r"(?:^|[\s\"])CONFIG_DIGEST=([^\s\"]*)", text)
     return found.group(1) if found else ""
+
+
+def restarts(names: Iterable[str]) -> dict[str, list[str]]:
+    """Return the units that are marked for a restart, those in which it is `due`, and those in which it is `done`."""
+    asked = marks.marked(sorted(set(names)))
+    found = dict(zip(asked, shown("ActiveState,InvocationID", asked), strict=True)) if asked else {}
+    return {word: marks.of(found, word) for word in ("due", "done")}
 
 
 def behind(names: Iterable[str]) -> list[str]:

@@ -8,9 +8,9 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import acls, quotas, users
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Change, Done, Plan, carry_out
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import acls as rights
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import quotas as limits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import users as credentials
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.quotas import Quotas
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.users import Logins
 
 Declared = Sequence[Mapping[str, Any]]
@@ -28,12 +28,13 @@ def plan_users(admin: Admin, logins: Logins, declared: Declared, prune: Prune, s
 
 
 def write_users(admin: Admin, logins: Logins, changes: Sequence[Change]) -> Done:
-    """Write credentials in one request, and wait until each new password logs in."""
+    """Write credentials in one request, and wait until each new password that can be tried logs in."""
 
     def write(batch: Sequence[Change]) -> dict[str, str]:
         wanted = [one for change in batch for one in change.work]
         failed = credentials.write(admin, wanted)
-        return failed | logins.wait([one for one in wanted if one.password is not None and one.user not in failed])
+        tried = [one for one in wanted if one.password is not None and one.verify == users.LOGIN]
+        return failed | logins.wait([one for one in tried if one.user not in failed])
 
     return carry_out([(changes, write)])
 
@@ -59,14 +60,14 @@ def write_acls(admin: Admin, changes: Sequence[Change]) -> Done:
     )
 
 
-def plan_quotas(client: Quotas, declared: Declared) -> Plan:
+def plan_quotas(admin: Admin, declared: Declared, prune: Prune = None) -> Plan:
     """Return what is to be done that quotas are as declared, with what brokers refuse. Raises AdminError."""
-    found = quotas.diff(declared, client.found())
-    said = {} if found.refusals else client.write([change.work for change in found.changes], validate_only=True)
+    found = quotas.diff(declared, limits.found(admin), prune)
+    said = {} if found.refusals else limits.write(admin, [change.work for change in found.changes], validate_only=True)
     refusals = [*found.refusals, *(f"quota of {who}: {why}" for who, why in said.items())]
     return Plan(found.changes, found.unchanged, found.unmanaged, refusals)
 
 
-def write_quotas(client: Quotas, changes: Sequence[Change]) -> Done:
+def write_quotas(admin: Admin, changes: Sequence[Change]) -> Done:
     """Write quotas in one request."""
-    return carry_out([(changes, lambda batch: client.write([change.work for change in batch]))])
+    return carry_out([(changes, lambda batch: limits.write(admin, [change.work for change in batch]))])

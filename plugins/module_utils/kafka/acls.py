@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Change, Plan, in_scope, too_many
@@ -10,6 +10,22 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import
 CLUSTER = "kafka-cluster"
 KINDS = ("TOPIC", "GROUP", "TRANSACTIONAL_ID", "CLUSTER")
 """What is declared of; ACLs of other kinds (tokens, users) are others' business."""
+
+OPERATIONS = {
+    "topic": {"READ", "WRITE", "CREATE", "DESCRIBE", "DELETE", "ALTER", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"},
+    "group": {"READ", "DESCRIBE", "DELETE", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"},
+    "transactional_id": {"DESCRIBE", "WRITE"},
+    "cluster": {
+        "CREATE",
+        "CLUSTER_ACTION",
+        "DESCRIBE_CONFIGS",
+        "ALTER_CONFIGS",
+        "IDEMPOTENT_WRITE",
+        "ALTER",
+        "DESCRIBE",
+    },
+}
+"""What Kafka's authorizer knows of each kind of resource (org.apache.kafka.security.authorizer.AclEntry of 3.9)."""
 
 
 class Acl(NamedTuple):
@@ -53,15 +69,34 @@ def acls(declared: Iterable[Mapping[str, Any]]) -> tuple[set[Acl], set[Acl]]:
     return present, absent - present
 
 
-def may_alter(principal: str, found: Iterable[Acl]) -> bool:
+def faults(declared: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield principals that are no users, entries without a name, and operations that a kind of resource has not."""
+    for item in declared:
+        kind, who = item["resource"], f"ACL of {item['principal']}"
+        if not item["principal"].startswith("User:"):
+            yield f"{who}: Kafka knows users alone, and compares the whole text; write User:{item['principal']}"
+        if kind != "cluster" and not item.get("name"):
+            yield f"{who}: a {kind} has a name; say it, * is all"
+        for operation in item["operations"]:
+            if operation.upper() not in OPERATIONS[kind] | {"ALL"}:
+                there = ", ".join(["ALL", *sorted(OPERATIONS[kind])])
+                yield f"{who}: {operation} is no operation on a {kind}; there are {there}"
+
+
+def of_cluster(found: Iterable[Acl]) -> list[Acl]:
+    """Return the ACLs on the cluster."""
+    return [acl for acl in found if acl.resource == "CLUSTER"]
+
+
+def may_alter(principal: str, found: Iterable[Acl], unsaid: bool = True) -> bool:
     """Tell whether ACLs let a principal alter the cluster: without that it can give nobody rights, itself neither.
 
-    Where nothing is said of the cluster, it is not ACLs that let it.
+    `unsaid` is what holds where nothing is said of the cluster: it may be no ACL that lets it.
     """
-    of_cluster = [acl for acl in found if acl.resource == "CLUSTER"]
-    mine = [acl for acl in of_cluster if acl.principal in (principal, "User:*") and acl.operation in ("ALTER", "ALL")]
+    said = of_cluster(found)
+    mine = [acl for acl in said if acl.principal in (principal, "User:*") and acl.operation in ("ALTER", "ALL")]
     denied = any(acl.permission == "DENY" for acl in mine)
-    return not of_cluster or (not denied and any(acl.permission == "ALLOW" for acl in mine))
+    return not denied and any(acl.permission == "ALLOW" for acl in mine) if said else unsaid
 
 
 def diff(
@@ -76,11 +111,10 @@ def diff(
 
     `principal` is who asks; super users need no ACL. Of absent users all goes that is not declared present.
     """
+    if wrong := list(dict.fromkeys(faults(declared))):
+        return Plan(refusals=wrong)
     present, absent = acls(declared)
-    wrong = sorted({acl.principal for acl in present | absent if not acl.principal.startswith("User:")})
-    refusals = [
-        f"ACL of {one}: Kafka knows users alone, and compares the whole text; write User:{one}" for one in wrong
-    ]
+    refusals: list[str] = []
     without = {f"User:{name}" for name in absent_users}
     absent |= {acl for acl in found - present if acl.principal in without and acl.resource in KINDS}
     missing, superfluous = present - found, absent & found
@@ -93,7 +127,8 @@ def diff(
     refusals += too_many("ACLs", [str(acl) for acl in pruned], (prune or {}).get("max_deletes") or 0)
     gone = superfluous | set(pruned)
     after = (found | missing) - gone
-    if principal not in super_users and may_alter(principal, found) and not may_alter(principal, after):
+    still = may_alter(principal, after, unsaid=not of_cluster(found))
+    if principal not in super_users and may_alter(principal, found) and not still:
         refusals.append(
             f"ACLs: {principal}, who asks, could no longer alter the cluster, and nobody could take that back; "
             f"keep ALTER on the cluster for {principal}, or name it in kafka_super_users"

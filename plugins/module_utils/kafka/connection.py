@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
@@ -18,11 +19,39 @@ OPTIONS: dict[str, Any] = {
 NAMES = {"type": "list", "elements": "str", "default": []}
 PRUNE: dict[str, Any] = {
     "type": "dict",
-    "options": {"topics": NAMES, "acls": NAMES, "users": NAMES, "max_deletes": {"type": "int", "default": 0}},
+    "options": {
+        **dict.fromkeys(("topics", "acls", "users", "quotas"), NAMES),
+        "max_deletes": {"type": "int", "default": 0},
+    },
 }
 """What may be deleted because it is not declared: the same for all modules, each takes its own kinds from it."""
 
 Work = tuple[Plan, Callable[[Sequence[Change]], Done]]
+
+
+@contextmanager
+def connected(module: AnsibleModule, what: str) -> Iterator[tuple[Admin, Metadata]]:
+    """Yield the cluster that is meant, connected once for all that the module asks.
+
+    What it does not answer, or refuses, ends the module, with the rung that failed.
+    """
+    admin: Admin | None = None
+    try:
+        admin = Admin(module.params["admin"])
+        metadata = admin.metadata()
+        refuse_another_cluster(module, metadata)
+        try:
+            yield admin, metadata
+        except AdminError as error:
+            raise admin.explain(error) from error
+    except ImportError as error:
+        module.fail_json(msg=missing_required_lib(error.name or "confluent-kafka"))
+    except (AdminError, ClientError) as error:
+        module.fail_json(msg=f"{what}: {error}; look at: journalctl -u kafka on the brokers")
+    finally:
+        with suppress(AdminError):
+            if admin:
+                admin.close()
 
 
 def converge(module: AnsibleModule, what: str, planned: Callable[[Admin, Metadata], Sequence[Work]]) -> None:
@@ -31,14 +60,8 @@ def converge(module: AnsibleModule, what: str, planned: Callable[[Admin, Metadat
     `planned` reads and returns plans with what writes each; nothing is written where one of them has a refusal, and no
     plan is begun after one that failed.
     """
-    try:
-        admin = Admin(module.params["admin"])
-        metadata = admin.metadata()
-        refuse_another_cluster(module, metadata)
-        try:
-            works = planned(admin, metadata)
-        except AdminError as error:
-            raise admin.explain(error) from error
+    with connected(module, what) as (admin, metadata):
+        works = planned(admin, metadata)
         result = answer(works, metadata, what)
         refusals = [text for plan, _ in works for text in plan.refusals]
         if refusals:
@@ -48,10 +71,11 @@ def converge(module: AnsibleModule, what: str, planned: Callable[[Admin, Metadat
         if module.check_mode or not result["changed"]:
             module.exit_json(**result)
         admin.reach_controller()
-    except ImportError as error:
-        module.fail_json(msg=missing_required_lib(error.name or "confluent-kafka"))
-    except (AdminError, ClientError) as error:
-        module.fail_json(msg=f"{what}: {error}; look at: journalctl -u kafka on the brokers")
+        write_all(module, what, works, result)
+
+
+def write_all(module: AnsibleModule, what: str, works: Sequence[Work], result: dict[str, Any]) -> None:
+    """Write one plan after the other, and end the module."""
     done: list[Change] = []
     for number, (plan, write) in enumerate(works):
         try:

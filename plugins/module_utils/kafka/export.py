@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import broker_config as broker_settings
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.acls import KINDS, Acl
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.quotas import Entity, Values
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.topics import THROTTLES
@@ -94,3 +95,19 @@ def quotas(found: Mapping[Entity, Values]) -> list[Entry]:
         names = {kind: name or DEFAULT for kind, name in who._asdict().items() if name is not None}
         entries.append({**names, **{key: number(value) for key, value in sorted(values.items())}})
     return entries
+
+
+def broker_config(found: broker_settings.Found) -> tuple[Entry, list[str]]:
+    """Return kafka_dynamic_config, and as lines what was set for single brokers, secrets and throttles."""
+    everywhere = {
+        key: number(value)
+        for key, value in sorted(found.settings.get(broker_settings.ALL, {}).items())
+        if value is not None and not broker_settings.THROTTLES.fullmatch(key)
+    }
+    own = [
+        f"{broker_settings.scope_name(scope)}: {key}" + ("" if value is None else f" = {value}")
+        for scope, settings in found.settings.items()
+        for key, value in sorted(settings.items())
+        if scope or key not in everywhere
+    ]
+    return everywhere, own

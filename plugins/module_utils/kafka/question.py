@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import refuse_another_cluster
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import connected
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 
 
 class Refused(Exception):
@@ -27,20 +26,11 @@ class Unfinished(Exception):
 
 def ask(module: AnsibleModule, what: str, answered: Callable[[Admin, Metadata], dict[str, Any]]) -> None:
     """End the module with what `answered` returns, or with the rung of the connection that failed."""
-    try:
-        admin = Admin(module.params["admin"])
-        metadata = admin.metadata()
-        refuse_another_cluster(module, metadata)
+    with connected(module, what) as (admin, metadata):
         try:
             result = answered(admin, metadata)
-        except AdminError as error:
-            raise admin.explain(error) from error
-    except ImportError as error:
-        module.fail_json(msg=missing_required_lib(error.name or "confluent-kafka"))
-    except Refused as error:
-        module.fail_json(msg=f"{what}: {error}")
-    except Unfinished as error:
-        module.fail_json(msg=f"{what}: {error}", **error.result, cluster_id=metadata.cluster_id)
-    except (AdminError, ClientError) as error:
-        module.fail_json(msg=f"{what}: {error}; look at: journalctl -u kafka on the brokers")
-    module.exit_json(**{"changed": False, **result}, cluster_id=metadata.cluster_id)
+        except Refused as error:
+            module.fail_json(msg=f"{what}: {error}")
+        except Unfinished as error:
+            module.fail_json(msg=f"{what}: {error}", **error.result, cluster_id=metadata.cluster_id)
+        module.exit_json(**{"changed": False, **result}, cluster_id=metadata.cluster_id)

@@ -83,7 +83,9 @@ def plan(
 
 
 def refused(admin: Admin, changes: Sequence[Change]) -> list[str]:
-    """Have brokers judge changes without making them; return their refusals."""
+    """Have brokers judge changes without making them; return their refusals. Raises AdminError."""
+    if any(change.verb == "create" or change.work["replicas"] for change in changes if change.verb != "delete"):
+        admin.reach_controller()
     found: dict[str, str] = {}
     for write in (create, grow, configure):
         found |= write(admin, changes, True)

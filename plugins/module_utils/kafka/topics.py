@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +18,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Placement, Rack
 
 THROTTLES = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
-"""Set while replicas move, by whom moves them; never drift."""
+"""Set while replicas move, by whom moves them; never drift, and told where they are left."""
 RETENTION = ("retention.ms", "retention.bytes")
 UNLIMITED = "-1"
 
@@ -88,7 +90,13 @@ def diff(wanted: Sequence[Mapping[str, Any]], cluster: Cluster, prune: Mapping[s
     changes += [Change("topic", name, "delete", described(cluster.topics[name])) for name in pruned]
     left = [name for name in others if name not in pruned]
     known = [name for name in declared if name not in managed and name in cluster.topics]
-    return Plan(changes, unchanged, left + known, refusals)
+    throttles = [
+        f"{name}: {key}"
+        for name in sorted(managed & cluster.topics.keys())
+        for key in THROTTLES
+        if cluster.topics[name].dynamic.get(key)
+    ]
+    return Plan(changes, unchanged, [*left, *known, *throttles], refusals)
 
 
 def collisions(wanted: Sequence[Mapping[str, Any]], there: Set[str]) -> list[str]:
@@ -122,8 +130,20 @@ def one(
         return Change("topic", name, "delete", described(found)), []
     unknown = sorted((topic.get("config") or {}).keys() - cluster.known) if cluster.known else []
     wrong = [f"{key} is no setting of topics; correct its name" for key in unknown]
+    if strange := [text for key, value in (topic.get("config") or {}).items() if (text := fault(key, value))]:
+        return None, [*wrong, *strange]
     change, more = (created if found is None else updated)(topic, found or Found(()), cluster, placement)
     return (None if wrong else change), [*wrong, *more]
+
+
+def fault(key: str, value: Any) -> str:
+    """Return why a value is none, '' where it is one; brokers judge what is not compared here."""
+    if value is None or isinstance(value, (list, dict)):
+        return f"{key}: {json.dumps(value)} is no value; write a text or a number, or leave it out"
+    numbers = (*RETENTION, "min.insync.replicas")
+    if key in numbers and not re.fullmatch(r"-?\d{1,18}", str(value)):
+        return f"{key}: {value} is no whole number; write one without a unit"
+    return ""
 
 
 def created(

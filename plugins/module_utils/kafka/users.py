@@ -8,6 +8,10 @@ from typing import Any, NamedTuple
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Change, Plan, Verb, in_scope, too_many
 
 MECHANISM, ITERATIONS = "SCRAM-SHA-512", 8192
+LEAST_ITERATIONS, MOST_ITERATIONS = 4096, 16384
+"""What brokers take."""
+LOGIN, GENERATION, ALWAYS = "login", "generation", "always"
+"""How it is known whether a password is unchanged; the last takes none for unchanged."""
 Kept = Mapping[str, Mapping[str, int]]
 """{user: {mechanism: iterations}}, as the cluster says."""
 
@@ -19,12 +23,38 @@ class Credential(NamedTuple):
     mechanism: str
     iterations: int = 0
     password: str | None = None
+    verify: str = LOGIN
 
 
 def as_declared(user: Mapping[str, Any]) -> Credential:
-    """Return what a declared user is to have."""
+    """Return what a declared user is to have.
+
+    Nobody can read a password back, but everybody who may how often it was hashed: a generation is counted there.
+    """
     mechanism, iterations = user.get("mechanism") or MECHANISM, user.get("iterations") or ITERATIONS
-    return Credential(user["name"], mechanism, iterations, user.get("password"))
+    verify = user.get("verify") or LOGIN
+    counted = 0 if verify == LOGIN else generation(user)
+    return Credential(user["name"], mechanism, iterations + counted, user.get("password"), verify)
+
+
+def generation(user: Mapping[str, Any]) -> int:
+    """Return the number of a user's password, 1 for the first."""
+    said = user.get("generation")
+    return 1 if said is None else int(said)
+
+
+def uncounted(user: Mapping[str, Any], wanted: Credential) -> str:
+    """Return why a password cannot be written so, '' where it can."""
+    name, counted = user["name"], user.get("generation") is not None
+    if wanted.verify == LOGIN and counted:
+        return f"user {name}: a generation is not looked at; say verify: generation, or take it out"
+    if wanted.verify != LOGIN and generation(user) < 1:
+        return f"user {name}: generation {generation(user)}: the first password is 1, and each new one is one more"
+    if not LEAST_ITERATIONS <= wanted.iterations <= MOST_ITERATIONS:
+        more = "" if wanted.verify == LOGIN else ", the generation among them"
+        limits = f"brokers take {LEAST_ITERATIONS} to {MOST_ITERATIONS}"
+        return f"user {name}: {wanted.iterations} iterations{more}: {limits}; say others"
+    return ""
 
 
 def with_credential(users: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -47,7 +77,11 @@ def without_credential(users: Sequence[Mapping[str, Any]]) -> list[str]:
 def to_try(users: Sequence[Mapping[str, Any]], found: Kept) -> list[Credential]:
     """Return the passwords that only a login can tell: all else is as declared."""
     wanted = [as_declared(user) for user in with_credential(users) if user.get("state") != "absent"]
-    return [one for one in wanted if one.password and found.get(one.user, {}).get(one.mechanism) == one.iterations]
+    return [
+        one
+        for one in wanted
+        if one.password and one.verify == LOGIN and found.get(one.user, {}).get(one.mechanism) == one.iterations
+    ]
 
 
 def line(mechanism: str, iterations: int, password: str = "") -> str:
@@ -77,13 +111,19 @@ def diff(
         if not wanted.password:
             refusals.append(f"user {name}: no password; name vault.passwords.{name}, or say credential: false")
             continue
+        if why := uncounted(user, wanted):
+            refusals.append(why)
+            continue
         after = line(wanted.mechanism, wanted.iterations)
         if wanted.mechanism not in kept:
             changes.append(Change("user", name, "update" if kept else "create", (), (after,), [wanted]))
         elif kept[wanted.mechanism] != wanted.iterations:
             before = line(wanted.mechanism, kept[wanted.mechanism])
             changes.append(Change("user", name, "update", (before,), (after,), [wanted]))
-        elif not working.get((name, wanted.mechanism)):
+        elif wanted.verify == ALWAYS:
+            before = f"{after}, a password that nobody compares"
+            changes.append(Change("user", name, "update", (before,), (f"{after}, the declared password",), [wanted]))
+        elif wanted.verify == LOGIN and not working.get((name, wanted.mechanism)):
             before = f"{after}, another password than is declared"
             changes.append(Change("user", name, "update", (before,), (f"{after}, the declared password",), [wanted]))
         else:

@@ -7,14 +7,13 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.tls.client import tls_context
 
 Tls = Mapping[str, str]
-PATIENCE = 10.0  # seconds: in an election nobody serves for a while
 
 
 class EnsembleError(Exception):
@@ -57,14 +56,19 @@ def synced_followers(address: str, port: int, tls: Tls | None = None) -> int:
     return int(found.group(1)) if found else 0
 
 
-def problems(servers: Mapping[str, str], port: int, tls: Tls | None = None) -> tuple[dict[str, str], list[str]]:
+def problems(
+    servers: Mapping[str, str], port: int, tls: Tls | None = None, expected: Collection[str] | None = None
+) -> tuple[dict[str, str], list[str]]:
     """Return the modes and what keeps the ensemble from being whole.
 
-    One leader, all others synced followers or observers.
+    One leader, all others synced followers or observers; of those that are not `expected` (None: all are) it is no
+    matter whether they serve.
     """
     modes = state(servers, port, tls)
     found = [
-        f"{name} ({servers[name]}:{port}): {mode}" for name, mode in modes.items() if mode in ("down", "not serving")
+        f"{name} ({servers[name]}:{port}): {mode}"
+        for name, mode in modes.items()
+        if mode in ("down", "not serving") and (expected is None or name in expected)
     ]
     leaders = [name for name, mode in modes.items() if mode in ("leader", "standalone")]
     if len(leaders) != 1:
@@ -77,50 +81,20 @@ def problems(servers: Mapping[str, str], port: int, tls: Tls | None = None) -> t
     return modes, found
 
 
-def idle(servers: Mapping[str, str], port: int, tls: Tls | None = None, patience: float = PATIENCE) -> list[str]:
-    """Return the servers that take no part in the ensemble, so that stopping them takes nothing from anybody.
-
-    Only those of which that is so for `patience` seconds.
-    """
-    deadline, tick = time.monotonic() + patience, threading.Event()
-    found = _idle(servers, port, tls)
-    while found and time.monotonic() < deadline:
-        tick.wait(0.5)
-        now = _idle(servers, port, tls)
-        found = [name for name in found if name in now]
-    return found
-
-
-def _idle(servers: Mapping[str, str], port: int, tls: Tls | None) -> list[str]:
-    """Return those that say that they do not serve, and those that are silent where nobody has them.
-
-    A leader has to say that it has all others in sync and nobody else: silence alone proves nothing, for the port may
-    be closed to us alone.
-    """
-    answers = {name: four_letter_word(address, port, "srvr", tls) for name, address in servers.items()}
-    modes = {name: zookeeper_mode(answer) for name, answer in answers.items()}
-    found = [name for name, answer in answers.items() if "not currently serving" in answer]
-    leaders = [name for name, mode in modes.items() if mode == "leader"]
-    if len(leaders) == 1:
-        said = four_letter_word(servers[leaders[0]], port, "mntr", tls)
-        counted = {
-            kind: re.search(rf"^zk_synced_{kind}s\t(\d+)", said, re.MULTILINE) for kind in ("follower", "observer")
-        }
-        if all(number and int(number.group(1)) == list(modes.values()).count(kind) for kind, number in counted.items()):
-            found += [name for name, mode in modes.items() if mode == "down"]
-    return found
-
-
 def wait(
-    servers: Mapping[str, str], port: int, timeout: float, tls: Tls | None = None
+    servers: Mapping[str, str],
+    port: int,
+    timeout: float,
+    tls: Tls | None = None,
+    expected: Collection[str] | None = None,
 ) -> tuple[dict[str, str], list[str]]:
     """Ask until nothing is wrong, `timeout` seconds at most (0: once); return the last answer.
 
-    `tls` as for `tls_context`. Raises OwnFileError.
+    `tls` as for `tls_context`, `expected` as for `problems`. Raises OwnFileError.
     """
     deadline, tick = time.monotonic() + timeout, threading.Event()
     while True:
-        modes, found = problems(servers, port, tls)
+        modes, found = problems(servers, port, tls, expected)
         if not found or time.monotonic() >= deadline:
             return modes, found
         tick.wait(0.2)

@@ -11,6 +11,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import (
     access,
+    broker_config,
     clients,
     directories,
     drop_ins,
@@ -135,6 +136,10 @@ RULES: tuple[Rule, ...] = (
     quotas.values,
     quotas.users,
     quotas.prune,
+    broker_config.known,
+    broker_config.everywhere,
+    broker_config.shadowed,
+    broker_config.memory,
     hierarchy.numbers,
     hierarchy.decisive,
     machinery.twice,

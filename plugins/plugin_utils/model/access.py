@@ -6,27 +6,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.acls import OPERATIONS
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import granted
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 
-# What Kafka's authorizer knows of each kind of resource (org.apache.kafka.security.authorizer.AclEntry of 3.9).
-OPERATIONS = {
-    "topic": {"READ", "WRITE", "CREATE", "DESCRIBE", "DELETE", "ALTER", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"},
-    "group": {"READ", "DESCRIBE", "DELETE", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"},
-    "transactional_id": {"DESCRIBE", "WRITE"},
-    "cluster": {
-        "CREATE",
-        "CLUSTER_ACTION",
-        "DESCRIBE_CONFIGS",
-        "ALTER_CONFIGS",
-        "IDEMPOTENT_WRITE",
-        "ALTER",
-        "DESCRIBE",
-    },
-}
 MECHANISMS = ("SCRAM-SHA-512", "SCRAM-SHA-256")  # another is refused by the spec
 LEAST_ITERATIONS, MOST_ITERATIONS = 4096, 16384
 CLUSTER = "kafka-cluster"  # Resource.CLUSTER_NAME of org.apache.kafka.common.resource
@@ -76,6 +62,7 @@ def users(model: Model) -> Iterator[Problem]:
                 "no password",
                 f"name vault.passwords.{name}, from the vaulted file",
             )
+        yield from _generation(hosts, variable, user)
         if iterations is not None and not LEAST_ITERATIONS <= iterations <= MOST_ITERATIONS:
             wrong = f"not from {LEAST_ITERATIONS} to {MOST_ITERATIONS}, and Kafka refuses that"
             yield Problem(hosts, f"{variable}.iterations", "USER_ITERATIONS", iterations, wrong, "leave it out: 8192")
@@ -89,6 +76,20 @@ def users(model: Model) -> Iterator[Problem]:
                 wrong,
                 "add it to sasl_mechanisms of a listener, or use another",
             )
+
+
+def _generation(hosts: tuple[str, ...], variable: str, user: Mapping[str, Any]) -> Iterator[Problem]:
+    """Judge the number of a password, which is kept as rounds of hashing besides those that are declared."""
+    number, place = whole(user.get("generation")), f"{variable}.generation"
+    if user.get("verify") != "generation":
+        if user.get("generation") is not None:
+            wrong, advice = "nobody looks at it: the password is tried", "say verify: generation, or take it out"
+            yield Problem(hosts, place, "USER_GENERATION", number, wrong, advice)
+        return
+    most = MOST_ITERATIONS - (whole(user.get("iterations")) or 8192)
+    if number is not None and not 1 <= number <= max(most, 1):
+        wrong = f"not from 1 to {most}: it is kept as rounds of hashing, of which Kafka takes {MOST_ITERATIONS} at most"
+        yield Problem(hosts, place, "USER_GENERATION", number, wrong, "begin with 1, and count passwords")
 
 
 def _named(name: Any) -> bool:

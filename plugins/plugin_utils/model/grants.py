@@ -62,7 +62,10 @@ def users(model: Model) -> Iterator[Problem]:
             )
             yield Problem(where, f"{place}.state", "USER_NEEDED", "absent", wrong, advice)
         if switch(user.get("credential")) is False:
-            given = next((key for key in ("password", "mechanism", "iterations") if user.get(key) is not None), None)
+            given = next(
+                (key for key in ("password", "mechanism", "iterations", "generation") if user.get(key) is not None),
+                None,
+            )
             if given:
                 wrong = "credential: false says that there is no password"
                 yield Problem(where, f"{place}.{given}", "USER_CREDENTIAL", None, wrong, "keep one of the two")

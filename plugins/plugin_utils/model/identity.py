@@ -79,8 +79,7 @@ def functions(model: Model) -> Iterator[Problem]:
         ):
             yield _without_function(model, model.machines[host])
     if model.brokers and not model.servers and not _meant_for(model, "zookeeper"):
-        wrong, advice = "brokers are declared and no ZooKeeper host is", "declare the ensemble's hosts"
-        yield Problem((), "group zookeeper", "GROUP_EMPTY", None, wrong, advice)
+        yield from _without_ensemble(model)
     for server in model.servers:
         if model.is_in("kafka", server) and not server.inputs.on("allow_colocated"):
             wrong = "a ZooKeeper server and a broker on one host fail together and share their disks' latency"
@@ -92,6 +91,21 @@ def functions(model: Model) -> Iterator[Problem]:
 def _meant_for(model: Model, function: str) -> bool:
     """Tell whether a group's name means a function without being it."""
     return any(meant(name) == function for name in model.all_groups if name not in known())
+
+
+def _without_ensemble(model: Model) -> Iterator[Problem]:
+    told = [broker for broker in model.brokers if broker.zookeeper_connect]
+    for broker in told:
+        wrong = (
+            "an ensemble of which no server is in this inventory: nobody would know before a restart whether it is "
+            "whole, nor see to its certificates and to whose the znodes are"
+        )
+        advice = "declare its servers as hosts of the group zookeeper"
+        shown = ", ".join(broker.zookeeper_connect)
+        yield broker.problem("kafka_zookeeper_connect", "ENSEMBLE_ELSEWHERE", shown, wrong, advice)
+    if not told:
+        wrong, advice = "brokers are declared and no ZooKeeper host is", "declare the ensemble's hosts"
+        yield Problem((), "group zookeeper", "GROUP_EMPTY", None, wrong, advice)
 
 
 def _without_function(model: Model, machine: Machine) -> Problem:

@@ -10,7 +10,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.listeners import Listener
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import LEAST_MEMORY, UNITS, size
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import LEAST_MEMORY, UNITS, overrides, size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Job, SparkNode
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below, plain_path
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
@@ -89,16 +89,16 @@ def _among_data(node: SparkNode, job: Job, ends: Mapping[str, tuple[str, str] | 
 def directories(model: Model) -> Iterator[Problem]:
     """A job writes where its unit may, and its checkpoint is its own, however it is written."""
     for node in model.spark_nodes:
-        writable = [WRITABLE, *_more_writable(node)]
         found: list[tuple[Job, str]] = []
         for job in node.jobs:
+            writable = [WRITABLE, *_more_writable(node, job)]
             for key in ("checkpoint", "output_directory"):
                 path = job.config.get(key)
                 if not isinstance(path, str) or not path.startswith("/"):
                     continue  # said by the job itself
                 if not below(path, *writable) or ".." in path.split("/"):
                     wrong = f"the job's unit may not write there: below {' and '.join(writable)} alone"
-                    advice = f"put it below {WRITABLE}, or name it in ReadWritePaths of spark_job_unit_overrides"
+                    advice = f"put it below {WRITABLE}, or name it in ReadWritePaths of its unit_overrides"
                     yield node.problem(f"{job.variable}.config.{key}", "JOB_DIRECTORY", path, wrong, advice)
                 elif key == "checkpoint":
                     found.append((job, path))
@@ -110,10 +110,14 @@ def directories(model: Model) -> Iterator[Problem]:
                 yield node.problem(place, "JOB_CHECKPOINT_NESTED", second, wrong, advice)
 
 
-def _more_writable(node: SparkNode) -> list[str]:
-    service = node.inputs.mapping("spark_job_unit_overrides").get("Service")
-    given = service.get("ReadWritePaths") if isinstance(service, Mapping) else None
-    texts = given if isinstance(given, (list, tuple)) else [given] if given else []
+def _more_writable(node: SparkNode, job: Job) -> list[str]:
+    texts: list[Any] = []
+    for name, sections in overrides(node):
+        service = (
+            sections.get("Service") if name in ("spark_job_unit_overrides", f"{job.variable}.unit_overrides") else {}
+        )
+        given = service.get("ReadWritePaths") if isinstance(service, Mapping) else None
+        texts += given if isinstance(given, (list, tuple)) else [given] if given else []
     return [path.lstrip("+-") for text in texts for path in str(text).split() if path.lstrip("+-").startswith("/")]
 
 

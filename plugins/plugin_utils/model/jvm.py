@@ -10,7 +10,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, inputs
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import size
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import overrides, size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
@@ -29,9 +29,8 @@ def options(machine: Machine) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for _, name in inputs("jvm"):
         found[name] = _words(machine.inputs.sequence(name))
-    for function in functions().values():
-        name = f"{function.prefix}_unit_overrides"
-        service = machine.inputs.mapping(name).get("Service")
+    for name, sections in overrides(machine):
+        service = sections.get("Service")
         given = service.get("Environment") if isinstance(service, Mapping) else None
         texts = given if isinstance(given, (list, tuple)) else [given] if given else []
         matches = (ENVIRONMENT.fullmatch(str(text).strip().strip("\"'")) for text in texts)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Function
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Function, functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker, Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import plain_path
@@ -26,6 +26,17 @@ ZOOKEEPER_REASON = (
 # Directories of the system with two parts.
 SYSTEM = ("/var/log", "/var/lib", "/var/cache", "/var/tmp", "/usr/bin", "/usr/lib", "/usr/local", "/run/systemd")
 HALF = "use half of it at most"
+
+
+def overrides(machine: Machine) -> Iterator[tuple[str, Mapping[Any, Any]]]:
+    """Yield the drop-ins of units by where they are said: one of each function, and those of single jobs."""
+    for function in functions().values():
+        name = f"{function.prefix}_unit_overrides"
+        yield name, machine.inputs.mapping(name)
+    for entry in machine.inputs.entries("spark_job_jobs"):
+        sections = entry.get("unit_overrides")
+        if isinstance(sections, Mapping):
+            yield f"spark_job_jobs[{entry.get('name')}].unit_overrides", sections
 
 
 def size(value: Any) -> int | None:

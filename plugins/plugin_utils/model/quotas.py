@@ -11,7 +11,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import listed
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.quotas import DEFAULT, NAMES, declared, rate
 
-SCOPES = ("topics", "acls", "users")
+SCOPES = ("topics", "acls", "users", "quotas")
 
 
 def values(model: Model) -> Iterator[Problem]:

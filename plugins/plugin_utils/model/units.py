@@ -9,9 +9,9 @@ from itertools import pairwise
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
-from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import ENVIRONMENT
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import overrides
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 LEVELS = ("OFF", "ERROR", "WARN", "INFO", "DEBUG", "TRACE")
@@ -24,11 +24,6 @@ ELSEWHERE = re.compile(
 )
 # A variable, a specifier of systemd, a file, a switch or a number.
 NO_SECRET = re.compile(r"[$%/].*|true|false|yes|no|on|off|\d+", re.IGNORECASE)
-
-
-def overrides() -> list[str]:
-    """Return the inputs that hold drop-ins of units, one of each function."""
-    return [f"{function.prefix}_unit_overrides" for function in functions().values()]
 
 
 def timeouts(model: Model) -> Iterator[Problem]:
@@ -58,8 +53,8 @@ def log_levels(model: Model) -> Iterator[Problem]:
 def secrets(model: Model) -> Iterator[Problem]:
     """No unit holds a secret: systemctl shows it to everybody, and so do diffs."""
     for machine in model.functional:
-        for name in overrides():
-            for place, text in _settings(machine.inputs.mapping(name)):
+        for name, settings in overrides(machine):
+            for place, text in _settings(settings):
                 for said in _secrets(place, text):
                     wrong = "everybody on the host can read it: units are no secret"
                     advice = "name a file that holds it: EnvironmentFile, or LoadCredential"
@@ -69,8 +64,8 @@ def secrets(model: Model) -> Iterator[Problem]:
 def sections(model: Model) -> Iterator[Problem]:
     """What is added to a unit stands in sections, as systemd has them."""
     for machine in model.functional:
-        for name in overrides():
-            for section, settings in machine.inputs.mapping(name).items():
+        for name, found in overrides(machine):
+            for section, settings in found.items():
                 if not isinstance(settings, Mapping):
                     wrong = "no section of a unit with its settings"
                     advice = "write the settings below their section, as {Service: {CPUQuota: 400%}}"

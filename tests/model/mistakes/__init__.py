@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from model.mistakes import (
     access,
+    broker_config,
     clients,
     directories,
     ensemble,
@@ -62,6 +63,7 @@ MISTAKES: tuple[Mistake, ...] = (
     *topic_safety.MISTAKES,
     *grants.MISTAKES,
     *quotas.MISTAKES,
+    *broker_config.MISTAKES,
     *risks.MISTAKES,
     *units.MISTAKES,
     *weakened.MISTAKES,

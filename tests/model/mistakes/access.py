@@ -72,6 +72,12 @@ MISTAKES: tuple[Mistake, ...] = (
         variables=users({"name": "orders"}),
     ),
     Mistake(
+        "USER_GENERATION",
+        f"{BROKERS}/kafka_users[orders].generation",
+        "count passwords",
+        variables=users({**NEW, "verify": "generation", "generation": 0}),
+    ),
+    Mistake(
         "USER_ITERATIONS",
         f"{BROKERS}/kafka_users[orders].iterations",
         "8192",

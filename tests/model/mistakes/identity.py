@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from model.mistakes.base import BROKERS, ZK3, Mistake, kafka
 
+ENSEMBLE = "    zookeeper:\n      hosts:\n" + "".join(
+    f"        dc1-zk{n}: {{zookeeper_id: {n}, client_address: 198.18.1.1{n}, replication_address: 198.18.2.1{n}}}\n"
+    for n in (1, 2, 3)
+)
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "HOST_WITHOUT_FUNCTION",
@@ -41,6 +45,13 @@ MISTAKES: tuple[Mistake, ...] = (
         "declare the ensemble's hosts",
         hosts={"    zookeeper:\n": "    quorum:\n"},
         also=frozenset({"HOST_WITHOUT_FUNCTION"}),
+    ),
+    Mistake(
+        "ENSEMBLE_ELSEWHERE",
+        "group kafka/kafka_zookeeper_connect",
+        "hosts of the group zookeeper",
+        hosts={ENSEMBLE: "", "{dc1-zk1: {}, ": "{", "{dc1-zk2: {}, ": "{", "{dc1-zk3: {}, ": "{"},
+        variables={"kafka": {"kafka_zookeeper_connect": [f"192.0.2.{number}:2281" for number in (1, 2, 3)]}},
     ),
     Mistake(
         "COLOCATED",

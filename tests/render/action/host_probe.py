@@ -6,6 +6,8 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import OnceForEachTask
+
 
 def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
     """Answer with every declared address, mount point and archive."""
@@ -33,8 +35,10 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
         "archives": {f"/opt/{digit}": digit * 128 for digit in "abcde"},
         "java": dict.fromkeys(self._task.args.get("java_executables", ["/usr/bin/java"]), "17.0.19"),
         "units": {},
+        "to_restart": [],
+        "restarted": [],
     }
-    return {"changed": False, "probe": probe}
+    return {"changed": False, "probe": probe | variables.get("noted_probe", {})}
 
 
-ActionModule = type("ActionModule", (ActionBase,), {"run": run, "_requires_connection": False})
+ActionModule = type("ActionModule", (OnceForEachTask, ActionBase), {"run": run, "_requires_connection": False})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,15 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 
 from ansible_collections.millrace.kafka.plugins.modules.host_state import SPEC
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import OnceForEachTask
+
+NOTED = import_module("ansible_collections.millrace.kafka.plugins.action.noted")
+
+
+def answered(unit: dict[str, Any]) -> dict[str, bool]:
+    """Return a unit that runs, and is marked for a restart where that is asked for."""
+    marked = unit["restart"] in ("mark", "again")
+    return {"active": True, "restart_owed": marked, "started": False, "marked": marked}
 
 
 def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -19,6 +29,10 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
     result = ArgumentSpecValidator(SPEC).validate(self._task.args)
     if result.error_messages:
         return {"failed": True, "msg": f"host_state: {'; '.join(result.error_messages)}"}
+    if NOTED.CALLS in variables:
+        NOTED.noted("host_state", self._task, variables)
+        units = {unit["name"]: answered(unit) for unit in result.validated_parameters["units"]}
+        return {"changed": False, "changes": [], "units": units}
     folder = Path(variables["render_directory"]) / variables["inventory_hostname"]
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{self._task._role.get_name(include_role_fqcn=False)}.json").write_text(
@@ -29,4 +43,4 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
 
 
 # Made by hand: Ansible's classes have no types, and a class statement on one is refused by mypy.
-ActionModule = type("ActionModule", (ActionBase,), {"run": run, "_requires_connection": False})
+ActionModule = type("ActionModule", (OnceForEachTask, ActionBase), {"run": run, "_requires_connection": False})

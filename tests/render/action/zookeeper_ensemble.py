@@ -12,7 +12,7 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
     ActionBase.run(self, tmp, task_vars)
     leader, *followers = self._task.args["servers"]
     modes = {leader: "leader", **dict.fromkeys(followers, "follower")}
-    return {"changed": False, "modes": modes, "problems": [], "idle": [], "changes": []}
+    return {"changed": False, "modes": modes, "problems": [], "changes": []}
 
 
 ActionModule = type("ActionModule", (ActionBase,), {"run": run, "_requires_connection": False})

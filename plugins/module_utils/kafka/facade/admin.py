@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,8 +14,10 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.module_utils.host.network import connect
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import client, ladder
 
-ASK, WRITE = 10.0, 60.0
-"""Seconds that a question and a write may take."""
+ASK, WRITE = 7.0, 60.0
+"""Seconds that a question and a write may take: brokers that lost ZooKeeper leave many questions without an answer."""
+ELECTION = 10.0
+"""Seconds until there has to be a controller."""
 REACH = 2.0
 """Seconds until a port has to answer."""
 QUORUM = "nothing was written; look at ZooKeeper's quorum (playbooks/check.yml)"
@@ -24,6 +27,18 @@ FIRST = 4.0
 
 class AdminError(Exception):
     """The cluster refused, or did not answer; the text names the rung, or carries the client's own words."""
+
+
+class Unanswered(AdminError):
+    """A request that was not answered in time: it was not refused, either."""
+
+
+class NotAllowed(AdminError):
+    """Who asks may not; the cluster answered."""
+
+
+class Uncontrolled(AdminError):
+    """There is no controller, or nobody can reach it."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +87,21 @@ def said(error: BaseException) -> str:
     return str(error) or "no answer in time"
 
 
+def failed(error: BaseException) -> AdminError:
+    """Return an error of the library as one of ours."""
+    text = said(error)
+    if "TIMED_OUT" in text or isinstance(error, TimeoutError):
+        return Unanswered(text)
+    return refused(text)
+
+
+def refused(text: str) -> AdminError:
+    """Return what a broker said, and that it is a matter of rights where it is one."""
+    if re.search(r"AUTHORIZATION_FAILED|AuthorizationFailedError", text):
+        return NotAllowed(f"authorization: {text}; who asks has to be a super user, or have the ACL")
+    return AdminError(text)
+
+
 def answer(future: Future[Any], timeout: float) -> Any:
     """Return what was answered. Raises AdminError."""
     from confluent_kafka import KafkaException
@@ -79,16 +109,18 @@ def answer(future: Future[Any], timeout: float) -> Any:
     try:
         return future.result(timeout + 1)
     except (KafkaException, TimeoutError) as error:
-        raise AdminError(said(error)) from error
+        raise failed(error) from error
 
 
-def failures(futures: Iterable[tuple[str, Future[Any]]], timeout: float) -> dict[str, str]:
-    """Wait for all; return why some failed, by name."""
+def failures(futures: Iterable[tuple[str, Future[Any]]], timeout: float, judging: bool = False) -> dict[str, str]:
+    """Wait for all; return why some failed, by name. Raises Unanswered where they are only `judging`."""
     found = {}
     for name, future in futures:
         try:
             answer(future, timeout)
         except AdminError as error:
+            if judging and isinstance(error, Unanswered):
+                raise
             found[name] = str(error)
     return found
 
@@ -101,7 +133,15 @@ class Admin:
         self.properties = dict(properties)
         self.errors: list[Any] = []
         self.known: Metadata | None = None
+        self.other: Any = None
+        """The client of the other library, where one was needed (kafka_python.py)."""
         self.client = client.admin({**self.properties, "error_cb": self.errors.append})
+
+    def close(self) -> None:
+        """End the other library's connections; those of this one end with the process."""
+        other, self.other = self.other, None
+        if other:
+            other.close()
 
     def metadata(self) -> Metadata:
         """Ask a broker for all topics. Raises AdminError, which names the rung that failed."""
@@ -144,16 +184,18 @@ class Admin:
 
         Raises AdminError, which says so.
         """
-        deadline, tick = time.monotonic() + ASK, threading.Event()
+        deadline, tick = time.monotonic() + ELECTION, threading.Event()
         while why := uncontrolled(self.metadata()):
             if time.monotonic() > deadline:
-                raise AdminError(f"{why}, for {ASK:.0f} s; {QUORUM}")
+                raise Uncontrolled(f"{why}, for {ELECTION:.0f} s; {QUORUM}")
             tick.wait(0.5)
 
     def explain(self, error: AdminError) -> AdminError:
         """Return what is behind a question that was not answered: the controller, an advertised listener, or itself."""
-        try:
-            found = self.metadata()
+        if isinstance(error, NotAllowed | Uncontrolled):
+            return error
+        try:  # by connections of its own: a broker answers one after the other of what it is asked by one
+            found = Admin(self.properties).metadata()
         except AdminError as other:
             return other
         if why := uncontrolled(found):
@@ -166,7 +208,12 @@ class Admin:
             for (broker, (host, port)), said in zip(places, answers, strict=True)
             if said != "open"
         ]
-        return AdminError(f"advertised listener: {'; '.join(silent)} ({error})") if silent else error
+        if silent:
+            return AdminError(f"advertised listener: {'; '.join(silent)} ({error})")
+        if isinstance(error, Unanswered):
+            why = "brokers can be reached, and what they ask ZooKeeper for has no answer"
+            return AdminError(f"{why}; {QUORUM} ({error})")
+        return error
 
     def elect(self, partitions: Sequence[Partition], timeout: float) -> None:
         """Have the preferred leaders of partitions elected. Raises AdminError."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import client
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import client, kafka_python
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import (
     ASK,
     WRITE,
@@ -14,7 +14,6 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
     AdminError,
     failures,
 )
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.quotas import Quotas, bounded
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
 
 READ = {"enable.auto.commit": False, "enable.partition.eof": True, "group.id": "unused", "check.crcs": True}
@@ -88,12 +87,8 @@ def shown(message: Any) -> dict[str, Any]:
 
 def sizes(admin: Admin, topic: str) -> list[dict[str, Any]]:
     """Return how many bytes a topic takes, by broker and log dir. Raises AdminError, ImportError."""
-    other = Quotas(admin.properties)
-    try:
-        answers = bounded(ASK, lambda: other.client.describe_log_dirs(topic_partitions=[topic]))
-    finally:
-        other.close()
-    return sizes_of(answers)
+    other = kafka_python.of(admin).client
+    return sizes_of(kafka_python.bounded(ASK, lambda: other.describe_log_dirs(topic_partitions=[topic])))
 
 
 def sizes_of(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +12,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
     WRITE,
     Admin,
     AdminError,
+    NotAllowed,
     answer,
     failures,
 )
@@ -93,12 +93,16 @@ def describe(admin: Admin, kind: str, names: Iterable[str], timeout: float = ASK
 
 
 def racks(admin: Admin, brokers: Iterable[int], timeout: float = ASK) -> dict[int, str | None]:
-    """Return the rack of each broker that answers, None where it says none."""
+    """Return the rack of each broker that answers, None where it says none. Raises NotAllowed."""
     found: dict[int, str | None] = {}
     for name, future in asked_for(admin, "BROKER", [str(broker) for broker in brokers], timeout).items():
-        with suppress(AdminError):
+        try:
             entry = answer(future, timeout).get("broker.rack")
-            found[int(name)] = entry.value or None if entry else None
+        except NotAllowed:
+            raise
+        except AdminError:
+            continue
+        found[int(name)] = entry.value or None if entry else None
     return found
 
 
@@ -150,7 +154,7 @@ def configure(admin: Admin, topics: Sequence[Settings], validate_only: bool = Fa
         )
         return [(resource.name, future) for resource, future in futures.items()]
 
-    return in_batches(asked, send, ASK if validate_only else WRITE)
+    return in_batches(asked, send, validate_only)
 
 
 def create(admin: Admin, topics: Sequence[NewTopic], validate_only: bool = False) -> dict[str, str]:
@@ -169,7 +173,7 @@ def create(admin: Admin, topics: Sequence[NewTopic], validate_only: bool = False
     return in_batches(
         asked,
         lambda batch: admin.client.create_topics(batch, **times(validate_only), validate_only=validate_only).items(),
-        ASK if validate_only else WRITE,
+        validate_only,
     )
 
 
@@ -185,26 +189,28 @@ def grow(admin: Admin, topics: Sequence[MorePartitions], validate_only: bool = F
         lambda batch: admin.client.create_partitions(
             batch, **times(validate_only), validate_only=validate_only
         ).items(),
-        ASK if validate_only else WRITE,
+        validate_only,
     )
 
 
 def delete(admin: Admin, names: Sequence[str]) -> dict[str, str]:
     """Delete topics with their records; return why some failed, by name."""
-    return in_batches(names, lambda batch: admin.client.delete_topics(list(batch), **times(False)).items(), WRITE)
+    return in_batches(names, lambda batch: admin.client.delete_topics(list(batch), **times(False)).items())
 
 
 def in_batches(
-    asked: Sequence[Any], send: Callable[[Sequence[Any]], Iterable[tuple[str, Future[Any]]]], timeout: float
+    asked: Sequence[Any],
+    send: Callable[[Sequence[Any]], Iterable[tuple[str, Future[Any]]]],
+    validate_only: bool = False,
 ) -> dict[str, str]:
-    """Send one request for every BATCH resources."""
+    """Send one request for every BATCH resources. Raises Unanswered where they are only judged."""
     found: dict[str, str] = {}
     for start in range(0, len(asked), BATCH):
-        found |= failures(send(asked[start : start + BATCH]), timeout)
+        found |= failures(send(asked[start : start + BATCH]), ASK if validate_only else WRITE, validate_only)
     return found
 
 
 def times(validate_only: bool) -> dict[str, float]:
     """Return the timeouts of a request: the broker's own is a little shorter."""
     timeout = ASK if validate_only else WRITE
-    return {"request_timeout": timeout, "operation_timeout": timeout - 5}
+    return {"request_timeout": timeout, "operation_timeout": max(timeout - 5, timeout / 2)}

@@ -1,0 +1,13 @@
+"""Run the module zookeeper_gate, and say each 10 s what keeps the gate closed."""
+
+from __future__ import annotations
+
+from ansible.plugins.action import ActionBase
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.waits import module_in_parts
+
+
+class ActionModule(ActionBase):
+    """The module's options and answer are this action's."""
+
+    run = module_in_parts

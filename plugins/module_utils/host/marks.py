@@ -1,0 +1,59 @@
+"""Units that playbooks/restart.yml is to restart, kept on their host until its end; no Ansible import.
+
+A mark holds systemd's InvocationID of the process that is to go. With another process it is done, whoever made it. In
+/run, so a boot, which starts all anew, leaves none.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+
+FOLDER = "/run/millrace"
+NONE = "none"
+"""The InvocationID of a unit that does not run."""
+
+
+def path(unit: str) -> str:
+    """Return the file of a unit's mark."""
+    return f"{FOLDER}/restart-{unit}"
+
+
+def read(unit: str) -> str:
+    """Return the InvocationID that is to go, '' where the unit is not marked."""
+    try:
+        with open(path(unit), encoding="utf-8") as stream:
+            return stream.read().strip()
+    except OSError:
+        return ""
+
+
+def write(unit: str, invocation: str) -> None:
+    """Mark a unit. Raises OSError."""
+    os.makedirs(FOLDER, mode=0o755, exist_ok=True)
+    with open(f"{path(unit)}.new", "w", encoding="utf-8") as stream:
+        stream.write(f"{invocation or NONE}\n")
+    os.replace(f"{path(unit)}.new", path(unit))
+
+
+def remove(unit: str) -> None:
+    """Take a mark away. Raises OSError."""
+    os.unlink(path(unit))
+
+
+def judged(unit: str, facts: Mapping[str, str]) -> str:
+    """Return `due` or `done`, '' where the unit is not marked; `facts` are systemd's ActiveState and InvocationID."""
+    mark = read(unit)
+    if not mark:
+        return ""
+    return "due" if facts["ActiveState"] == "active" and facts.get("InvocationID") == mark else "done"
+
+
+def of(units: Mapping[str, Mapping[str, str]], word: str) -> list[str]:
+    """Return the units whose mark is `due`, or `done`."""
+    return [name for name, facts in units.items() if judged(name, facts) == word]
+
+
+def marked(names: Iterable[str]) -> list[str]:
+    """Return the units that have a mark."""
+    return [name for name in names if read(name)]

@@ -1,0 +1,130 @@
+"""Settings of running brokers: what is wanted and what is found become changes and refusals.
+
+Pure; who reads and writes is the facade.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Change, Plan, human
+
+KIND = "settings of"
+ALL = ""
+"""Kafka's own name for what holds for each broker that has no setting of its own."""
+Wanted = Mapping[str, Mapping[str, Any]]
+"""By scope (ALL, or the id of a broker as a text), settings; None takes one back."""
+THROTTLES = re.compile(r"(leader|follower)\.replication\.throttled\..+|replica\.alter\.log\.dirs\.io\.max\..+")
+"""Set while replicas move, by whom moves them."""
+OF_LISTENER = re.compile(r"listener\.name\.[^.]+\.")
+
+
+@dataclass(frozen=True)
+class Known:
+    """What brokers say of a setting."""
+
+    read_only: bool = False
+    """Read when a broker starts, and never again."""
+    secret: bool = False
+    """Its value is not shown, as those of names that brokers do not know."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What brokers know, and what was set while they ran."""
+
+    settings: Mapping[str, Mapping[str, str | None]]
+    """By scope, those that were set there; None is the value of a secret. Brokers that are not there have none."""
+    known: Mapping[str, Known]
+
+
+def scope_name(scope: str) -> str:
+    """Return a scope as a person says it."""
+    return f"broker {scope}" if scope else "all brokers"
+
+
+def text(value: Any) -> str | None:
+    """Return a value as brokers take it; None takes the setting back."""
+    return None if value is None else str(value).lower() if isinstance(value, bool) else str(value).strip()
+
+
+def same(one: str | None, other: str | None) -> bool:
+    """Tell whether two texts mean the same value."""
+    if one is None or other is None or one == other:
+        return one == other
+    try:
+        return float(one) == float(other)
+    except ValueError:
+        if {one.lower(), other.lower()} <= {"true", "false"}:
+            return one.lower() == other.lower()
+        return [item.strip() for item in one.split(",")] == [item.strip() for item in other.split(",")]
+
+
+def line(key: str, value: str | None) -> str:
+    """Return a setting that is there as it is shown: brokers keep secrets, and what they do not know, to themselves."""
+    return f"{key}: not shown" if value is None else human(key, value)
+
+
+def differing(wanted: Mapping[str, str | None], there: Mapping[str, str | None]) -> list[str]:
+    """Return the settings that are not as wanted, those among them that are still there and are to be gone."""
+    return sorted(
+        key
+        for key, value in wanted.items()
+        if (value is None and key in there) or (value is not None and not same(value, there.get(key)))
+    )
+
+
+def kind_of(name: str, known: Mapping[str, Known]) -> Known | None:
+    """Return what is known of a setting, by its own name where it is one listener's; None of one that nobody knows."""
+    own = OF_LISTENER.sub("", name)
+    return known.get(name) or known.get(own) or (known.get(own.partition(".")[2]) if own != name else None)
+
+
+def faults(settings: Mapping[str, Any], found: Found) -> Iterator[str]:
+    """Yield why settings of one scope are refused; what nobody knows can be taken back."""
+    for name, value in sorted(settings.items()):
+        if value is None:
+            continue
+        kind = kind_of(name, found.known)
+        if kind is None:
+            yield f"{name} is no setting of brokers; correct its name, or take it back with null"
+        elif kind.read_only:
+            yield f"{name}: brokers read it when they start; say it in kafka_config"
+        elif kind.secret:
+            yield f"{name} is a secret, and nobody could compare it; say it in kafka_config"
+        elif isinstance(value, (list, dict)):
+            shown = json.dumps(value)
+            yield f"{name} {shown}: one value is wanted, and this is none; write a text or a number"
+
+
+def diff(wanted: Wanted, found: Found) -> Plan:
+    """Return what is to be done that settings are as wanted; what is set and not declared is left, and told."""
+    changes, unchanged, refusals = [], [], []
+    for scope, settings in wanted.items():
+        name = scope_name(scope)
+        if scope and scope not in found.settings:
+            if settings:
+                why = "is not there, and it alone knows its own settings"
+                refusals.append(f"{name} {why}; start it, or correct the id")
+            continue
+        refusals += [f"{name}: {why}" for why in faults(settings, found)]
+        there = found.settings.get(scope, {})
+        texts = {key: text(value) for key, value in settings.items()}
+        work = {key: texts[key] for key in differing(texts, there)}
+        if work:
+            before = tuple(line(key, there[key]) for key in sorted(work) if key in there)
+            after = tuple(human(key, work[key]) for key in sorted(work) if work[key] is not None)
+            changes.append(Change(KIND, name, "update", before, after, (scope, work)))
+        elif settings:
+            unchanged.append(name)
+    unmanaged = [
+        f"{scope_name(scope)}: {key}"
+        for scope, settings in found.settings.items()
+        for key in settings
+        if key not in wanted.get(scope, {})
+    ]
+    return Plan(changes, unchanged, sorted(unmanaged), refusals)

@@ -1,0 +1,76 @@
+"""Settings of running brokers, through kafka-python, which alone knows those of all brokers; no Ansible import."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_config import ALL, Found, Known
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import kafka_python
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import ASK, Admin, refused
+
+BROKER = 4
+"""Kafka's number of the kind of resource."""
+OF_BROKER, OF_ALL = 2, 3
+"""Its numbers of who set a value: for one broker, for all."""
+SET, DELETE = 0, 1
+Own = dict[str, str | None]
+
+
+def describe(admin: Admin, broker: int) -> tuple[Own, Own, dict[str, Known]]:
+    """Return what was set for one broker and, as it sees them, for all, and all that it knows. Raises AdminError."""
+    from kafka.protocol.admin import DescribeConfigsRequest as Request
+
+    asked = Request(
+        resources=[(BROKER, str(broker), None), (BROKER, ALL, None)],
+        include_synonyms=True,
+        include_documentation=False,
+    )
+    found: dict[str, Any] = {}
+    for one in kafka_python.of(admin).ask(asked, ASK, broker).results:
+        if one.error_code:
+            raise refused(f"broker {broker}: {kafka_python.words(one)}")
+        found[one.resource_name] = one.configs or []
+    known = {
+        entry.name: Known(entry.read_only, entry.is_sensitive)
+        for entry in found[str(broker)]
+        if entry.config_type  # 0 of a name that brokers do not know
+    }
+    return _set(found[str(broker)], OF_BROKER), _set(found[ALL], OF_ALL), known
+
+
+def _set(entries: Any, source: int) -> Own:
+    """Return what was set by this source under its own name: an entry has the values of its synonyms, too."""
+    return {
+        entry.name: one.value
+        for entry in entries
+        for one in entry.synonyms or []
+        if one.name == entry.name and one.source == source
+    }
+
+
+def found(admin: Admin, brokers: Mapping[int, Any]) -> Found:
+    """Return what is set for all brokers, and for each that is there. Raises AdminError."""
+    settings: dict[str, Own] = {ALL: {}}
+    known: dict[str, Known] = {}
+    for broker in sorted(brokers):
+        own, everywhere, names = describe(admin, broker)
+        settings[ALL] |= everywhere
+        settings[str(broker)] = own
+        known |= names
+    return Found(settings, known)
+
+
+def write(
+    admin: Admin, scope: str, settings: Mapping[str, str | None], broker: int, validate_only: bool = False
+) -> str:
+    """Have a broker set, and take back, settings of a scope; return why it does not, '' where it does.
+
+    Raises AdminError.
+    """
+    from kafka.protocol.admin import IncrementalAlterConfigsRequest as Request
+
+    entries = [(key, DELETE if value is None else SET, value) for key, value in sorted(settings.items())]
+    asked = Request(resources=[(BROKER, scope, entries)], validate_only=validate_only)
+    said = kafka_python.of(admin).ask(asked, ASK, broker).responses[0]
+    return kafka_python.words(said) if said.error_code else ""

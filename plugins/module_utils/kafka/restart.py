@@ -1,0 +1,140 @@
+"""The waits of a restart: until brokers may stop, and until the cluster is as good as before; no Ansible import."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import ClusterError, State
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import Block
+from ansible_collections.millrace.kafka.plugins.module_utils.waits import Lacking, Look, Patience, Verdict, watch
+
+# Lacking, of a cluster: `brokers`, `offline`, `under_replicated` (each replica, as `topic-0 without 3`).
+WITHOUT = " without "
+JUDGE = 2.0
+"""Seconds between two looks at all that the gate is told."""
+SAME = 30.0
+"""Seconds for which the same has to lack before anything is stopped in a cluster that is not whole."""
+
+
+def lacking(state: State, expected: Iterable[int], own: Collection[int] = ()) -> dict[str, list[str]]:
+    """Return what is not whole; {} where everything is.
+
+    Not what lacks by the `own` brokers of a run alone: it has to be there when they are back.
+    """
+    offline = [p for p in state.offline() if not p.isr or set(p.isr) - set(own)]
+    found = {
+        "brokers": [str(broker) for broker in sorted(set(expected) - set(state.brokers) - set(own))],
+        "offline": [str(partition) for partition in offline],
+        "under_replicated": [
+            f"{partition}{WITHOUT}{broker}"
+            for partition in state.under_replicated(own)
+            for broker in sorted(set(partition.replicas) - set(partition.isr) - set(own))
+        ],
+    }
+    return {kind: names for kind, names in found.items() if names}
+
+
+def away(state: State, own: Collection[int]) -> dict[str, list[str]]:
+    """Return what lacks by the `own` brokers, whoever else is away; {} where they have come back.
+
+    A partition without a leader is theirs where one of them was in sync with it at last; else another one has to come.
+    """
+    found = {
+        "brokers": [str(broker) for broker in sorted(set(own) - set(state.brokers))],
+        "offline": [str(p) for p in state.offline() if set(p.isr) & set(own)],
+        "under_replicated": [
+            f"{p}{WITHOUT}{broker}"
+            for p in state.partitions
+            if p.leader in state.brokers
+            for broker in sorted(set(p.replicas) & set(own) - set(p.isr))
+        ],
+    }
+    return {kind: names for kind, names in found.items() if names}
+
+
+def looks(
+    ask: Callable[[], State],
+    missing: Callable[[State], Lacking],
+    words: Callable[[State], str],
+    settled: Callable[[State, Lacking], Verdict],
+) -> Callable[[], Look]:
+    """Return what looks once at a cluster; silence, and a cluster without a controller, prove nothing."""
+
+    def look() -> Look:
+        try:
+            state = ask()
+        except ClusterError as error:
+            return Look(None, str(error))
+        found, why = missing(state), words(state)
+        return Look(found, why, (lambda: settled(state, found)) if state.controller >= 0 else None)
+
+    return look
+
+
+def before_restart(
+    ask: Callable[[], State],
+    judge: Callable[[State], Sequence[Block]],
+    expected: Sequence[int],
+    brokers: Sequence[int],
+    patience: Patience,
+) -> Verdict:
+    """Wait until brokers may be stopped: `judge` names nothing that is in the way."""
+
+    def settled(state: State, found: Lacking) -> Verdict:
+        try:
+            blocks = judge(state)
+        except ClusterError as error:
+            return Verdict(False, found, str(error))
+        if blocks:
+            return Verdict(False, found, "; ".join(map(str, blocks)), lasting=any(block.lasting for block in blocks))
+        words = "; ".join(state.problems(expected))
+        who = f"broker{'s' if brokers[1:] else ''} {', '.join(map(str, brokers))} {'are' if brokers[1:] else 'is'}"
+        gone = f"{who} restarted though the cluster is not whole ({words}): no partition would lose by it"
+        return Verdict(True, found, gone if found else "")
+
+    missing = looks(ask, lambda s: lacking(s, expected), lambda s: "; ".join(s.problems(expected)), settled)
+    return watch(missing, patience)
+
+
+def after_restart(
+    ask: Callable[[], State],
+    expected: Sequence[int],
+    returned: Sequence[int],
+    before: Lacking,
+    patience: Patience,
+) -> Verdict:
+    """Wait until brokers are back: the cluster is whole, or has them and lacks nothing that it did not lack before."""
+
+    def settled(state: State, found: Lacking) -> Verdict:
+        worse = {kind: sorted(set(names) - set(before.get(kind, ()))) for kind, names in found.items()}
+        # What was offline may be under-replicated now.
+        worse["under_replicated"] = [
+            name
+            for name in worse.get("under_replicated", ())
+            if name.partition(WITHOUT)[0] not in before.get("offline", ())
+        ]
+        words = "; ".join(state.problems(expected))
+        if set(returned) - set(state.brokers) or any(worse.values()):
+            return Verdict(False, found, words)
+        return Verdict(True, found, f"the cluster is not whole, as before: {words}" if found else "")
+
+    missing = looks(ask, lambda s: lacking(s, expected), lambda s: "; ".join(s.problems(expected)), settled)
+    return watch(missing, patience)
+
+
+def after_start(
+    ask: Callable[[], State], expected: Sequence[int], started: Sequence[int], patience: Patience
+) -> Verdict:
+    """Wait until brokers that were started are registered, and in sync with all that somebody leads.
+
+    Whoever else is away is not waited for.
+    """
+
+    def settled(state: State, found: Lacking) -> Verdict:
+        words = "; ".join(state.problems(expected))
+        return Verdict(not found, found, f"the cluster is not whole yet: {words}" if words else "")
+
+    def words(state: State) -> str:
+        return "; ".join(f"{kind.replace('_', '-')}: {', '.join(n[:5])}" for kind, n in away(state, started).items())
+
+    return watch(looks(ask, lambda s: away(s, started), words, settled), patience)

@@ -1,0 +1,259 @@
+#!/usr/bin/python
+"""Ask whether brokers may stop now, in which order, and whether they are back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, ClusterError, State
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import Block, Rules, Snapshot, batches, blocks
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate_facts import snapshot
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart import (
+    JUDGE,
+    SAME,
+    after_restart,
+    after_start,
+    before_restart,
+)
+from ansible_collections.millrace.kafka.plugins.module_utils.waits import (
+    OPTIONS,
+    Look,
+    Part,
+    Patience,
+    Verdict,
+    waiting,
+    watch,
+)
+
+DOCUMENTATION = """
+module: kafka_gate
+short_description: Tell whether brokers may stop now, in which order, and whether they are back; changes nothing
+description:
+  - Brokers may stop together where each partition that they hold in sync has all its other replicas in sync, keeps
+    min.insync.replicas of its topic without them (and I(margin) more), and none of its replicas is being moved; where
+    there is a controller, and no other rack is out. What is down, offline or answers nobody may always be restarted.
+  - Where the cluster is not whole elsewhere, only what has been so for 30 s is judged (for half of a shorter
+    I(timeout)).
+  - A gate that nobody answers is closed.
+  - Runs where confluent-kafka and kafka-python are installed and the listeners can be reached (the control node, or a
+    host of the group admin).
+options:
+  listeners:
+    description: >-
+      Client properties by name of the listener, under librdkafka's names; the first one answers for the partitions. The
+      principal needs DESCRIBE and DESCRIBE_CONFIGS on the cluster and on topics.
+    type: dict
+    required: true
+  brokers: {type: list, elements: int, required: true, description: Ids of all brokers that there have to be.}
+  stop: {type: list, elements: int, required: true, description: Ids of those that it is about.}
+  question:
+    description:
+      - C(may_stop) waits until I(stop) may stop together, and fails where they may not; at once where waiting changes
+        nothing, for a topic has too few replicas.
+      - C(order) tells which of them are restarted together, and after one another. Fails where a topic has too few
+        replicas for any of them to be restarted.
+      - C(back) waits until they are back after a restart. The cluster is whole, or for a while lacks nothing that is
+        not in I(before).
+      - C(started) waits until they are registered and in sync with what somebody leads, whoever else is away.
+    type: str
+    choices: [may_stop, order, back, started]
+    default: may_stop
+  parallel:
+    description: With C(order), C(rack) for all brokers of a rack together, where what they hold bears that.
+    type: str
+    choices: [one, rack]
+    default: one
+  racks: {type: dict, default: {}, description: "By id, the rack of each declared broker."}
+  margin:
+    description: Replicas in sync that have to stay besides min.insync.replicas.
+    type: int
+    default: 0
+  accepts:
+    description: >-
+      Names or patterns of topics with too few replicas, whose partitions may be without a leader, or without writers,
+      while their broker is away.
+    type: list
+    elements: str
+    default: []
+  fail:
+    description: Fail where the gate is closed; otherwise only say so. With C(may_stop).
+    type: bool
+    default: true
+  before: {type: dict, default: {}, description: "With C(back), what C(lacking) was."}
+  timeout: {type: int, default: 0, description: Seconds that are waited; 0 asks once.}
+  pause:
+    description: >-
+      The action of the same name gives it, and I(waited), to say each 10 s what is waited for. Seconds after which the
+      module returns C(waiting), where the wait goes on; 0 waits to the end.
+    type: int
+    default: 0
+  waited: {type: dict, default: {}, description: "With I(pause), what C(waiting.waited) of the call before was."}
+attributes:
+  check_mode: {description: The same as without., support: full}
+  diff_mode: {description: There is none., support: none}
+requirements: [confluent-kafka, kafka-python]
+seealso:
+  - {module: millrace.kafka.zookeeper_gate}
+  - {module: millrace.kafka.kafka_cluster}
+author: [Millrace developers]
+"""
+
+EXAMPLES = """
+- name: Wait until broker 1 may stop
+  millrace.kafka.kafka_gate:
+    listeners: {REPLICATION: {bootstrap.servers: "198.18.2.21:9093"}}
+    brokers: [1, 2, 3]
+    stop: [1]
+    timeout: 300
+  delegate_to: localhost
+"""
+
+RETURN = """
+waiting:
+  description: >-
+    C(what) keeps the wait going, its C(timeout) (seconds), and C(waited) for the next call.
+  type: dict
+  returned: with pause, where the wait goes on
+batches:
+  description: Ids of those that are restarted together, in the order of the batches.
+  type: list
+  elements: list
+  returned: with order
+open: {description: Whether they may stop., type: bool, returned: with may_stop}
+answer:
+  description: The same in words, with what is in the way and what would clear it.
+  type: str
+  returned: with may_stop
+lacking:
+  description: What is not whole, as C(lacking) of kafka_cluster.
+  type: dict
+  returned: but with order
+at: {description: When that was seen, type: float, returned: but with order}
+controller: {description: Id of the controller., type: int, returned: with order}
+"""
+
+
+def rules(module: AnsibleModule) -> Rules:
+    """Return what the operator says of the gate."""
+    racks = {int(broker): str(rack or "") or None for broker, rack in module.params["racks"].items()}
+    return Rules(module.params["margin"], module.params["accepts"], racks)
+
+
+def order(module: AnsibleModule, cluster: Cluster) -> None:
+    """Answer in which order brokers are restarted; ends the module."""
+    stop, seconds = module.params["stop"], module.params["timeout"]
+    found: list[Snapshot] = []
+
+    def look() -> Look:
+        try:
+            state = cluster.state()
+            if state.controller < 0:
+                return Look(None, "no controller")
+            found.append(snapshot(cluster, state, stop))
+        except ClusterError as error:
+            return Look(None, str(error))
+        return Look({}, "", lambda: Verdict(True, {}))
+
+    verdict = watch(look, Patience(seconds, 0, Part(module.params["pause"], **module.params["waited"])))
+    if not verdict.go:
+        answer(module, verdict)
+    few = [block for broker in stop for block in blocks(found[-1], [broker], rules(module)) if block.lasting]
+    if few:
+        refuse(module, few)
+    plan = batches(found[-1], stop, rules(module), module.params["parallel"] == "rack")
+    for words in dict.fromkeys(batch.why for batch in plan if batch.why):
+        module.warn(words)
+    module.exit_json(
+        changed=False, batches=[list(batch.brokers) for batch in plan], controller=found[-1].state.controller
+    )
+
+
+def refuse(module: AnsibleModule, found: Sequence[Block]) -> None:
+    """End the module: waiting changes nothing."""
+    words = "".join(f"\n- {text}" for text in dict.fromkeys(map(str, found)))
+    module.fail_json(msg=f"the gate stays closed, and waiting would not open it; no broker was stopped:{words}")
+
+
+def answer(module: AnsibleModule, verdict: Verdict) -> None:
+    """End the module with what a wait came to."""
+    seconds, stop, question = (module.params[name] for name in ("timeout", "stop", "question"))
+    if verdict.rest and not verdict.go and not verdict.lasting:
+        module.exit_json(changed=False, waiting=waiting([verdict.why], seconds, **verdict.rest.seen()))
+    who = f"broker{'s' if stop[1:] else ''} {', '.join(map(str, stop))}"
+    were = "were restarted and are not back" if stop[1:] else "was restarted and is not back"
+    told: dict[str, Any] = {"lacking": verdict.lacking, "at": time.time()}
+    if question == "may_stop":
+        may = "may stop" if verdict.go else "may not stop now"
+        told |= {"open": verdict.go, "answer": f"{who} {may}{': ' if verdict.why else ''}{verdict.why}"}
+        if not module.params["fail"]:
+            module.exit_json(changed=False, **told)
+    if not verdict.go:
+        after = "" if verdict.lasting else f" after {seconds} s"
+        failed = {
+            "may_stop": f"{who} may not stop now: the gate is closed{after}: {verdict.why}. No broker was stopped",
+            "back": f"Kafka cluster not whole{after}: {verdict.why}; {who} {were}; no other was stopped",
+            "started": f"{who} did not come back{after}: {verdict.why}",
+            "order": f"the gate is closed{after}: {verdict.why}. No broker was stopped",
+        }[question]
+        module.fail_json(msg=f"{failed}. Look at: journalctl -u kafka on the brokers named", **told)
+    if verdict.why:
+        module.warn(verdict.why)
+    module.exit_json(changed=False, **told)
+
+
+def ask(module: AnsibleModule, cluster: Cluster) -> Verdict:
+    """Return what a wait came to."""
+    expected, stop, seconds = (module.params[name] for name in ("brokers", "stop", "timeout"))
+    part = Part(module.params["pause"], **module.params["waited"])
+    same = min(SAME, seconds / 2)
+    if module.params["question"] == "back":
+        patience = Patience(seconds, same, part, at_last=True)
+        return after_restart(cluster.state, expected, stop, module.params["before"], patience)
+    if module.params["question"] == "started":
+        return after_start(cluster.state, expected, stop, Patience(seconds, same, part))
+
+    def judge(state: State) -> Sequence[Block]:
+        return blocks(snapshot(cluster, state, stop), stop, rules(module))
+
+    return before_restart(cluster.state, judge, expected, stop, Patience(seconds, same, part, JUDGE))
+
+
+def main() -> None:
+    """Run as an Ansible module."""
+    ids: dict[str, Any] = {"type": "list", "elements": "int", "required": True}
+    module = KafkaModule(
+        argument_spec={
+            "listeners": {"type": "dict", "required": True},
+            "brokers": ids,
+            "stop": ids,
+            "question": {"type": "str", "choices": ["may_stop", "order", "back", "started"], "default": "may_stop"},
+            "parallel": {"type": "str", "choices": ["one", "rack"], "default": "one"},
+            "racks": {"type": "dict", "default": {}},
+            "margin": {"type": "int", "default": 0},
+            "accepts": {"type": "list", "elements": "str", "default": []},
+            "fail": {"type": "bool", "default": True},
+            "before": {"type": "dict", "default": {}},
+            "timeout": {"type": "int", "default": 0},
+            **OPTIONS,
+        },
+        supports_check_mode=True,
+    )
+    try:
+        cluster = Cluster(module.params["listeners"])
+        if module.params["question"] == "order":
+            order(module, cluster)
+        answer(module, ask(module, cluster))
+    except ImportError as error:
+        module.fail_json(msg=missing_required_lib(error.name or "confluent-kafka"))
+    except ClientError as error:
+        module.fail_json(msg=f"{error}. No broker was stopped")
+
+
+if __name__ == "__main__":
+    main()

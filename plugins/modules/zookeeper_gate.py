@@ -1,0 +1,179 @@
+#!/usr/bin/python
+"""Ask whether ZooKeeper servers may stop now, in which order, and whether they serve again."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.millrace.kafka.plugins.module_utils.tls.client import OwnFileError
+from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTIONS, Part, Patience, Verdict, waiting
+from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.quorum import Ensemble, Voter, order
+from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.restart import (
+    SAME,
+    after_start,
+    before_stop,
+    seen,
+)
+
+DOCUMENTATION = """
+module: zookeeper_gate
+short_description: Tell whether ZooKeeper servers may stop now, in which order, and whether they serve; changes nothing
+description:
+  - Servers may stop together where those that answer hold a quorum without them, by groups and weights, and all
+    followers of the leader are in sync. What does not serve may always be restarted; one that is silent only where the
+    leader has nobody whom it does not answer for, or a quorum answers without it.
+  - Where the ensemble is not whole, only what has been so for 10 s is judged (for half of a shorter I(timeout)).
+  - A gate that nobody answers is closed.
+  - Runs where the client ports can be reached (the control node, or a host of the group admin).
+options:
+  servers: {type: dict, required: true, description: "Name to address of every server, as clients reach it."}
+  stop: {type: list, elements: str, required: true, description: Names of those that it is about.}
+  question:
+    description:
+      - C(may_stop) waits until I(stop) may stop together, and fails where they may not.
+      - C(order) tells in which order they are restarted, one at a time. The leader is the last.
+      - C(started) waits until they serve, with one leader and all followers in sync; those that did not serve
+        I(before) are not waited for. Where there can be no quorum without others, it is enough that they answer.
+    type: str
+    choices: [may_stop, order, started]
+    default: may_stop
+  port: {type: int, default: 2281, description: Client port of every server.}
+  tls:
+    description: >-
+      Where that port speaks TLS, C(certificate), a PEM file with its key, and C(ca). Empty for a port in the clear.
+    type: dict
+    default: {}
+  ids: {type: dict, required: true, description: "Name to id (myid) of every server."}
+  groups: {type: dict, default: {}, description: "Ids of the servers of each group of a hierarchical quorum."}
+  weights: {type: dict, default: {}, description: "Id to weight, where it is not 1."}
+  observers: {type: list, elements: str, default: [], description: Ids of servers that do not vote.}
+  fail:
+    description: Fail where the gate is closed; otherwise only say so. With C(may_stop).
+    type: bool
+    default: true
+  before: {type: dict, default: {}, description: "With C(started), what C(lacking) was."}
+  timeout: {type: int, default: 0, description: Seconds that are waited; 0 asks once.}
+  pause:
+    description: >-
+      The action of the same name gives it, and I(waited), to say each 10 s what is waited for. Seconds after which the
+      module returns C(waiting), where the wait goes on; 0 waits to the end.
+    type: int
+    default: 0
+  waited: {type: dict, default: {}, description: "With I(pause), what C(waiting.waited) of the call before was."}
+attributes:
+  check_mode: {description: The same as without., support: full}
+  diff_mode: {description: There is none., support: none}
+seealso:
+  - {module: millrace.kafka.kafka_gate}
+  - {module: millrace.kafka.zookeeper_ensemble}
+author: [Millrace developers]
+"""
+
+EXAMPLES = """
+- name: Wait until a server may stop
+  millrace.kafka.zookeeper_gate:
+    servers: {dc1-zk1: 198.18.1.11, dc1-zk2: 198.18.1.12, dc1-zk3: 198.18.1.13}
+    ids: {dc1-zk1: 1, dc1-zk2: 2, dc1-zk3: 3}
+    stop: [dc1-zk1]
+    timeout: 120
+  delegate_to: localhost
+"""
+
+RETURN = """
+waiting:
+  description: >-
+    C(what) keeps the wait going, its C(timeout) (seconds), and C(waited) for the next call.
+  type: dict
+  returned: with pause, where the wait goes on
+order: {description: "Names, the first to be restarted first.", type: list, elements: str, returned: with order}
+open: {description: Whether they may stop., type: bool, returned: with may_stop}
+answer:
+  description: The same in words, with what is in the way and what would clear it.
+  type: str
+  returned: with may_stop
+lacking:
+  description: "What is not whole, by kind, C(servers), C(leaders) and C(followers)."
+  type: dict
+  returned: but with order
+at: {description: When that was seen, type: float, returned: but with order}
+"""
+
+
+def voters(module: AnsibleModule) -> list[Voter]:
+    """Return the servers that vote."""
+    groups = {str(member): int(group) for group, members in module.params["groups"].items() for member in members}
+    weights = {str(number): int(weight) for number, weight in module.params["weights"].items()}
+    ids = {name: str(number) for name, number in module.params["ids"].items()}
+    return [
+        Voter(name, groups.get(number), weights.get(number, 1))
+        for name, number in ids.items()
+        if number not in module.params["observers"]
+    ]
+
+
+def answer(module: AnsibleModule, verdict: Verdict) -> None:
+    """End the module with what a wait came to."""
+    seconds, stop = module.params["timeout"], ", ".join(module.params["stop"])
+    if verdict.rest and not verdict.go:
+        module.exit_json(changed=False, waiting=waiting([verdict.why], seconds, **verdict.rest.seen()))
+    told: dict[str, Any] = {"lacking": verdict.lacking, "at": time.time()}
+    if module.params["question"] == "may_stop":
+        may = "may stop" if verdict.go else "may not stop now"
+        told |= {"open": verdict.go, "answer": f"{stop} {may}{': ' if verdict.why else ''}{verdict.why}"}
+        if not module.params["fail"]:
+            module.exit_json(changed=False, **told)
+    if not verdict.go:
+        failed = {
+            "may_stop": f"{stop} may not stop now: the gate is closed after {seconds} s: {verdict.why}. "
+            "No server was stopped",
+            "started": f"ZooKeeper ensemble not whole after {seconds} s: {verdict.why}; {stop} did not come back, and "
+            "no other was stopped",
+        }[module.params["question"]]
+        module.fail_json(msg=f"{failed}. Look at: journalctl -u zookeeper on the servers named", **told)
+    if verdict.why:
+        module.warn(verdict.why)
+    module.exit_json(changed=False, **told)
+
+
+def main() -> None:
+    """Run as an Ansible module."""
+    names: dict[str, Any] = {"type": "list", "elements": "str"}
+    module = AnsibleModule(
+        argument_spec={
+            "servers": {"type": "dict", "required": True},
+            "stop": {**names, "required": True},
+            "question": {"type": "str", "choices": ["may_stop", "order", "started"], "default": "may_stop"},
+            "port": {"type": "int", "default": 2281},
+            "tls": {"type": "dict", "default": {}},
+            "ids": {"type": "dict", "required": True},
+            "groups": {"type": "dict", "default": {}},
+            "weights": {"type": "dict", "default": {}},
+            "observers": {**names, "default": []},
+            "fail": {"type": "bool", "default": True},
+            "before": {"type": "dict", "default": {}},
+            "timeout": {"type": "int", "default": 0},
+            **OPTIONS,
+        },
+        supports_check_mode=True,
+    )
+    stop, seconds = module.params["stop"], module.params["timeout"]
+    patience = Patience(seconds, min(SAME, seconds / 2), Part(module.params["pause"], **module.params["waited"]))
+
+    def look() -> Ensemble:
+        return seen(module.params["servers"], module.params["port"], voters(module), module.params["tls"])
+
+    try:
+        if module.params["question"] == "order":
+            module.exit_json(changed=False, order=order(look().modes, stop))
+        if module.params["question"] == "started":
+            answer(module, after_start(look, stop, module.params["before"], patience))
+        answer(module, before_stop(look, stop, patience))
+    except OwnFileError as error:
+        module.fail_json(msg=f"{error}. No server was stopped")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""Each row of the fault matrix, under load: what is promised of it, and what it took."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+
+import pytest
+
+from .injector import Injector
+from .lab import Lab, until, until_none
+from .ledger import Report, load, longest_gaps
+from .matrix import ROWS, Attack, Row
+from .reader import read_all
+from .writer import Writer
+
+pytestmark = [pytest.mark.campaign, pytest.mark.timed]
+BEFORE, AFTER = 500, 300
+"""Records acknowledged before the fault, and after all is whole again."""
+
+
+@dataclass(frozen=True)
+class Took:
+    """What one run of a row took, in seconds, and what its ledger says."""
+
+    gap: float
+    whole: float
+    report: Report
+
+    def keep(self, file: Path, number: str) -> None:
+        """Add it to what other runs have seen."""
+        seen = json.loads(file.read_text()) if file.exists() else {}
+        figures = {"gap": round(self.gap, 1), "whole": round(self.whole, 1), "acknowledged": self.report.acknowledged}
+        figures |= {"lost": len(self.report.missing), "double": len(self.report.double)}
+        seen.setdefault(number, []).append(figures)
+        file.write_text(json.dumps(seen, indent=1, sort_keys=True) + "\n")
+
+
+def endure(lab: Lab, topic: str, directory: Path, row: Row) -> Took:
+    """Do what the row says while a producer writes with acks=all; nothing is started by hand that is not the fault."""
+    with Writer(lab.inventory.kafka_properties, topic, directory, run=topic, rate=200) as writer:
+        until("records before the fault", lambda: writer.acked >= BEFORE, 60)
+        row.act(Attack(lab, Injector(lab), topic, lambda: writer.acked))
+        whole = seconds_until_whole(lab, row)
+        enough = writer.acked + AFTER
+        until("records after the fault", lambda: writer.acked >= enough, 60)
+    ledger = load(directory)
+    report = ledger.compare(read_all(lab.inventory.kafka_properties, topic, 120))
+    return Took(max(longest_gaps(ledger.acks).values()), whole, report)
+
+
+def seconds_until_whole(lab: Lab, row: Row) -> float:
+    """Return how long it takes; AssertionError where it is three times the promise."""
+    ended = monotonic()
+    until_none(row.fault, lambda: lab.broker_problems() or lab.zookeeper_problems(), 3 * row.whole)
+    return monotonic() - ended
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Take the rows that --faults-rows names, all without."""
+    named = [word for word in metafunc.config.getoption("--faults-rows").split(",") if word]
+    numbers = [row.number for row in ROWS]
+    if unknown := [word for word in named if word not in numbers]:
+        raise pytest.UsageError(f"no row {', '.join(unknown)} in the fault matrix; there are {', '.join(numbers)}")
+    rows = [row for row in ROWS if row.number in (named or numbers)]
+    metafunc.parametrize("row", rows, ids=[row.number for row in rows])
+
+
+def test_row(
+    row: Row, lab: Lab, topic: str, tmp_path: Path, note: Callable[[str], None], pytestconfig: pytest.Config
+) -> None:
+    """Nothing acknowledged is missing or double, and both times are within the promise."""
+    took = endure(lab, topic, tmp_path, row)
+    note(f"{row.number} {row.fault}: gap {took.gap:.1f} s, whole after {took.whole:.1f} s; {took.report}")
+    if file := pytestconfig.getoption("--faults-record"):
+        took.keep(file, row.number)
+    assert took.report.ok, took.report
+    assert took.gap <= row.gap, f"longest gap {took.gap:.1f} s (promised {row.gap:.0f})"
+    assert took.whole <= row.whole, f"whole after {took.whole:.1f} s (promised {row.whole:.0f})"

@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""Write the table of docs/reliability.md: the fault matrix, what is promised, and what make faults has measured."""
+
+import json
+import re
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from faults.matrix import ROWS, Row
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE, SEEN = ROOT / "docs" / "reliability.md", ROOT / "docs" / "seen" / "faults.json"
+TABLE = re.compile(r"(<!-- fault matrix: begin, made by make docs -->\n).*?(<!-- fault matrix: end -->)", re.DOTALL)
+HEADLINE = ("#", "Fault", "Promise", "Gap s", "Whole s", "Runs", "Lost", "Double")
+
+
+def figures(promised: float, seconds: Sequence[float]) -> str:
+    """Return a promise and what was measured of it."""
+    measured = f"{statistics.median(seconds):.1f}, {max(seconds):.1f}" if seconds else "not measured"
+    return f"{promised:g}: {measured}"
+
+
+def line(row: Row, runs: Sequence[Mapping[str, float]]) -> tuple[str, ...]:
+    """Return the cells of one row."""
+    return (
+        row.number,
+        row.fault,
+        row.promise,
+        figures(row.gap, [run["gap"] for run in runs]),
+        figures(row.whole, [run["whole"] for run in runs]),
+        str(len(runs)),
+        *(f"{sum(run[word] for run in runs):g}" if runs else "" for word in ("lost", "double")),
+    )
+
+
+def page() -> str:
+    """Return the page with its table as it has to be."""
+    seen = json.loads(SEEN.read_text(encoding="utf-8")) if SEEN.exists() else {}
+    lines = [line(row, seen.get(row.number, [])) for row in ROWS]
+    total = sum(run["acknowledged"] for runs in seen.values() for run in runs)
+    table = "\n".join(f"| {' | '.join(cells)} |" for cells in (HEADLINE, ("---",) * len(HEADLINE), *lines))
+    said = f"{table}\n\n{total} records were acknowledged in these runs.\n"
+    return TABLE.sub(lambda found: f"{found.group(1)}{said}{found.group(2)}", PAGE.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
+    print(f"{PAGE.relative_to(ROOT)}: written")

@@ -1,0 +1,67 @@
+"""All brokers are restarted under 2,000 messages a second, by restart.yml and by bare scripts: what each costs."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from faults.lab import Lab
+from faults.ledger import load, longest_gaps
+from faults.promises import GAP, Clock
+from faults.reader import read_all
+from faults.writer import Writer
+
+from operations.conftest import Operator
+from operations.test_restart import Watch
+
+pytestmark = [pytest.mark.campaign, pytest.mark.timed]
+RATE, LONGEST, SLEEP = 2000, 600, 20
+RATIO = "times the seconds of a bare script"
+
+
+def bare(lab: Lab, sleep: float = 0) -> float:
+    """Restart one broker after the other, each when all is whole; return the seconds it took."""
+    begun = time.monotonic()
+    for host in lab.inventory.hosts("kafka"):
+        lab.inventory.run(host, "systemctl restart kafka.service")
+        lab.wait()
+        time.sleep(sleep)
+    return time.monotonic() - begun
+
+
+def ours(operator: Operator) -> float:
+    """Restart all brokers through the gate; return the seconds it took, preflight among them."""
+    begun = time.monotonic()
+    run = operator.play("restart", "-l", "kafka", "-e", "again=true")
+    assert run.code == 0, run.output[-3000:]
+    return time.monotonic() - begun
+
+
+def test_roll(operator: Operator, tmp_path: Path, note: Callable[[str], None]) -> None:
+    """A bare script, restart.yml, and the script with 20 s of sleep after each broker, under one writer."""
+    lab, topic = Lab(operator.inventory), f"roll-{time.time_ns()}"
+    lab.create_topic(topic)
+    watch, clock = Watch(lab.admin, topic), Clock("rolling restart of all brokers")
+    with Writer(operator.inventory.kafka_properties, topic, tmp_path, run=topic, rate=RATE, limit=RATE * LONGEST):
+        script = bare(lab)
+        lab.elect_preferred_leaders()
+        watch.start()
+        begun = time.monotonic()
+        seconds = ours(operator)
+        ended = time.monotonic()
+        watch.stop.set()
+        watch.join(10)
+        sleeping = bare(lab, SLEEP)
+    lab.elect_preferred_leaders()
+    ledger = load(tmp_path)
+    report = ledger.compare(read_all(operator.inventory.kafka_properties, topic, 300))
+    gap = max(longest_gaps(ack for ack in ledger.acks if begun <= ack.at <= ended).values())
+    lab.delete_topic(topic)
+    note(
+        f"restart.yml {seconds:.1f} s, a bare script {script:.1f} s, with sleeps of {SLEEP} s {sleeping:.1f} s "
+        f"({seconds / script:.2f} and {seconds / sleeping:.2f} times); longest gap {gap:.2f} s; {report}"
+    )
+    assert report.ok and not ledger.unknown, f"{report}; failed sends: {dict([*ledger.unknown.items()][:5])}"
+    assert watch.answers > 50 and watch.fewest_isr >= 2, f"{watch.answers} answers, fewest in sync {watch.fewest_isr}"
+    clock.compare(GAP, gap)
+    clock.compare(RATIO, seconds / script)

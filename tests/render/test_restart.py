@@ -1,0 +1,165 @@
+"""Playbooks that stop and start: who is asked, stopped and started, in which order. No hosts, no cluster."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from render.site import ROOT, control_node, make_archives, run_playbooks
+
+LAB = ROOT / "inventories" / "lab"
+WHOLE: dict[str, Any] = {"lacking": {}, "at": 1.0}
+ANSWERS: dict[str, Any] = {
+    "kafka_gate": {
+        "order": {"batches": [[2], [3], [1]], "controller": 1},
+        "may_stop": {**WHOLE, "open": True, "answer": "may stop"},
+        "back": WHOLE,
+        "started": WHOLE,
+    },
+    "zookeeper_gate": {
+        "order": {"order": ["dc1-zk3", "dc1-zk1", "dc1-zk2"]},
+        "may_stop": {**WHOLE, "open": True, "answer": "may stop"},
+        "started": WHOLE,
+    },
+    "kafka_cluster": {"may_stop": {**WHOLE, "controller": 2}},
+    "kafka_leaders": {"may_stop": {"moved": []}},
+}
+Calls = list[tuple[str, str, dict[str, Any]]]
+
+
+class Played:
+    """One run of a playbook, and the calls of its modules."""
+
+    def __init__(self, folder: Path, playbook: str, *options: str, answers: Any = None, **more: Any) -> None:
+        """Run it."""
+        make_archives(folder / "archives")
+        calls = folder / "calls"
+        calls.touch()
+        settings = {
+            "run_lock_directory": str(folder),
+            "noted_calls": str(calls),
+            "noted_answers": answers or ANSWERS,
+            **control_node(LAB, folder),
+            **more,
+        }
+        done = run_playbooks(LAB, [f"playbooks/{playbook}.yml"], "-e", json.dumps(settings), *options)
+        self.code, self.output = done.returncode, done.stdout
+        self.calls: Calls = [tuple(json.loads(line)) for line in calls.read_text().splitlines()]
+
+    def story(self) -> list[str]:
+        """Return each call in a few words, without those that only wait at the end."""
+        return [words for call in self.calls if (words := told(*call))]
+
+
+def told(name: str, host: str, options: dict[str, Any]) -> str:
+    """Return a call in a few words."""
+    host = host.removeprefix("dc1-")
+    if name == "host_state":
+        (unit,) = options["units"]
+        verb = unit.get("restart") or {"converged": "restart"}.get(unit.get("state", ""), unit.get("state") or "start")
+        return f"{verb} {host}"
+    if name.endswith("_gate"):
+        stop = " ".join(str(one).removeprefix("dc1-") for one in options["stop"])
+        return f"{options.get('question', 'may_stop')} {stop}"
+    return ""
+
+
+def test_all_are_marked_and_then_restarted_in_the_order_of_the_gate(tmp_path: Path) -> None:
+    run = Played(tmp_path, "restart")
+    assert run.code == 0, run.output
+    story = run.story()
+    hosts = ["kafka1", "kafka2", "kafka3", "zk1", "zk2", "zk3"]
+    marks, rest = story[:6], story[6:]
+    assert sorted(marks) == [f"mark {host}" for host in hosts]
+    assert rest[0].startswith("order zk")
+    assert rest[1:10] == [
+        words for host in ("zk3", "zk1", "zk2") for words in (f"may_stop {host}", f"restart {host}", f"started {host}")
+    ]
+    assert rest[10] == "order 1 2 3"
+    assert rest[11:20] == [
+        words for one in (2, 3, 1) for words in (f"may_stop {one}", f"restart kafka{one}", f"back {one}")
+    ]
+    assert sorted(rest[20:]) == [f"end {host}" for host in hosts]
+    digests = {unit.get("digest") for name, _, options in run.calls if name == "host_state"
+               for unit in options["units"] if unit.get("state") == "converged"}  # fmt: skip
+    assert digests == {""}, "what runs now is restarted, and not what the inventory says"
+
+
+def test_a_rack_together(tmp_path: Path) -> None:
+    order = {"batches": [[3, 1], [2]], "controller": 2}
+    answers = {**ANSWERS, "kafka_gate": {**ANSWERS["kafka_gate"], "order": order}}
+    run = Played(tmp_path, "restart", "--limit", "kafka", "-e", "parallel=rack", answers=answers)
+    assert run.code == 0, run.output
+    story = run.story()[3:]
+    assert story[:2] == ["order 1 2 3", "may_stop 3 1"]
+    assert sorted(story[2:4]) == ["restart kafka1", "restart kafka3"]
+    assert story[4:8] == ["back 3 1", "may_stop 2", "restart kafka2", "back 2"]
+    asked = [options for name, _, options in run.calls if name == "kafka_gate" and options.get("question") == "order"]
+    assert asked[0]["parallel"] == "rack"
+    assert {str(id): rack for id, rack in asked[0]["racks"].items()}.keys() == {"1", "2", "3"}
+
+
+def test_a_gate_that_is_closed_ends_the_run_and_leaves_the_marks(tmp_path: Path) -> None:
+    closed = {"failed": True, "msg": "the gate is closed: broker 2 is down"}
+    answers = {**ANSWERS, "kafka_gate": {**ANSWERS["kafka_gate"], "may_stop 3": closed}}
+    run = Played(tmp_path, "restart", "--limit", "kafka", answers=answers)
+    assert run.code != 0
+    assert run.story()[4:] == ["may_stop 2", "restart kafka2", "back 2", "may_stop 3"]
+
+
+def test_a_run_that_was_cut_off_at_its_end_is_ended_and_restarts_nobody(tmp_path: Path) -> None:
+    done = {"noted_probe": {"restarted": ["kafka.service"]}}
+    run = Played(tmp_path, "restart", "--limit", "kafka", **done)
+    assert run.code == 0, run.output
+    assert sorted(run.story()) == [f"{verb} kafka{number}" for verb in ("end", "keep") for number in (1, 2, 3)]
+    assert "This one ends it, and restarts nobody" in re.sub(r"\s+", " ", run.output)
+    (tmp_path / "again").mkdir()
+    again = Played(tmp_path / "again", "restart", "--limit", "kafka", "-e", "again=true", "--check", **done)
+    assert sorted(again.story())[:3] == [f"again kafka{number}" for number in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("options", [(), ("--limit", "dc1-kafka1", "-e", "outage=true")])
+def test_an_outage_is_said(options: tuple[str, ...], tmp_path: Path) -> None:
+    """Nobody stops a whole site since he forgot a word."""
+    run = Played(tmp_path, "stop", *options)
+    assert run.code != 0 and run.story() == []
+    assert "Name the hosts that are to stop with -l" in re.sub(r"\s+", " ", run.output)
+
+
+def test_hosts_stop_where_the_gate_lets_all_of_them_go(tmp_path: Path) -> None:
+    run = Played(tmp_path, "stop", "--limit", "dc1-kafka1,dc1-kafka2,dc1-zk1")
+    assert run.code == 0, run.output
+    assert run.story() == ["may_stop 1 2", "may_stop zk1", "stopped kafka1", "stopped kafka2", "stopped zk1"]
+    closed = {"failed": True, "msg": "closed"}
+    (tmp_path / "closed").mkdir()
+    answers = {**ANSWERS, "zookeeper_gate": {"may_stop": closed}}
+    refused = Played(tmp_path / "closed", "stop", "--limit", "dc1-kafka1,dc1-zk1", answers=answers)
+    assert refused.code != 0 and refused.story() == ["may_stop 1", "may_stop zk1"]
+
+
+def test_a_planned_outage_and_the_way_back(tmp_path: Path) -> None:
+    run = Played(tmp_path, "stop", "-e", "outage=true")
+    assert run.code == 0, run.output
+    story = [words for words in run.story() if "spark" not in words]
+    assert sorted(story[:2]) == ["stopped kafka1", "stopped kafka3"]
+    assert story[2] == "stopped kafka2"
+    assert sorted(story[3:]) == ["stopped zk1", "stopped zk2", "stopped zk3"]
+    assert all("spark" in words for words in run.story()[: len(run.story()) - len(story)])
+    (tmp_path / "back").mkdir()
+    back = Played(tmp_path / "back", "start", "--limit", "dc1-zk1,dc1-kafka1,dc1-spark1")
+    assert back.code == 0, back.output
+    assert back.story() == ["start zk1", "started zk1", "start kafka1", "started 1", "start spark1"]
+
+
+def test_a_person_asks_for_one_and_for_several(tmp_path: Path) -> None:
+    one = Played(tmp_path, "gate", "--limit", "dc1-kafka1")
+    assert one.code == 0, one.output
+    assert one.story() == ["may_stop 1"]
+    closed = {"open": False, "answer": "brokers 1, 2 may not stop now"}
+    answers = {**ANSWERS, "kafka_gate": {**ANSWERS["kafka_gate"], "may_stop 1,2": closed}}
+    (tmp_path / "two").mkdir()
+    two = Played(tmp_path / "two", "gate", "--limit", "dc1-kafka1,dc1-kafka2,dc1-zk1", answers=answers)
+    assert two.code != 0 and "brokers 1, 2 may not stop now" in two.output
+    assert two.story() == ["may_stop 1", "may_stop 2", "may_stop 1 2", "may_stop zk1"]

@@ -1,0 +1,122 @@
+"""Arguments that are none, given to modules directly: all of them said at once, nothing written, no traceback."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from unit.fake_cluster import FakeCluster
+from unit.fake_wire import Run, modules
+
+from ansible_collections.millrace.kafka.plugins.modules import (
+    kafka_access,
+    kafka_broker_config,
+    kafka_groups,
+    kafka_quotas,
+    kafka_topics,
+)
+
+ORDERS: dict[str, Any] = {"name": "orders", "partitions": 3, "replication_factor": 3}
+READ: dict[str, Any] = {"principal": "User:a", "operations": ["READ"], "resource": "topic", "name": "orders"}
+
+
+@pytest.fixture
+def cluster() -> FakeCluster:
+    cluster = FakeCluster()
+    cluster.topics = {"there": [[1, 2, 3]]}
+    return cluster
+
+
+@pytest.fixture
+def run(cluster: FakeCluster, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
+    with modules(cluster, capsys) as run:
+        yield run
+
+
+TYPES: list[tuple[Any, dict[str, Any], str]] = [
+    (
+        kafka_topics,
+        {"topics": [{**ORDERS, "partitions": True, "replication_factor": False}, {"name": ["a"]}]},
+        "topics[orders].partitions: true, and a number is wanted; topics[orders].replication_factor: false, and a "
+        "number is wanted; topics[['a']].name: a list, and a text is wanted",
+    ),
+    (kafka_topics, {"topics": [{**ORDERS, "partitions": [3]}]}, "of type list found in 'topics'"),
+    (kafka_topics, {"brokers": [{"id": True}]}, "brokers[0].id: true, and a number is wanted"),
+    (
+        kafka_topics,
+        {"prune": {"max_deletes": True}},
+        "prune.max_deletes: true, and a number is wanted",
+    ),
+    (kafka_topics, {"prune": {"topics": [["a"]]}}, "prune.topics[0]: a text is wanted, and this is none"),
+    (
+        kafka_access,
+        {"login": {}, "users": [{"name": "a", "password": True, "iterations": True}]},
+        "users[a].password: true, and a text is wanted; users[a].iterations: true, and a number is wanted",
+    ),
+    (kafka_access, {"login": {}, "acls": [{**READ, "resource": "token"}]}, "value of resource must be one of: topic,"),
+    (kafka_access, {"login": {}, "acls": [{**READ, "nam": "x"}]}, "acls.nam"),
+    (kafka_broker_config, {"brokers": [{"id": True}]}, "brokers[0].id: true, and a number is wanted"),
+    (kafka_groups, {"groups": [{"name": "g", "shift": True}]}, "groups[g].shift: true, and a number is wanted"),
+    (kafka_quotas, {"quotas": [{"user": ["a"]}]}, "quotas[0].user: a list, and a text is wanted"),
+]
+
+
+@pytest.mark.parametrize(("module", "arguments", "said"), TYPES)
+def test_another_type(run: Run, cluster: FakeCluster, module: Any, arguments: dict[str, Any], said: str) -> None:
+    done = run(module, **arguments)
+    assert done["failed"] and said in done["msg"] and cluster.written == []
+
+
+REFUSED: list[tuple[Any, dict[str, Any], list[str]]] = [
+    (
+        kafka_quotas,
+        {
+            "quotas": [
+                {"user": "a", "values": {"producer_byte_rate": None, "consumer_byte_rate": "20MiB"}},
+                {"user": "b", "values": {"producer_byte_rate": float("nan")}},
+                {"values": {}},
+            ]
+        },
+        [
+            "quota of user a: producer_byte_rate null is no number; ",
+            'quota of user a: consumer_byte_rate "20MiB" is no number; ',
+            "quota of user b: producer_byte_rate NaN is no number; ",
+            "quota of nobody; ",
+        ],
+    ),
+    (
+        kafka_topics,
+        {
+            "topics": [
+                {**ORDERS, "config": {"retention.ms": "7 days", "min.insync.replicas": [2]}},
+                {"name": "there", "config": {"segment.bytes": None, "retention.ms": "many"}},
+            ]
+        },
+        [
+            "topic orders: retention.ms: 7 days is no whole number; ",
+            "topic orders: min.insync.replicas: [2] is no value; ",
+            "topic there: segment.bytes: null is no value; ",
+            "topic there: retention.ms: many is no whole number; ",
+        ],
+    ),
+    (
+        kafka_access,
+        {
+            "login": {},
+            "acls": [{**READ, "operations": ["REED"]}, {**READ, "resource": "group", "name": None}],
+        },
+        [
+            "ACL of User:a: REED is no operation on a topic; there are ALL, ALTER, ",
+            "ACL of User:a: a group has a name; say it, * is all",
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("module", "arguments", "said"), REFUSED)
+def test_values_that_are_none(
+    run: Run, cluster: FakeCluster, module: Any, arguments: dict[str, Any], said: list[str]
+) -> None:
+    """One line for each mistake."""
+    lines = run(module, **arguments)["msg"].splitlines()[1:]
+    assert [line[2:].startswith(text) for line, text in zip(lines, said, strict=True)] == [True] * len(said), lines
+    assert cluster.written == []

@@ -1,0 +1,153 @@
+"""Settings of running brokers, against brokers on loopback that speak Kafka's protocol; no JVM."""
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from unit.fake_cluster import FakeCluster
+from unit.fake_wire import Run, modules
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import broker_control
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import kafka_python
+from ansible_collections.millrace.kafka.plugins.modules import kafka_broker_config
+
+
+@pytest.fixture
+def cluster() -> FakeCluster:
+    return FakeCluster()
+
+
+@pytest.fixture
+def run(cluster: FakeCluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+    monkeypatch.setattr(broker_control, "SETTLED", 0.1)
+    with modules(cluster, capsys) as run:
+        yield run
+
+
+def test_settings_converge(run: Run, cluster: FakeCluster) -> None:
+    """What is predicted is what is done; the second run does nothing."""
+    asked: dict[str, Any] = {
+        "config": {"num.io.threads": 12},
+        "brokers": [{"id": 2, "config": {"log.cleaner.threads": "2"}}, {"id": 3}],
+    }
+    predicted = run(kafka_broker_config, check_mode=True, **asked)
+    assert predicted["changed"] and (cluster.told, cluster.written) == ({}, [])
+    done = run(kafka_broker_config, **asked)
+    assert {key: done[key] for key in ("plan", "diff", "changes")} == {
+        key: predicted[key] for key in ("plan", "diff", "changes")
+    }
+    assert done["changes"] == [
+        "update settings of all brokers: + num.io.threads: 12",
+        "update settings of broker 2: + log.cleaner.threads: 2",
+    ]
+    assert cluster.told == {"": {"num.io.threads": "12"}, "2": {"log.cleaner.threads": "2"}}
+    again = run(kafka_broker_config, **asked)
+    assert (again["changed"], again["plan"]["unchanged"]) == (False, ["all brokers", "broker 2"])
+    assert len(cluster.written) == 2
+
+
+def test_what_was_set_by_hand_is_told_and_taken_back(run: Run, cluster: FakeCluster) -> None:
+    """A throttle that was forgotten, and a name that nobody knows, among it."""
+    cluster.told = {"": {"my.own": "1", "num.io.threads": "9"}, "1": {"leader.replication.throttled.rate": "5"}}
+    found = run(kafka_broker_config)
+    assert (found["changed"], found["plan"]["unmanaged"]) == (
+        False,
+        ["all brokers: my.own", "all brokers: num.io.threads", "broker 1: leader.replication.throttled.rate"],
+    )
+    own = [{"id": 1, "config": {"leader.replication.throttled.rate": None}}]
+    done = run(kafka_broker_config, config={"my.own": None, "num.io.threads": "9", "never.set": None}, brokers=own)
+    assert done["changes"] == [
+        "update settings of all brokers: - my.own: not shown",
+        "update settings of broker 1: - leader.replication.throttled.rate: 5",
+    ]
+    assert cluster.told == {"": {"num.io.threads": "9"}, "1": {}}
+
+
+def test_all_refusals_are_said_and_nothing_is_written(run: Run, cluster: FakeCluster) -> None:
+    config = {"num.io.thread": 1, "broker.id": 4, "num.io.threads": [9], "my.own": "1"}
+    config |= {"sasl.jaas.config": "hush-hush", "listener.name.client.sasl.jaas.config": "hush-hush"}
+    done = run(kafka_broker_config, config=config, brokers=[{"id": 9, "config": {"num.io.threads": 9}}])
+    assert done["msg"].splitlines() == [
+        "settings of brokers: nothing was written: 7 refused",
+        "- all brokers: broker.id: brokers read it when they start; say it in kafka_config",
+        "- all brokers: listener.name.client.sasl.jaas.config is a secret, and nobody could compare it; "
+        "say it in kafka_config",
+        "- all brokers: my.own is no setting of brokers; correct its name, or take it back with null",
+        "- all brokers: num.io.thread is no setting of brokers; correct its name, or take it back with null",
+        "- all brokers: num.io.threads [9]: one value is wanted, and this is none; write a text or a number",
+        "- all brokers: sasl.jaas.config is a secret, and nobody could compare it; say it in kafka_config",
+        "- broker 9 is not there, and it alone knows its own settings; start it, or correct the id",
+    ]
+    assert (done["changed"], cluster.told, cluster.written) == (False, {}, [])
+    assert "hush" not in str(done)
+
+
+def test_each_broker_judges_what_it_would_get(run: Run, cluster: FakeCluster) -> None:
+    """The first has more threads of its own, so that it would take what the others refuse."""
+    cluster.told = {"1": {"num.io.threads": "16"}}
+    done = run(kafka_broker_config, check_mode=True, config={"num.io.threads": 20})
+    why = "Dynamic thread count update validation failed (InvalidRequestError)"
+    assert done["msg"].splitlines()[1:] == [f"- all brokers: broker {one} refuses: {why}" for one in (2, 3)]
+    assert cluster.written == []
+
+
+def test_a_broker_that_a_setting_ends_is_no_success(
+    run: Run, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor when it was started anew and has the setting then; what comes after it is not begun."""
+    cluster.fatal = {"log.cleaner.threads"}
+    threading.Timer(2.5, cluster.down.clear).start()
+    brokers = [{"id": 2, "config": {"log.cleaner.threads": 2}}, {"id": 3, "config": {"num.io.threads": 9}}]
+    done = run(kafka_broker_config, brokers=brokers)
+    failed = done["outcome"]["failed"]["settings of broker 2"]
+    assert done["failed"] and failed.startswith("was written, and broker 2 no longer answers (")
+    assert (done["outcome"]["done"], done["outcome"]["not_tried"]) == ([], ["settings of broker 3"])
+
+
+def test_a_broker_that_does_not_take_a_setting(run: Run, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(broker_control, "SECONDS", 1.0)
+    cluster.told, cluster.deaf = {"": {"my.own": "1"}}, True
+    for config, what in (({"num.io.threads": 9}, "num.io.threads"), ({"my.own": None}, "my.own")):
+        done = run(kafka_broker_config, config=config)
+        why = done["outcome"]["failed"]["settings of all brokers"]
+        assert f"broker 1 has not taken {what}; broker 2 has not taken {what}; " in why
+
+
+def test_a_broker_that_is_down_has_no_settings(run: Run, cluster: FakeCluster) -> None:
+    """What is of all brokers is told and compared all the same."""
+    cluster.told, cluster.down = {"": {"num.io.threads": "9"}}, {3}
+    done = run(kafka_broker_config, config={"num.io.threads": 9}, brokers=[{"id": 3, "config": {}}])
+    assert (done["changed"], done["plan"]["unchanged"]) == (False, ["all brokers"])
+
+
+def test_who_may_not_ask_is_told_so(run: Run, cluster: FakeCluster) -> None:
+    cluster.denied = {"describe_configs"}
+    done = run(kafka_broker_config, config={"num.io.threads": 9})
+    assert done["msg"].startswith(
+        "settings of brokers: authorization: broker 1: (ClusterAuthorizationFailedError); who asks has to be"
+    )
+
+
+def test_a_broker_named_twice(run: Run, cluster: FakeCluster) -> None:
+    done = run(kafka_broker_config, brokers=[{"id": 2}, {"id": 2}])
+    assert done["msg"] == "brokers: 2 named twice; keep one entry for each"
+
+
+def test_connections_are_opened_once(run: Run, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One client of the second library for all that a module asks, and it is closed in the end."""
+    opened: list[kafka_python.KafkaPython] = []
+    real, closed = kafka_python.KafkaPython, []
+
+    class Counted(real):  # type: ignore[misc, valid-type]
+        def __init__(self, properties: Any) -> None:
+            super().__init__(properties)
+            opened.append(self)
+
+        def close(self) -> None:
+            super().close()
+            closed.append(self)
+
+    monkeypatch.setattr(kafka_python, "KafkaPython", Counted)
+    run(kafka_broker_config, config={"num.io.threads": 9}, brokers=[{"id": 2, "config": {"num.io.threads": 10}}])
+    assert len(opened) == 1 and closed == opened

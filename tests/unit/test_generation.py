@@ -1,0 +1,66 @@
+"""Passwords that no login can try: a number stands for each, and is kept with it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from unit.fake_cluster import FakeCluster
+from unit.fake_wire import Run, modules
+
+from ansible_collections.millrace.kafka.plugins.modules import kafka_access
+
+FIRST = {"name": "a", "password": "Guoph0Eeshi7", "verify": "generation"}
+NOWHERE = {"bootstrap.servers": "127.0.0.1:1"}
+
+
+@pytest.fixture
+def cluster() -> FakeCluster:
+    return FakeCluster()
+
+
+@pytest.fixture
+def run(cluster: FakeCluster, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
+    with modules(cluster, capsys) as run:
+        yield lambda *given, **said: run(*given, login=NOWHERE, **said)
+
+
+def test_a_password_is_known_by_its_number(run: Run, cluster: FakeCluster) -> None:
+    """Nobody logs in: there is no listener for it."""
+    assert run(kafka_access, users=[FIRST])["plan"]["create"] == ["a"]
+    assert cluster.scram == {"a": {2: 8193}}
+    assert run(kafka_access, users=[{**FIRST, "generation": 1}])["plan"]["unchanged"] == ["a"]
+    second = {**FIRST, "password": "Ieth3aiphool", "generation": 2}
+    assert run(kafka_access, users=[second])["changes"] == [
+        "update user a: - SCRAM-SHA-512: 8193 iterations; + SCRAM-SHA-512: 8194 iterations"
+    ]
+    assert run(kafka_access, users=[second])["changed"] is False
+    assert cluster.written == ["credential a", "credential a"]
+
+
+def test_a_password_is_replaced_beside_the_old_one(run: Run, cluster: FakeCluster) -> None:
+    """As rotate_password.yml does it: written however often it begins, then known by its number."""
+    cluster.scram = {"a": {2: 8193}}
+    new: dict[str, Any] = {**FIRST, "password": "Ieth3aiphool", "mechanism": "SCRAM-SHA-256", "generation": 2}
+    for _ in range(2):
+        assert run(kafka_access, users=[{**new, "verify": "always"}])["changed"] is True
+    assert cluster.scram == {"a": {2: 8193, 1: 8194}} and len(cluster.written) == 2
+    assert run(kafka_access, users=[new])["changed"] is False
+    run(kafka_access, users=[{"name": "a", "mechanism": "SCRAM-SHA-512", "state": "absent"}])
+    assert cluster.scram == {"a": {1: 8194}}
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({"verify": "login", "generation": 2}, "a generation is not looked at; say verify: generation, or take it out"),
+        ({"generation": 0}, "generation 0: the first password is 1, and each new one is one more"),
+        (
+            {"generation": 8193},
+            "16385 iterations, the generation among them: brokers take 4096 to 16384; say others",
+        ),
+        ({"verify": "login", "iterations": 4095}, "4095 iterations: brokers take 4096 to 16384; say others"),
+    ],
+)
+def test_numbers_that_are_none(run: Run, cluster: FakeCluster, said: dict[str, Any], why: str) -> None:
+    done = run(kafka_access, users=[{**FIRST, **said}])
+    assert done["msg"].endswith(f"1 refused\n- user a: {why}") and cluster.written == []

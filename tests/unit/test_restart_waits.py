@@ -1,0 +1,286 @@
+"""The waits of a restart, by a clock that goes only when they rest: what is let through, and what is waited for."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from ansible_collections.millrace.kafka.plugins.module_utils import waits
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import ClusterError, State
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Partition
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import Block, Snapshot, blocks
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart import (
+    after_restart,
+    after_start,
+    away,
+    before_restart,
+    lacking,
+)
+from ansible_collections.millrace.kafka.plugins.module_utils.waits import Part, Patience, Verdict
+from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper import restart as servers
+from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.quorum import Ensemble, Voter
+
+FULL = Partition("t", 0, 1, (1, 2, 3), (1, 2, 3))
+LACKS_3 = Partition("t", 1, 1, (1, 2, 3), (1, 2))
+OFFLINE = Partition("t", 2, -1, (2, 1), (2,))
+ALONE = Partition("t", 3, 2, (2, 1, 3), (2,))
+ALL = [1, 2, 3]
+BRIEF = Patience(60, 10)
+
+
+class Clock:
+    """Seconds that go by where somebody rests, or is asked for long."""
+
+    def __init__(self) -> None:
+        """Some time after the machine has started."""
+        self.at = 1000.0
+
+    def now(self) -> float:
+        """Return the time."""
+        return self.at
+
+    def rest(self, seconds: float) -> None:
+        """Let time go by."""
+        self.at += seconds
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """In place of the machine's."""
+    made = Clock()
+    monkeypatch.setattr(waits, "now", made.now)
+    monkeypatch.setattr(waits, "rest", made.rest)
+    return made
+
+
+def state(*partitions: Partition, brokers: tuple[int, ...] = (1, 2, 3), controller: int = 1) -> State:
+    """A cluster as its controller sees it."""
+    return State({number: {"rack": None} for number in brokers}, controller, partitions)
+
+
+def asks(*answers: State | ClusterError) -> Callable[[], State]:
+    """Answer one after the other, the last for ever."""
+    left = list(answers)
+
+    def ask() -> State:
+        answer = left.pop(0) if len(left) > 1 else left[0]
+        if isinstance(answer, ClusterError):
+            raise answer
+        return answer
+
+    return ask
+
+
+def gate(*brokers: int, min_isr: int = 2) -> Callable[[State], Sequence[Block]]:
+    """The gate of these brokers."""
+    return lambda found: blocks(Snapshot(found, {p.topic: min_isr for p in found.partitions}), brokers)
+
+
+def before(ask: Callable[[], State], broker: int, patience: Patience = BRIEF) -> Verdict:
+    """Wait until a broker may stop."""
+    return before_restart(ask, gate(broker), ALL, [broker], patience)
+
+
+def test_a_whole_cluster_lets_anybody_go_at_once(clock: Clock) -> None:
+    verdict = before(asks(state(FULL)), 1)
+    assert (verdict.go, verdict.why, verdict.lacking, clock.at) == (True, "", {}, 1000)
+
+
+@pytest.mark.parametrize("broker", [1, 2])
+def test_whom_a_partition_needs_is_waited_for_until_the_end(broker: int, clock: Clock) -> None:
+    verdict = before(asks(state(FULL, LACKS_3)), broker)
+    assert not verdict.go and not verdict.lasting
+    assert verdict.why.startswith("partition t-1: broker 3 is not in sync; wait until")
+    assert 1060 <= clock.at < 1061
+
+
+def test_a_sick_broker_may_be_restarted_when_the_same_was_seen_for_a_while(clock: Clock) -> None:
+    """One that lost a disk, and one that is not registered."""
+    for found in (state(FULL, LACKS_3), state(FULL, LACKS_3, brokers=(1, 2))):
+        begun = clock.at
+        verdict = before(asks(found), 3)
+        assert verdict.go and 10 <= clock.at - begun < 11
+        assert "broker 3 is restarted though the cluster is not whole" in verdict.why
+
+
+def test_a_broker_that_is_down_elsewhere_keeps_only_those_that_share_a_partition() -> None:
+    found = asks(state(Partition("u", 0, 1, (1, 2, 4), (1, 2, 4)), LACKS_3, brokers=(1, 2, 4)))
+    assert before(found, 4).go
+    assert not before(found, 1).go
+
+
+def test_what_changes_is_not_judged(clock: Clock) -> None:
+    """Patience counts from the last change, and from the last silence."""
+    flapping = [state(OFFLINE), state(FULL, LACKS_3)] * 100
+    verdict = before(asks(*flapping, state(FULL, LACKS_3)), 3, Patience(600, 10))
+    assert verdict.go and 1049 <= clock.at < 1051
+    begun = clock.at
+    late = asks(*[ClusterError("silence")] * 100, state(FULL, LACKS_3))
+    assert before(late, 3, Patience(600, 10)).go
+    assert 30 <= clock.at - begun < 31
+
+
+def test_a_cluster_that_heals_is_waited_for() -> None:
+    verdict = before(asks(state(LACKS_3), state(FULL, LACKS_3), state(FULL)), 1)
+    assert (verdict.go, verdict.why) == (True, "")
+
+
+def test_silence_and_no_controller_prove_nothing() -> None:
+    silent = before(asks(ClusterError("listener CLIENT: timed out")), 1)
+    assert (silent.go, silent.why) == (False, "listener CLIENT: timed out")
+    headless = before(asks(state(OFFLINE, controller=-1)), 3)
+    assert not headless.go and headless.why.startswith("no controller; 1 offline partitions (t-2)")
+
+
+def test_a_gate_that_is_not_answered_is_closed() -> None:
+    def nobody(_: State) -> Sequence[Block]:
+        raise ClusterError("the gate stays closed")
+
+    verdict = before_restart(asks(state(FULL)), nobody, ALL, [1], BRIEF)
+    assert (verdict.go, verdict.why) == (False, "the gate stays closed")
+
+
+def test_what_waiting_does_not_change_is_not_waited_for(clock: Clock) -> None:
+    verdict = before_restart(asks(state(FULL)), gate(1, min_isr=3), ALL, [1], BRIEF)
+    assert (verdict.go, verdict.lasting, clock.at) == (False, True, 1000)
+
+
+def test_all_that_the_gate_is_told_is_asked_for_now_and_then() -> None:
+    """Not at every look at the metadata."""
+    looks = []
+
+    def judge(found: State) -> Sequence[Block]:
+        looks.append(found)
+        return [Block("t-0", "replicas of it are being moved", "wait")]
+
+    before_restart(asks(state(FULL)), judge, ALL, [1], Patience(20, 5, every=2))
+    assert 9 <= len(looks) <= 11
+
+
+def test_a_wait_in_parts_is_as_patient_as_a_whole_one(clock: Clock) -> None:
+    """What lacked in the parts before, and since when, still counts; the timeout is that of all parts."""
+    found, part, calls = asks(state(FULL, LACKS_3)), Part(pause=10), 0
+    while rest := (verdict := before(found, 3, Patience(600, 100, part))).rest:
+        assert verdict.why == "1 under-replicated partitions (t-1)"
+        part, calls = Part(10, **json.loads(json.dumps(rest.seen()))), calls + 1
+    assert verdict.go and calls == 9 and 1100 <= clock.at < 1103
+    other = replace(part, lacking={"brokers": ["3"]})
+    assert not before(found, 3, Patience(600, 100, other)).go
+    last = before(found, 1, Patience(600, 100, replace(part, begun=clock.at - 600)))
+    assert (last.go, last.rest) == (False, None)
+
+
+def back(found: State, returned: Sequence[int], noted: Any) -> bool:
+    """Tell whether brokers are back."""
+    return after_restart(asks(found), ALL, returned, noted, replace(BRIEF, at_last=True)).go
+
+
+def test_it_is_back_where_nothing_more_lacks() -> None:
+    noted = lacking(state(LACKS_3, ALONE), ALL)
+    assert noted == {"under_replicated": ["t-1 without 3", "t-3 without 1", "t-3 without 3"]}
+    for found, whether in (
+        (state(LACKS_3), True),
+        (state(LACKS_3, ALONE), True),
+        (state(LACKS_3, OFFLINE), False),
+        (state(LACKS_3, brokers=(2, 3)), False),
+        (state(LACKS_3, Partition("u", 0, 1, (1, 2), (1,))), False),
+    ):
+        assert back(found, [1], noted) is whether
+
+
+def test_what_was_offline_may_lack_replicas_now() -> None:
+    assert back(state(Partition("t", 2, 2, (2, 1), (2,))), [2], lacking(state(OFFLINE), ALL))
+
+
+def test_after_several_restarts_nothing_more_lacks() -> None:
+    """Brokers that were away before the first may still be, unless this run started them; others may not."""
+    noted = lacking(state(LACKS_3, brokers=(1, 2)), ALL)
+    assert noted == {"brokers": ["3"], "under_replicated": ["t-1 without 3"]}
+    same, worse = state(LACKS_3, brokers=(1, 2)), state(LACKS_3, brokers=(1,))
+    assert back(same, [1, 2], noted)
+    assert not back(same, [1, 3], noted)
+    assert not back(worse, [1], noted)
+
+
+def test_what_lacked_by_brokers_of_the_run_has_to_be_there_when_they_are_back() -> None:
+    """A run on broker 2 alone: the disk of 3 has failed, and 2 is down; it starts 2."""
+    both = Partition("t", 4, 1, (1, 2, 3), (1,))
+    down = state(FULL, LACKS_3, OFFLINE, both, Partition("t", 5, 1, (1, 2), (1,)), brokers=(1, 3))
+    noted = lacking(down, ALL, [2])
+    assert noted == {"under_replicated": ["t-1 without 3", "t-2 without 1", "t-4 without 3"]}
+    for more, brokers, whether in (
+        ((), (1, 2, 3), True),
+        ((Partition("t", 4, 1, (1, 2, 3), (1, 2)),), (1, 2, 3), True),
+        ((both,), (1, 2, 3), False),
+        ((OFFLINE,), (1, 2, 3), False),
+        ((Partition("t", 5, 1, (1, 2), (1,)),), (1, 2, 3), False),
+        ((), (1, 3), False),
+    ):
+        assert back(state(FULL, LACKS_3, *more, brokers=brokers), [2], noted) is whether
+
+
+def test_after_a_start_nobody_else_is_waited_for() -> None:
+    """Of three brokers that were down, 1 is started: the others are away, and what they had is not there yet."""
+    theirs, led = Partition("t", 5, -1, (2, 1), (2,)), Partition("t", 6, 1, (1, 2, 3), (1,))
+    assert away(state(theirs, led, brokers=(1,)), [1]) == {}
+    assert away(state(theirs, led, brokers=(1,)), [1, 2]) == {
+        "brokers": ["2"],
+        "offline": ["t-5"],
+        "under_replicated": ["t-6 without 2"],
+    }
+    verdict = after_start(asks(state(theirs, led, brokers=(1,))), ALL, [1], BRIEF)
+    assert verdict.go and "broker 2 is not registered" in verdict.why
+    assert not after_start(asks(state(brokers=(2,), controller=2)), ALL, [1], BRIEF).go
+
+
+def test_replicas_on_a_disk_that_failed() -> None:
+    """They are no reason to wait; those on other brokers are, and so is a broker that is not there."""
+    assert state(FULL, LACKS_3).problems(ALL, [3]) == []
+    assert state(LACKS_3, ALONE).problems(ALL, [3]) == ["1 under-replicated partitions (t-3)"]
+    assert state(LACKS_3, brokers=(1, 2)).problems(ALL, [3]) == ["broker 3 is not registered"]
+    assert state(OFFLINE).problems(ALL, [1]) == ["1 offline partitions (t-2)"]
+
+
+def test_who_leads_in_place_of_the_preferred_leader() -> None:
+    """Not where that one is away."""
+    moved, gone = Partition("t", 4, 2, (1, 2), (2, 1)), Partition("t", 5, -1, (3, 2), (3,))
+    assert state(moved, gone, brokers=(1, 2)).led_by_another() == [moved]
+
+
+def ensemble(first: str, second: str, third: str, followers: int) -> Ensemble:
+    """Three servers."""
+    modes = dict(zip(("zk1", "zk2", "zk3"), (first, second, third), strict=True))
+    return Ensemble(modes, [Voter(name) for name in modes], followers, 0)
+
+
+def test_a_server_that_does_not_serve_is_restarted_after_a_while_and_from_the_last_change(clock: Clock) -> None:
+    sick, voting = ensemble("leader", "follower", "not serving", 1), ensemble("not serving", "not serving", "down", -1)
+    left = [voting, sick] * 50 + [sick]
+    verdict = servers.before_stop(lambda: left.pop(0) if left[1:] else left[0], ["zk3"], Patience(600, 10))
+    assert verdict.go and 1029 <= clock.at < 1031
+    assert verdict.why == "zk3 may be stopped though the ensemble is not whole: zk3 is not serving"
+
+
+def test_a_server_is_back_where_it_serves_and_others_are_as_before() -> None:
+    down = ensemble("leader", "follower", "down", 1)
+    noted = servers.lacking(down)
+    assert noted == {"servers": ["zk3"]}
+
+    def returned(found: Ensemble, *names: str) -> bool:
+        return servers.after_start(lambda: found, names, noted, BRIEF).go
+
+    assert returned(down, "zk2")
+    assert not returned(down, "zk3")
+    assert not returned(ensemble("leader", "down", "follower", 1), "zk3"), "zk2 served before"
+    assert not returned(ensemble("leader", "follower", "down", 0), "zk2"), "it is not in sync"
+    assert returned(ensemble("leader", "follower", "follower", 2), "zk2")
+
+
+def test_a_server_alone_is_not_waited_for() -> None:
+    """Where others are away, there can be no quorum: it is enough that it answers; where they are not, it is not."""
+    noted = {"servers": ["zk2", "zk3"]}
+    alone = ensemble("not serving", "down", "down", -1)
+    assert servers.after_start(lambda: alone, ["zk1"], noted, BRIEF).go
+    assert not servers.after_start(lambda: alone, ["zk1", "zk2"], noted, BRIEF).go

@@ -1,0 +1,146 @@
+"""tests/run.sh itself, in a checkout whose tools are pretended: what is said when a layer fails, what a signal ends."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+# Each tool of the layers: notes its call, then does what the test says of it.
+TOOL = """#!/bin/bash
+name=$(basename "$0")
+echo "$name $*" >>"$NOTES"
+source "$DOES"
+"""
+QUIET = 'case "$name $*" in "python lab/derive.py"*) echo /inventory ;; esac\n'
+# What an interrupted pytest does: it removes its labs, and says that it was interrupted.
+WAITS = 'trap \'sleep 1; echo "$name $* removed its lab" >>"$NOTES"; exit 2\' INT; sleep 30 & wait\n'
+
+
+class Checkout:
+    """A copy of run.sh among pretended tools."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.notes, self.does = folder, folder / "notes", folder / "does"
+        for name in ("tests", "packaging", "lab", "molecule/datacenter", ".build/venv-spark/bin", ".venv/bin"):
+            (folder / name).mkdir(parents=True)
+        shutil.copy(ROOT / "tests" / "run.sh", folder / "tests")
+        for name in ("yamllint", "ruff", "mypy", "shellcheck", "ansible-lint", "pytest", "python", "molecule"):
+            self._tool(f".venv/bin/{name}")
+        for name in ("packaging/build.sh", ".build/venv-spark/bin/pip", ".build/venv-spark/bin/python"):
+            self._tool(name)
+        for name in ("requirements.lock", "notes", ".sha512"):
+            (folder / name).touch()
+        empty = subprocess.run(["sha256sum"], input="", capture_output=True, text=True, check=True).stdout
+        (folder / ".build/venv-spark/.key").write_text(empty)
+
+    def _tool(self, name: str) -> None:
+        (self.folder / name).write_text(TOOL)
+        (self.folder / name).chmod(0o755)
+
+    def begin(self, *layers: str, does: str = "") -> subprocess.Popen[str]:
+        """Start run.sh; `does` is what tools do but for their notes."""
+        self.does.write_text(QUIET + does)
+        return subprocess.Popen(
+            [self.folder / "tests" / "run.sh", *layers],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, "NOTES": str(self.notes), "DOES": str(self.does)},
+        )
+
+    def run(self, *layers: str, does: str = "") -> tuple[int, str]:
+        """Run it to its end; return its code and output."""
+        process = self.begin(*layers, does=does)
+        output, _ = process.communicate(timeout=60)
+        return process.returncode, output
+
+    def called(self) -> list[str]:
+        return self.notes.read_text().splitlines()
+
+    def until_called(self, *calls: str) -> None:
+        deadline = time.monotonic() + 30
+        while not all(any(call in note for note in self.called()) for call in calls):
+            assert time.monotonic() < deadline, self.called()
+            time.sleep(0.05)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    return Checkout(tmp_path)
+
+
+def test_all_layers_pass_and_what_each_cost_is_said(checkout: Checkout) -> None:
+    code, output = checkout.run("all")
+    assert code == 0, output
+    layers = ("lint", "unit", "render", "spark", "lab", "survival", "site", "timed")
+    costs = output.partition("all passed in ")[2].splitlines()[1:]
+    assert sorted(re.findall(r"^  (\w+): \d+ s$", "\n".join(costs), re.MULTILINE)) == sorted(layers)
+    assert [call for call in checkout.called() if "molecule" in call][-1] == "molecule destroy -s datacenter"
+
+
+def test_a_failed_layer_is_named_at_once_and_in_the_end(checkout: Checkout) -> None:
+    does = """case "$name $*" in
+      "pytest tests/render") echo a wrong line; exit 1 ;;
+      "pytest -n 2 tests/survival") timeout 30 sh -c 'until [ -e "$NOTES.go" ]; do sleep 0.1; done' ;;
+    esac
+    """
+    process = checkout.begin("all", does=does)
+    assert process.stdout
+    first = [""]
+    while "render" not in first[-1]:
+        first.append(process.stdout.readline())
+        assert first[-1], first
+    assert re.fullmatch(r"=== render: FAILED after \d+ s \(log: \.build/logs/test-lane1\.log\)\n", first[-1])
+    assert process.poll() is None
+    (checkout.folder / "notes.go").touch()
+    rest, _ = process.communicate(timeout=60)
+    assert process.returncode == 1
+    costs, _, end = rest.partition("NOT all passed in ")[2].partition("=== the end of .build/logs/test-lane1.log:\n")
+    assert re.search(r"^  survival: \d+ s$", costs, re.MULTILINE) and re.search(
+        "^  render: FAILED", costs, re.MULTILINE
+    )
+    assert "a wrong line\n" in end and re.search(r"\n=== render: FAILED after .*\n\Z", end)
+    assert not [call for call in checkout.called() if call.startswith("pytest tests/lab")], "the lane went on"
+    assert checkout.called()[-1] == "molecule destroy -s datacenter"
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_all_lanes_before_the_datacenter_is_removed(checkout: Checkout, sent: signal.Signals) -> None:
+    does = f'case "$name $*" in "pytest tests/render" | "pytest -n 2"* | "molecule create"*) {WAITS} ;; esac\n'
+    process = checkout.begin("all", does=does)
+    started = ("pytest tests/render", "pytest -n 2 tests/survival", "molecule create -s datacenter")
+    checkout.until_called(*started)
+    time.sleep(0.5)  # until their traps stand
+    process.send_signal(sent)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 128 + sent, output
+    called = checkout.called()
+    ended = [called.index(f"{call} removed its lab") for call in started]
+    assert max(ended) < called.index(
+        "python lab/down.py .lab/tests .lab/survival_lab_stretch2 "
+        ".lab/survival_lab_stretch2_5 .lab/survival_lab_stretch3"
+    )
+    assert called[-1] == "molecule destroy -s datacenter"
+    assert not [call for call in called if "converge" in call or "tests/spark" in call], "a lane went on"
+    assert re.search(r"^  survival: interrupted after \d+ s$", output, re.MULTILINE)
+
+
+def test_a_signal_reaches_a_single_layer_too(checkout: Checkout) -> None:
+    process = checkout.begin("render", does=f'case "$name $*" in "pytest tests/render") {WAITS} ;; esac\n')
+    checkout.until_called("pytest tests/render")
+    time.sleep(0.5)
+    process.send_signal(signal.SIGTERM)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 143, output
+    assert checkout.called()[1:] == ["pytest tests/render removed its lab"]
+
+
+def test_an_unknown_layer_is_refused_before_any_runs(checkout: Checkout) -> None:
+    code, output = checkout.run("unit", "rendre")
+    assert (code, checkout.called()) == (2, []) and "no layer rendre; there are: all lint" in output

@@ -1,0 +1,105 @@
+"""Modules that the control node itself runs: in a fork of Ansible's process, and answering as ever."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import run_module
+from ansible_collections.millrace.kafka.plugins.plugin_utils.forked import forked
+
+ROOT = Path(__file__).parents[2]
+PLAY = """
+- hosts: a
+  vars:
+    secret: {sasl.password: "hush1\\\\'", ssl.key.pem: "-----BEGIN\\nhush2\\n"}
+    client: "{{ {'bootstrap.servers': '127.0.0.1:1'} | combine(secret) }}"
+    users: [{name: a, password: "hush\\\\4"}]
+  gather_facts: false
+  # Errors show the lines around theirs.
+  tasks:
+    - millrace.kafka.kafka_access: {admin: "{{ client }}", login: "{{ client }}", users: "{{ users }}"}
+      delegate_to: localhost
+      ignore_errors: true
+    - millrace.kafka.kafka_quotas: {admin: "{{ client }}", nonsense: 1}
+      delegate_to: localhost
+      ignore_errors: true
+    - millrace.kafka.kafka_topics: {admin: "{{ client }}"}
+      delegate_to: localhost
+      check_mode: true
+      ignore_errors: true
+    - millrace.kafka.kafka_cluster: {listeners: {CLIENT: "{{ client }}"}, brokers: [1], timeout: 1}
+      delegate_to: localhost
+      ignore_errors: true
+    - millrace.kafka.zookeeper_ensemble: {servers: {zk1: 127.0.0.1}, port: 1, timeout: 1}
+      delegate_to: localhost
+      ignore_errors: true
+"""
+ORDINARY = r"Using module file .*\n|Pipelining is enabled\.\n|<localhost.*\n"
+
+
+def said(folder: Path, *options: str) -> str:
+    (folder / "play.yml").write_text(PLAY)
+    command = [sys.executable, "-m", "ansible", "playbook", "-vvv", "-i", "a,", *options, str(folder / "play.yml")]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert "ignored=5" in done.stdout, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def test_what_is_said_is_the_same_as_of_a_module_in_a_python_of_its_own(tmp_path: Path) -> None:
+    """Refusals, options without their secrets, and all else that -vvv shows; by another name, Python is another."""
+    here = said(tmp_path)
+    apart = said(tmp_path, "-e", f"ansible_python_interpreter={Path(sys.executable).parent}/../bin/python3")
+    assert ("EXEC" in here, "EXEC" in apart) == (False, True)
+    assert "hush" not in here + apart
+    assert here == re.sub(ORDINARY, "", apart)
+    assert here.count("127.0.0.1:1: refused") >= 4
+
+
+def ran(**options: Any) -> tuple[int, str, str]:
+    return forked(lambda: run_module("unit.warns", options))
+
+
+def test_a_module_answers_and_leaves_nothing() -> None:
+    """Its warning is in its answer, a secret is not; folder, umask, environment and open files stay as they were."""
+    before = (os.getcwd(), os.umask(0o022), len(os.listdir("/proc/self/fd")))
+    code, output, errors = ran(secret="hush", _ansible_check_mode=True)
+    answer = json.loads(output)
+    assert (code, errors) == (0, "")
+    assert (answer["changed"], answer["said"], answer["read"]) == (True, "it is ********", "")
+    assert "of the module" in json.dumps(answer["warnings"])
+    assert "hush" not in output
+    assert (os.getcwd(), os.umask(before[1]), len(os.listdir("/proc/self/fd"))) == (before[0], 0o022, before[2])
+    assert "OF_A_MODULE" not in os.environ
+
+
+@pytest.mark.parametrize(("end", "code", "text"), [("raise", 1, "as it should not"), ("exit", 3, "")])
+def test_a_module_that_ends_as_it_should_not(end: str, code: int, text: str) -> None:
+    found, output, _ = ran(end=end)
+    assert found == code
+    assert text in output
+
+
+def test_a_task_whose_time_is_over_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ansible raises in the middle of it."""
+    children = []
+    fork = os.fork
+
+    def noted() -> int:
+        children.append(fork())
+        return children[-1]
+
+    def over(fd: int, size: int) -> bytes:
+        raise TimeoutError
+
+    monkeypatch.setattr(os, "fork", noted)
+    monkeypatch.setattr(os, "read", over)
+    with pytest.raises(TimeoutError):
+        forked(lambda: print("x", flush=True))
+    with pytest.raises(ProcessLookupError):
+        os.kill(children[0], 0)
