@@ -19,10 +19,11 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import FO
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model, check_model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.causes import NAME, Causes, Standing, base, texts
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.words import BESIDES
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 # How Ansible says that a value is of another type than its role declares.
-TYPE = re.compile(r"unable to convert|must be of type|could not parse")
+TYPE = re.compile(r"unable to convert|must be of type|could not parse|^\w+ is not (a |true)")
 UNDEFINED = re.compile(r"'(\w+)' is undefined")
 LACKING = re.compile(r"has no attribute '(\w+)'|has no element '(\w+)'")
 # vault.passwords.orders, or with brackets; not what is called, or has a default.
@@ -44,6 +45,8 @@ CAUSES: Mapping[str, tuple[str, ...]] = {
     "LISTENER_UNKNOWN": ("kafka_listeners",),
     "SUPER_USER_INVALID": ("kafka_super_users",),
     "MIN_ISR_EQUAL": ("kafka_replication_factor",),
+    "MIN_ISR_TOO_HIGH": ("kafka_replication_factor",),
+    "MIN_ISR_TOO_LOW": ("kafka_replication_factor",),
     "ADVERTISED_INVALID": (),
     "ADVERTISED_LOCAL": (),
     "AUTHORITY_UNKNOWN": (),
@@ -102,6 +105,7 @@ def _folded(found: Sequence[Problem], reader: Reader, model: Model, files: Seque
         elif problem.code == "INPUT_REFUSED" and REFUSED_VALUE.search(problem.wrong) and "[" not in problem.variable:
             causes.add(problem)
     kept = [problem for problem in found if not _said_better(problem, model.mistyped)]
+    kept = [problem for problem in kept if not _said_of_another(problem, kept, standing)]
     kept = [problem for problem in kept if not _in_a_file(problem, files) and not _of_a_whole(problem, kept, model)]
     failed = [problem for problem in kept if problem.code == "NOT_COMPUTED" and not causes.explain(problem)]
     missing = [problem for problem in _missing(failed, standing) if not _in_a_file(problem, files)]
@@ -130,6 +134,18 @@ def _said_better(problem: Problem, mistyped: Sequence[Problem]) -> bool:
     )
 
 
+def _said_of_another(problem: Problem, found: Sequence[Problem], standing: Standing) -> bool:
+    """Tell whether a value cannot be computed just as one that it stands on cannot."""
+    return problem.code == "NOT_COMPUTED" and any(
+        other.code == "NOT_COMPUTED"
+        and other.wrong == problem.wrong
+        and other.variable != problem.variable
+        and other.variable in standing.on(problem.hosts[0], problem.variable)
+        and problem.variable not in standing.on(problem.hosts[0], other.variable)
+        for other in found
+    )
+
+
 def _of_a_whole(problem: Problem, found: Sequence[Problem], model: Model) -> bool:
     """Tell whether a problem is a part of one that is said of a whole: a job's connection, an entry, a group."""
     if problem.code == "JOB_CONFIG" and problem.wrong.startswith("kafka."):
@@ -147,8 +163,12 @@ def _of_a_whole(problem: Problem, found: Sequence[Problem], model: Model) -> boo
             and set(problem.hosts) <= set(other.hosts)
             for other in found
         )
-    if problem.code == "INPUT_REFUSED" and problem.variable.startswith("site_") and TYPE.search(problem.wrong):
-        return any(better.variable.startswith("kafka_listeners[") for better in model.mistyped)
+    site = next((word for word, own in BESIDES.items() if base(problem.variable) == own), "")
+    if problem in model.mistyped and site:  # said of the list of the site's own that it comes from
+        return any(base(other.variable) == site and TYPE.search(other.wrong) for other in found)
+    if problem.code.startswith("CERTIFICATE_") and site:
+        own = problem.variable.replace(base(problem.variable), site, 1)
+        return any(other.code == "INPUT_REFUSED" and other.variable == own for other in found)
     if not OF_ENTRIES.fullmatch(problem.code):
         return False
     variable, entry = base(problem.variable), ENTRY.match(problem.variable)

@@ -25,6 +25,7 @@ def rivals(reader: Reader, model: Model) -> Iterator[Problem]:
     said = {group: found for group, found in said.items() if found}
     if len(said) < 2:
         return
+    yield from _covered(reader, model, said)
     for host in model.function_hosts:
         raw = reader.raw(host)
         for one, other in reader.rivals(host):
@@ -35,6 +36,21 @@ def rivals(reader: Reader, model: Model) -> Iterator[Problem]:
                     advice = "write it for one of the two, with all that is meant, or for the host itself"
                     warning = isinstance(said[one][name], Mapping)
                     yield Problem((host,), name, "GROUP_RIVALS", None, wrong, advice, warning=warning)
+
+
+def _covered(reader: Reader, model: Model, said: Mapping[str, Mapping[str, Any]]) -> Iterator[Problem]:
+    """Yield lists of a group of which no host has the group's, because groups inside it all have their own."""
+    for group, found in said.items():
+        hosts = [host for host in model.all_groups.get(group, ()) if host in model.function_hosts]
+        for name, value in found.items():
+            entries = isinstance(value, list) and value and all(isinstance(entry, Mapping) for entry in value)
+            inner = [other for other, told in said.items() if name in told and other != group]
+            inner = [other for other in inner if set(model.all_groups[other]) < set(hosts)]
+            if entries and inner and hosts and all(reader.raw(host).get(name) != value for host in hosts):
+                lost = ", ".join(_lost(value, None))
+                wrong = f"groups {' and '.join(sorted(inner))} inside it have their own, so no host takes {lost}"
+                advice = f"write {lost} there, or take it out"
+                yield Problem(tuple(hosts), name, "GROUP_RIVALS", None, wrong, advice)
 
 
 def _lost(weaker: Any, stronger: Any) -> list[str]:

@@ -15,6 +15,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argume
 # How Ansible says it.
 UNKNOWN = re.compile(r"(?:Unsupported parameters for .*module: )?(.+?)\. Supported parameters include: (.+?)")
 MISSING = re.compile(r"missing required arguments: (.+?)(?: -> (.*))?")
+TYPE = re.compile(r"argument '(\w+)' is of type \w+.*unable to convert to (\w+)", re.DOTALL)
+KINDS = {"int": "a whole number", "bool": "true or false", "list": "a list", "dict": "a mapping"}
 _KNOWN: dict[Hashable, list[tuple[str, str]]] = {}
 """By role, name and value: most hosts have the same."""
 
@@ -61,6 +63,8 @@ def _in_words(said: list[str], name: str) -> list[str]:
             unknown[-1] += f"; there are {found[2]}"
         elif found := MISSING.fullmatch(text):
             missing.append(f"{found[1]} is missing" + (f" in {found[2]}" if found[2] else ""))
+        elif found := TYPE.match(text):
+            others.append(f"{found[1]} is not {KINDS.get(found[2], found[2])}")
         else:
             others.append(text)
     return others + ([", and ".join([*missing, *unknown])] if missing or unknown else [])

@@ -87,6 +87,7 @@ RULES: tuple[Rule, ...] = (
     ensemble.servers,
     ensemble.words,
     ensemble.session,
+    ensemble.same_everywhere,
     replication.factors,
     replication.least_in_sync,
     replication.internal_topics,

@@ -29,6 +29,8 @@ COMPARED = {
     "ADVERTISED_SHARED": ("kafka_listeners",),
     "ADMIN_LOCKED_OUT": ("kafka_super_users",),
     "TOPIC_DATACENTER_LOSS": ("kafka_replication_factor",),
+    "TOPIC_DATACENTER_STOPS": ("kafka_replication_factor",),
+    "TOPIC_MIN_ISR_ONE": ("kafka_replication_factor",),
     "ACL_UNKNOWN_USER": ("kafka_users",),
     "JOB_LOGIN": ("kafka_users",),
     "CERTIFICATE_NAMES": ("kafka_listeners",),

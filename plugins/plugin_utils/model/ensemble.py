@@ -15,6 +15,20 @@ WHITELIST, ASKED = "4lw.commands.whitelist", "mntr"
 TOLD = ("zookeeper_servers", "zookeeper_groups", "zookeeper_weights", "zookeeper_observers")
 
 
+def same_everywhere(model: Model) -> Iterator[Problem]:
+    """The clock of the ensemble is one: a server with other ticks gives up on the others, or they on it."""
+    for name in ("tickTime", "initLimit", "syncLimit", "standaloneEnabled", "maxSessionTimeout", "minSessionTimeout"):
+        told: dict[str, list[str]] = {}
+        for server in model.servers:
+            told.setdefault(str(server.config.get(name)), []).append(server.name)
+        if len(told) > 1:
+            value, few = min(told.items(), key=lambda item: len(item[1]))
+            others = ", ".join("none" if other == "None" else other for other in sorted(told) if other != value)
+            shown = None if value == "None" else value
+            wrong, advice = f"the other servers have {others}, and it belongs to the ensemble", "set it for all servers"
+            yield Problem(tuple(few), f"zookeeper_config[{name}]", "SERVERS_DIFFER", shown, wrong, advice)
+
+
 def size(model: Model) -> Iterator[Problem]:
     """An ensemble is odd and small.
 

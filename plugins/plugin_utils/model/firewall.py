@@ -37,7 +37,7 @@ def ports(model: Model) -> Iterator[Problem]:
     """No rule names the port of SSH, or none at all."""
     for machine in model.functional:
         for port in dict.fromkeys(whole(rule.get("port")) for rule in rules_of(machine)):
-            if port in (SSH, machine.inputs.whole("ansible_port")):
+            if port is not None and port in (SSH, machine.inputs.whole("ansible_port")):
                 wrong = "the port of SSH: whoever the rule forgets is locked out, the control node first"
                 advice = "take the rule out: SSH is left as the host has it"
                 yield machine.problem(f"{NAME}[{port}]", "FIREWALL_SSH", port, wrong, advice)

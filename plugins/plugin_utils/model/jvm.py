@@ -82,7 +82,7 @@ def flags(model: Model) -> Iterator[Problem]:
             collectors: dict[str, str] = {}
             for variable in (*function.jvm, f"{function.prefix}_unit_overrides[Service][Environment]"):
                 for option in told.get(variable, []):
-                    if function.heaps and re.match(r"-Xm[sx]\d|-XX:(Max|Initial|Min)HeapSize=", option):
+                    if function.heaps and re.match(r"-Xm[sx]\d|-XX:(Max|Initial|Min)(HeapSize|RAMPercentage)=", option):
                         heap = function.heaps[0]
                         wrong, advice = f"{heap} says it as well", f"take it out, and set {heap}"
                         yield machine.problem(variable, "OPTION_HEAP", option, wrong, advice)

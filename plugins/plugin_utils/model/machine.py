@@ -58,6 +58,11 @@ def log_dirs(model: Model) -> Iterator[Problem]:
             yield from _log_dir(broker, path)
     for server in model.servers:
         for path in broker_dirs(model, server.name):
+            for name, own in zip(("zookeeper_data_dir", "zookeeper_data_log_dir"), server.data_dirs, strict=True):
+                one, two = PurePosixPath(plain_path(str(own))), PurePosixPath(plain_path(path))
+                if one in two.parents or two in one.parents:
+                    wrong = f"inside {path} of kafka_log_dirs, or around it: each takes the other's files for its own"
+                    yield server.problem(name, "DIRECTORIES_NESTED", own, wrong, "put the two beside each other")
             if plain_path(path) in server.data_dirs:
                 wrong, advice = "ZooKeeper's directory as well", "give each its own file system"
                 yield server.problem("kafka_log_dirs", "LOG_DIRS_ZOOKEEPER", path, wrong, advice)

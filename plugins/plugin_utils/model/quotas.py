@@ -44,6 +44,7 @@ def users(model: Model) -> Iterator[Problem]:
         name = entry.get("user")
         if name not in (None, "", DEFAULT) and str(name) not in known:
             wrong, advice = "none of kafka_users", "declare the user, or correct the name"
+            advice = f"did you mean {DEFAULT}?" if str(name).lower() == "default" else advice
             yield Problem(
                 names(model.brokers), f"{place}.user", "QUOTA_UNKNOWN_USER", name, wrong, advice, warning=True
             )

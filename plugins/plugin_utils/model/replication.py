@@ -79,7 +79,8 @@ def least_in_sync(model: Model) -> Iterator[Problem]:
 def _least(model: Model, broker: Broker, variable: str, least: int, factor: int) -> Iterator[Problem]:
     if least > factor:
         wrong = f"more than the {factor} replicas there are: Kafka would cap it in silence"
-        yield broker.problem(variable, "MIN_ISR_TOO_HIGH", least, wrong, f"use {max(factor - 1, 1)}")
+        advice = f"use {factor - 1}" if factor > 2 else "replicate 3 times (kafka_replication_factor), and use 2"
+        yield broker.problem(variable, "MIN_ISR_TOO_HIGH", least, wrong, advice)
     elif least == factor > 1:
         wrong = "one broker down stops all writes with acks=all"
         # With two replicas there is no number that is right: 1 loses what one broker alone has.

@@ -188,4 +188,10 @@ MISTAKES: tuple[Mistake, ...] = (
         "in that range",
         variables=config("zookeeper.session.timeout.ms", 60000),
     ),
+    Mistake(
+        "SERVERS_DIFFER",
+        "dc1-zk2/zookeeper_config[tickTime]",
+        "for all servers",
+        variables={"dc1-zk2": {"zookeeper_config": {"tickTime": 3000}}},
+    ),
 )
