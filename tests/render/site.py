@@ -62,7 +62,8 @@ class Rendered:
             name: re.findall(r"CONFIG_DIGEST=(\w+)", written.get(f"/etc/systemd/system/{name}", ""))
             for name in (unit["name"] for unit in units)
         }
-        return [{**unit, "digest": unit["digest"] or next(iter(found[unit["name"]]), None)} for unit in units]
+        named = [{**unit, "digest": unit["digest"] or next(iter(found[unit["name"]]), None)} for unit in units]
+        return [{key: value for key, value in unit.items() if (key, value) != ("restart", None)} for unit in named]
 
     def file(self, path: str) -> dict[str, Any]:
         """Return one file with its attributes."""

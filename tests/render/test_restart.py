@@ -58,7 +58,9 @@ def told(name: str, host: str, options: dict[str, Any]) -> str:
     host = host.removeprefix("dc1-")
     if name == "host_state":
         (unit,) = options["units"]
-        verb = unit.get("restart") or {"converged": "restart"}.get(unit.get("state", ""), unit.get("state") or "start")
+        verb = unit.get("restart") or {"converged": "restart", "started": "start"}.get(
+            unit.get("state", ""), unit.get("state") or "start"
+        )
         return f"{verb} {host}"
     if name.endswith("_gate"):
         stop = " ".join(str(one).removeprefix("dc1-") for one in options["stop"])
