@@ -57,7 +57,6 @@ MISTAKES: tuple[Mistake, ...] = (
         "dc1-kafka1/client_address",
         "of its interface",
         hosts={"198.18.1.21": "127.0.0.1"},
-        also=frozenset({"ADDRESS_OUTSIDE"}),
     ),
     Mistake(
         "ADVERTISED_LOCAL",

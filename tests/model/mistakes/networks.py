@@ -91,7 +91,6 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{BROKERS}/kafka_listeners[CLIENT]",
         "client_address or replication_address",
         variables=kafka(kafka_listeners=listeners(address="198.18.1.99", advertised_address="{{ client_address }}")),
-        also=frozenset({"CERTIFICATE_NAMES"}),
     ),
     Mistake(
         "LISTENER_PLAINTEXT",
