@@ -1,6 +1,7 @@
 """What tests share: the option --inventory, what it names, the lines of the summary, and what each folder cost."""
 
 import os
+import signal
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +24,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="FILE",
         help="librdkafka properties of a user who may everything (a lab's own kcat.conf)",
     )
+
+
+def pytest_configure() -> None:
+    """Take Ctrl-C also where a shell in the background had it ignored, which commands of tests would inherit."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
