@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from ansible.plugins.action import ActionBase
-
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import RunsHere
 from ansible_collections.millrace.kafka.plugins.plugin_utils.waits import module_in_parts
 
 
-class ActionModule(ActionBase):
+class ActionModule(RunsHere):
     """The module's options and answer are this action's."""
 
     run = module_in_parts

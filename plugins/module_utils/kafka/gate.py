@@ -153,7 +153,10 @@ def _racks_out(state: State, stop: Collection[int], racks: Racks) -> Iterator[Bl
 def _too_few(partition: Partition, stop: Collection[int], need: int, rules: Rules) -> str:
     """Return why a partition has too few replicas for this stop, even with all of them in sync; '' where it has not."""
     left = len(set(partition.replicas) - set(stop))
-    if left >= need + rules.margin or any(fnmatchcase(partition.topic, pattern) for pattern in rules.accepts):
+    small = len(partition.replicas) - 1 < need + rules.margin  # whoever stops: a gap that may be accepted
+    if left >= need + rules.margin or (
+        small and any(fnmatchcase(partition.topic, accepted) for accepted in rules.accepts)
+    ):
         return ""
     more = f" and a margin of {rules.margin}" if rules.margin else ""
     return f"of {len(partition.replicas)} replicas {left} would be left, with min.insync.replicas {need}{more}"
