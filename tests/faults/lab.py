@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from typing import NamedTuple, TypeVar
 
-from confluent_kafka import ElectionType, KafkaException
+from confluent_kafka import ElectionType, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -128,15 +128,33 @@ class Lab:
         """Create a topic of RF 3 and min ISR 2; `replicas` names each partition's brokers instead, the leader first."""
         placement = {"replica_assignment": [list(replicas)] * partitions} if replicas else {"replication_factor": 3}
         new = NewTopic(name, partitions, config={"min.insync.replicas": "2", **(config or {})}, **placement)
-        self.admin.create_topics([new], operation_timeout=30)[name].result(40)
+        self._of_the_controller(
+            f"{name} is made", lambda: self.admin.create_topics([new], operation_timeout=30)[name].result(40)
+        )
         until(
             f"leaders of {name}", lambda: sum(p.leader >= 0 for p in self.partitions(name).values()) == partitions, 30
         )
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic and wait until it is gone."""
-        self.admin.delete_topics([name], operation_timeout=30)[name].result(40)
+        self._of_the_controller(
+            f"{name} is deleted", lambda: self.admin.delete_topics([name], operation_timeout=30)[name].result(40)
+        )
         until(f"{name} is gone", lambda: name not in self.admin.list_topics(timeout=5).topics, 30)
+
+    def _of_the_controller(self, what: str, call: Callable[[], object]) -> None:
+        """Ask for what the controller alone does, and again where the client still takes another broker for it."""
+
+        def done() -> bool:
+            try:
+                call()
+            except KafkaException as error:
+                if error.args[0].code() == KafkaError.NOT_CONTROLLER:
+                    return False
+                raise
+            return True
+
+        until(what, done, 30)
 
     def pid(self, host: str, unit: str) -> int:
         """Return the process id of a unit's main process, 0 while it is down."""
