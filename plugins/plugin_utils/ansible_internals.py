@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import sys
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping
@@ -211,7 +212,8 @@ class RunsHere(OnceForEachTask, ActionBase):  # type: ignore[misc]
     def _here(self, options: dict[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
         name = self._task.action.rpartition(".")[2]
         self._update_module_args(self._task.action, options, variables)
-        code, output, errors = forked(lambda: run_module(f"{COLLECTION}.plugins.modules.{name}", options))
+        folder = self._loader.get_basedir()  # where a module in a Python of its own would begin
+        code, output, errors = forked(lambda: run_module(f"{COLLECTION}.plugins.modules.{name}", options, folder))
         answer: dict[str, Any] = self._parse_returned_data({"rc": code, "stdout": output, "stderr": errors}, PROFILE)
         remove_internal_keys(answer)
         return answer
@@ -221,8 +223,9 @@ class RunsHere(OnceForEachTask, ActionBase):  # type: ignore[misc]
 PROFILE = "legacy"
 
 
-def run_module(name: str, options: Mapping[str, Any]) -> None:
+def run_module(name: str, options: Mapping[str, Any], folder: str = ".") -> None:
     """Be a module, in a process that ends with it: its warnings are in its answer, not said by the control node."""
+    os.chdir(folder)
     _internal.is_controller = False
     encoder = get_module_encoder(PROFILE, Direction.CONTROLLER_TO_MODULE)
     asked = json.dumps({"ANSIBLE_MODULE_ARGS": dict(options)}, cls=encoder).encode()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import resource
 import selectors
 import signal
 import sys
@@ -38,6 +39,7 @@ def _become(run: Callable[[], object], outputs: list[int]) -> None:
     """Be the child. Never returns: this is the middle of somebody else's program."""
     status = 1
     try:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # it would hold all secrets of this process
         atexit._clear()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
             signal.signal(number, signal.SIG_DFL)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-SECRET = re.compile(r"(password|secret|jaas\.config|ssl\.key\.pem|keystore\.key)$")
+SECRET = re.compile(r"(password|passphrase|secret|jaas\.config|oauthbearer\.config|ssl\.key\.pem|keystore\.key)$")
 """Ends of the names of properties, librdkafka's and Java's."""
 
 
