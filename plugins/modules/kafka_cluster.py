@@ -47,13 +47,7 @@ options:
     type: list
     elements: int
     default: []
-  pause:
-    description: >-
-      The action of the same name gives it, and I(waited), to say each 10 s what is waited for. Seconds after which the
-      module returns C(waiting), where the wait goes on; 0 waits to the end.
-    type: int
-    default: 0
-  waited: {type: dict, default: {}, description: "With I(pause), what C(waiting.waited) of the call before was."}
+extends_documentation_fragment: [millrace.kafka.waits]
 attributes:
   check_mode: {description: The same as without., support: full}
   diff_mode: {description: There is none., support: none}
