@@ -20,6 +20,7 @@ from millrace_lab.machine import LabError, Machine, machine_lock
 
 ROOT = Path(__file__).resolve().parents[1]
 PREPARED = Path("/run/millrace-lab-prepared.lock")
+PREPARES = r"^millrace-prepare-[0-9a-f]{12}$"  # by name: labels of a container go on to the image, and to its hosts
 
 
 def remove_all(machine: Machine, labs: Path) -> None:
@@ -53,7 +54,7 @@ def remove_unprepared(machine: Machine) -> None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return
-        listed = machine.run("podman", "ps", "-a", "--filter", "label=millrace.prepares", "--format", "{{.Names}}")
+        listed = machine.run("podman", "ps", "-a", "--filter", f"name={PREPARES}", "--format", "{{.Names}}")
         for name in listed.split():
             if machine.act(f"remove container {name}"):
                 machine.run("podman", "rm", "-f", "-t", "0", name)

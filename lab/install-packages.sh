@@ -28,5 +28,10 @@ apt-cache show netavark >/dev/null 2>&1 || {
   reason="so its podman is older than 4 and cannot give a host fixed addresses on two named interfaces"
   refuse "this release has no netavark, $reason. Use Debian 12, Ubuntu 24.04 or newer."
 }
+case "$missing " in *" postgresql "*)
+  # Tests start databases of their own: the package is not to leave one behind that runs and listens.
+  apt-get -q -y -o Dpkg::Use-Pty=0 install --no-install-recommends postgresql-common >/dev/null
+  sed -i -E 's/^#? *create_main_cluster *=.*/create_main_cluster = false/' /etc/postgresql-common/createcluster.conf ;;
+esac
 # shellcheck disable=SC2086  # a list of words on purpose
 apt-get -q -y -o Dpkg::Use-Pty=0 install --no-install-recommends $missing >/dev/null

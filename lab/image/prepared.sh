@@ -36,7 +36,7 @@ if ! podman image exists "$image"; then
   # FROM STEP TO: runs one step in a container of an image, and keeps what it made as another.
   make() {
     remove
-    podman run -d --name "$container" --label "millrace.prepares=$image" --network none \
+    podman run -d --name "$container" --network none \
       --ulimit nofile=4096:4096 --ulimit nproc=30000:30000 \
       "$1" sleep infinity >/dev/null 9>&-   # what stays of podman would hold the lock
     ansible-playbook -i inventories/lab lab/image/prepared.yml --tags "$2" \

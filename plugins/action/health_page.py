@@ -62,8 +62,14 @@ class ActionModule(ActionBase):  # type: ignore[misc]
 
 
 def with_mode(probe: Mapping[str, Any], host: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a host answered, and the mode in which the control node found its ZooKeeper server."""
-    return {**probe, "zookeeper_mode": asked.get("modes", {}).get(host, "not asked")}
+    """Return what a host answered, and in which mode the control node found its ZooKeeper server; of the leader,
+    how many follow it besides."""
+    mode = asked.get("modes", {}).get(host, "not asked")
+    return {
+        **probe,
+        "zookeeper_mode": mode,
+        "zookeeper_strangers": asked.get("strangers", 0) if mode == "leader" else 0,
+    }
 
 
 def said(

@@ -50,7 +50,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]
                 rows = survival(layout_of(model))
         else:
             raw = task_vars["hostvars"].raw_get
-            probes = {host: raw(host)[register]["probe"] for host in task_vars["ansible_play_hosts"]}
+            answers = {host: raw(host)[register] for host in task_vars["ansible_play_hosts"]}
+            probes = {host: one["probe"] for host, one in answers.items() if not one.get("unreachable")}
             what = count(list(probes), "host")
             problems = check_hosts(model, probes)
         errors = [problem for problem in problems if not problem.warning]

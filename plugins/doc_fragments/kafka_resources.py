@@ -11,7 +11,7 @@ notes:
   - Everything that is refused is said at once, and then nothing is written. What brokers can judge beforehand they are
     asked (C(validate_only)), in check mode, too.
   - Where a broker refuses while changes are written, the message names what was done, what failed and what was not
-    tried; the next run does the rest.
+    tried, and C(changed) is true where anything was, or may have been, written; the next run does the rest.
   - Where nobody answers, the message names the rung that fails (DNS, TCP, TLS, SASL, advertised listener, controller)
     within 10 s, and a missing controller within 15 s.
 options:

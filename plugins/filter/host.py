@@ -75,10 +75,14 @@ def host_file(file: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def service_units(
-    names: Sequence[str], state: str = "started", restart: str | None = None, watch: int = 0
+    names: Sequence[str],
+    state: str = "started",
+    restart: str | None = None,
+    watch: int = 0,
+    restart_hosts: Sequence[str] | None = None,
 ) -> list[dict[str, Any]]:
     """Return units with the same options as the module host_state wants them."""
-    more = {"restart": restart} if restart else {}
+    more = {"restart": restart, "restart_hosts": list(restart_hosts or ())} if restart else {}
     return [{"name": name, "state": state, "watch": watch, **more} for name in names]
 
 

@@ -66,11 +66,27 @@ def touched(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, un
 def restart_marking(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> str:
     """Return what restart.yml has to do with marks (host_state), from what hosts answered (host_probe).
 
-    C(keep) where an earlier run has restarted all that it had marked, and was cut off before its end; else C(mark).
+    An earlier run is gone on with only where it was for the very same hosts: C(mark) where something of it is left,
+    C(keep) where it has restarted all and was cut off before its end. What is left of others is no reason to spare a
+    host that is named now: C(again).
     """
     probes = [(hostvars.get(host, {}).get(register) or {}).get("probe") or {} for host in hosts]
-    due, done = (any(probe.get(key) for probe in probes) for key in ("to_restart", "restarted"))
-    return "keep" if done and not due else "mark"
+
+    def ours(probe: Mapping[str, Any], key: str) -> bool:
+        runs = probe.get("restart_hosts") or {}
+        return any(runs.get(unit) == sorted(hosts) for unit in probe.get(key) or ())
+
+    due, done = (sum(ours(probe, key) for probe in probes) for key in ("to_restart", "restarted"))
+    if due or not done:
+        return "mark"
+    return "keep" if done == len(hosts) else "again"
+
+
+def restart_unnamed(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> list[str]:
+    """Return the hosts of earlier runs of restart.yml that marked one of these hosts, and that are not among these."""
+    probes = [(hostvars.get(host, {}).get(register) or {}).get("probe") or {} for host in hosts]
+    runs = [run for probe in probes for run in (probe.get("restart_hosts") or {}).values()]
+    return sorted({host for run in runs for host in run} - set(hosts))
 
 
 def sick_brokers(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> list[int]:
@@ -103,6 +119,13 @@ def restart_batches(
     return [batch for batch in found if batch] + [[host] for host in owed if host not in named]
 
 
+def controller_last(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> list[str]:
+    """Return brokers' hosts as they are, but the controller's last, as kafka_cluster named it to one of them."""
+    answers = [(hostvars.get(host) or {}).get(register) or {} for host in hosts]
+    controller = next((answer["controller"] for answer in answers if "controller" in answer), -1)
+    return sorted(hosts, key=lambda host: int((hostvars.get(host) or {}).get("kafka_broker_id", -1)) == controller >= 0)
+
+
 def _ordered(answer: Mapping[str, Any]) -> bool:
     return "batches" in answer or "order" in answer
 
@@ -113,6 +136,7 @@ class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Return name to function."""
         return {
+            "controller_last": controller_last,
             "function_items": function_items,
             "function_pattern": function_pattern,
             "lacked_before": lacked_before,
@@ -120,6 +144,7 @@ class FilterModule:
             "owed_restart": owed_restart,
             "restart_batches": restart_batches,
             "restart_marking": restart_marking,
+            "restart_unnamed": restart_unnamed,
             "sick_brokers": sick_brokers,
             "touched": touched,
         }

@@ -96,12 +96,14 @@ class Patience:
 
     timeout: float
     same: float
-    """Seconds for which the same has to lack before that is judged; what is whole is judged at once."""
+    """Seconds for which nothing more may come to lack before that is judged; what is whole is judged at once."""
     part: Part = WHOLE
     every: float = 0
     """Seconds between two judgements of the same, where one costs much."""
     at_last: bool = False
     """Whether what lacks in the end is judged however short it has."""
+    enough: bool = False
+    """Whether a no to what has been the same for so long ends the wait: somebody asks, and nobody waits for a yes."""
 
 
 def watch(look: Callable[[], Look], patience: Patience) -> Verdict:
@@ -117,13 +119,15 @@ def watch(look: Callable[[], Look], patience: Patience) -> Verdict:
         if seen.lacking is None:
             since, judged = at, None
         elif (found := {kind: list(names) for kind, names in seen.lacking.items()}) != before:
-            since, before, judged = at, found, None
+            worse = any(set(names) - set(before.get(kind, ())) for kind, names in found.items())
+            since, before, judged = at if worse else since, found, None
         verdict = judged or Verdict(False, before, seen.why)
         patient = not before or at - since >= patience.same or (patience.at_last and at >= deadline)
         if seen.settle and patient and (judged is None or at >= again):
             verdict = judged = seen.settle()
             again = now() + patience.every
-        if verdict.go or verdict.lasting or at >= deadline:
+        said_no = patience.enough and judged is not None and at - since >= patience.same
+        if verdict.go or verdict.lasting or said_no or at >= deadline:
             return verdict
         if at >= until:
             return replace(verdict, rest=Part(part.pause, whole.begun, since, before))

@@ -16,7 +16,8 @@ description:
     that have no function (C(functions/*.yml)) are left out.
   - "The variable C(check_output=json) has it print one line of JSON in place of the page: C(healthy), C(problems) as on
     the page, C(not_looked_at) (number of hosts by function, with C(--limit)), C(zookeeper) (mode by host), C(kafka)
-    (C(controller), C(partitions), C(offline), C(under_replicated), and by host C(leaders) and C(registered)), C(disks)
+    (C(controller), C(partitions), C(offline), C(under_replicated), by host C(leaders) and C(registered), and
+    C(undeclared), by id the replicas of brokers that are not in the inventory), C(disks)
     (C(host), C(path), C(size), C(free) in bytes, C(error)), C(units) (C(host), C(unit), C(state)) and C(certificates)
     (C(host), C(name), C(subject), C(until)). What is not known is null."
 options:

@@ -104,6 +104,7 @@ probe:
     units: {description: "By unit, systemd's ActiveState.", type: dict}
     to_restart: {description: Units that restart.yml has marked and not restarted yet., type: list, elements: str}
     restarted: {description: "Units that it has, and has not ended.", type: list, elements: str}
+    restart_hosts: {description: "By unit of these two, the hosts of the run that has marked it.", type: dict}
     behind:
       description: Running units whose process was started with another configuration than is on the disk.
       type: list

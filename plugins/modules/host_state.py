@@ -130,11 +130,12 @@ options:
       restart:
         description:
           - C(mark) notes in /run/millrace that the process that runs now is to be restarted, where that is not noted
-            yet, C(again) in any case, C(end) forgets it. C(keep) only says what is noted. Then C(restart_owed) is true
-            while that process runs, and C(marked) where anything is noted. C(converged) restarts it, also where this is
-            not said.
+            yet for the same I(restart_hosts), C(again) in any case, C(end) forgets it. C(keep) only says what is noted.
+            Then C(restart_owed) is true while that process runs, and C(marked) where anything is noted. C(converged)
+            restarts it, also where this is not said.
         type: str
         choices: [mark, again, keep, end]
+      restart_hosts: {type: list, elements: str, description: Hosts of the run that marks the unit.}
       watch:
         description: Seconds after a start in which it must not end; where it does, the call fails with what it said.
         type: int
@@ -208,6 +209,7 @@ SPEC = {
             "state": {"type": "str", "choices": ["started", "stopped", "converged", "absent"], "default": "started"},
             "digest": {"type": "str"},
             "restart": {"type": "str", "choices": ["mark", "again", "keep", "end"]},
+            "restart_hosts": {"type": "list", "elements": "str"},
             "watch": {"type": "int", "default": 0},
         }
     ),

@@ -8,7 +8,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import access_control
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.acls import KINDS
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import OPTIONS, PRUNE, Work, converge
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import PRUNE, WRITES, Work, converge
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.users import Logins
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
@@ -31,7 +31,12 @@ description:
   - "A user cannot log in 20 s after its password was written: that is a failure, other than with
     C(verify=generation)."
 options:
-  login: {type: dict, required: true, description: "Those of the listener where users log in, without a login."}
+  login:
+    description: >-
+      Those of the listener where users log in, without a login. At one that asks for no password, C(verify=login) is
+      refused.
+    type: dict
+    required: true
   users:
     description: SCRAM users.
     type: list
@@ -59,7 +64,8 @@ options:
         default: login
       generation:
         description: >-
-          Number of the password with C(verify=generation), 1 where it is not said; one more with each new password.
+          Number of the password with C(verify=generation), 1 where it is not said; one more with each new password, up
+          to 1023. I(iterations) beside it are a multiple of 1024, so that no other two numbers make the same sum.
         type: int
       state: {type: str, choices: [present, absent], default: present, description: Whether the user is there.}
       credential:
@@ -86,7 +92,10 @@ options:
       state: {type: str, choices: [present, absent], default: present, description: Whether the ACL is there.}
   principal: {type: str, default: "User:admin", description: Who asks.}
   super_users: {type: list, elements: str, default: [], description: Principals that need no ACL.}
-extends_documentation_fragment: [millrace.kafka.kafka_resources, millrace.kafka.kafka_prune]
+extends_documentation_fragment:
+  - millrace.kafka.kafka_resources
+  - millrace.kafka.kafka_writes
+  - millrace.kafka.kafka_prune
 requirements: [confluent-kafka]
 author: [Millrace developers]
 """
@@ -122,6 +131,10 @@ outcome:
     done: {description: What was written., type: list, elements: str}
     failed: {description: "What was not, and why.", type: dict}
     not_tried: {description: What was not begun., type: list, elements: str}
+    unknown:
+      description: What of C(failed) may have been done all the same, and could not be read back.
+      type: list
+      elements: str
 """
 
 
@@ -158,7 +171,7 @@ def main() -> None:
     """Run as an Ansible module."""
     module = KafkaModule(
         argument_spec={
-            **OPTIONS,
+            **WRITES,
             "login": {"type": "dict", "required": True},
             "users": {"type": "list", "elements": "dict", "default": [], "options": USER},
             "acls": ACL,
@@ -179,8 +192,8 @@ def main() -> None:
             admin, said["acls"], said["prune"], said["principal"], said["super_users"], gone
         )
         return [
-            (users, lambda changes: access_control.write_users(admin, logins, changes)),
-            (acls, lambda changes: access_control.write_acls(admin, changes)),
+            (users, lambda changes, look: access_control.write_users(admin, logins, changes, look)),
+            (acls, lambda changes, look: access_control.write_acls(admin, changes, look)),
         ]
 
     converge(module, "users and ACLs", planned)

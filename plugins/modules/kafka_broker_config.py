@@ -8,7 +8,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import broker_control
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_config import ALL
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import OPTIONS, Work, converge
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import WRITES, Work, converge
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 
@@ -22,8 +22,13 @@ description:
     of moving replicas and settings that nobody knows among it.
   - Each broker judges beforehand what it would get, for a number can fit the one and not the other. A setting is done
     when each broker has taken it and goes on; a broker that a setting ended is a failure.
+  - What is for all brokers, one takes first, as its own, one that is not the controller; where it goes on with it, all
+    get it, and that one no longer has it of its own. Not tried so is what is taken back, and what each broker has of
+    its own.
   - "Refused, with everything else that is wrong: a setting that brokers do not know, or read at their start alone; a
-    secret, for nobody could compare it; settings of a broker that is not there."
+    secret, for nobody could compare it; settings of a broker that is not there; values that Kafka takes and no cluster
+    stands, as C(max.connections) 0; what decides which records are lost, without I(allow_data_loss)."
+  - A C(message.max.bytes) that is lower than brokers have it is a warning.
 options:
   config:
     description: >-
@@ -39,7 +44,13 @@ options:
     suboptions:
       id: {type: int, required: true, description: C(broker.id).}
       config: {type: dict, default: {}, description: "Its own settings, as I(config)."}
-extends_documentation_fragment: [millrace.kafka.kafka_resources]
+  allow_data_loss:
+    description: >-
+      Settings are taken that decide which records are lost: retention, C(log.cleanup.policy), C(min.insync.replicas)
+      and their like.
+    type: bool
+    default: false
+extends_documentation_fragment: [millrace.kafka.kafka_resources, millrace.kafka.kafka_writes]
 requirements: [confluent-kafka, kafka-python]
 author: [Millrace developers]
 """
@@ -85,6 +96,10 @@ outcome:
     done: {description: What was written., type: list, elements: str}
     failed: {description: "What was not, or ended a broker, and why.", type: dict}
     not_tried: {description: What was not begun., type: list, elements: str}
+    unknown:
+      description: What of C(failed) may have been done all the same, and could not be read back.
+      type: list
+      elements: str
 """
 
 BROKER: dict[str, Any] = {"id": {"type": "int", "required": True}, "config": {"type": "dict", "default": {}}}
@@ -94,9 +109,10 @@ def main() -> None:
     """Run as an Ansible module."""
     module = KafkaModule(
         argument_spec={
-            **OPTIONS,
+            **WRITES,
             "config": {"type": "dict", "default": {}},
             "brokers": {"type": "list", "elements": "dict", "default": [], "options": BROKER},
+            "allow_data_loss": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
     )
@@ -107,8 +123,8 @@ def main() -> None:
     wanted = {ALL: said["config"] or {}, **{str(one["id"]): one["config"] or {} for one in said["brokers"]}}
 
     def planned(admin: Admin, metadata: Metadata) -> Sequence[Work]:
-        plan = broker_control.plan(admin, metadata, wanted)
-        return [(plan, lambda changes: broker_control.apply(admin, metadata, changes))]
+        plan = broker_control.plan(admin, metadata, wanted, said["allow_data_loss"], module.warn)
+        return [(plan, lambda changes, look: broker_control.apply(admin, metadata, changes, look))]
 
     converge(module, "settings of brokers", planned)
 

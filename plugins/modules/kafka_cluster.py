@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
@@ -12,6 +14,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster impor
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart import SAME, after_restart, lacking
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.views import confirmed
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTIONS, Part, Patience, Wait, waiting
 
 DOCUMENTATION = """
@@ -87,6 +90,11 @@ problems: {description: What keeps the cluster from being whole., type: list, el
 offline: {description: Number of partitions without a leader., type: int, returned: always}
 under_replicated: {description: Number of partitions with a replica out of sync., type: int, returned: always}
 partitions: {description: Number of partitions., type: int, returned: always}
+undeclared:
+  description: >-
+    By id (a text), number of replicas of those brokers that are not in I(brokers), and are registered or hold some.
+  type: dict
+  returned: always
 leaders: {description: "By id (a text), number of partitions that the broker leads.", type: dict, returned: always}
 """
 
@@ -96,7 +104,8 @@ def back(module: AnsibleModule, cluster: Cluster) -> None:
     expected, returned, seconds = (module.params[name] for name in ("brokers", "returned", "timeout"))
     part = Part(module.params["pause"], **module.params["waited"])
     patience = Patience(seconds, min(SAME, seconds / 2), part, at_last=True)
-    verdict = after_restart(cluster.state, expected, returned, module.params["before"], patience)
+    before, confirm = module.params["before"], partial(confirmed, cluster)
+    verdict = after_restart(cluster.state, expected, returned, before, patience, confirm)
     if verdict.rest and not verdict.go:
         module.exit_json(changed=False, waiting=waiting([verdict.why], seconds, **verdict.rest.seen()))
     if not verdict.go:
@@ -110,7 +119,7 @@ def back(module: AnsibleModule, cluster: Cluster) -> None:
     module.exit_json(changed=False, lacking=verdict.lacking)
 
 
-def described(state: State, problems: list[str]) -> dict[str, Any]:
+def described(state: State, problems: list[str], expected: Sequence[int] = ()) -> dict[str, Any]:
     """Return a state as the module answers it."""
     return {
         "brokers": {str(broker): dict(facts) for broker, facts in state.brokers.items()},
@@ -120,6 +129,7 @@ def described(state: State, problems: list[str]) -> dict[str, Any]:
         "under_replicated": len(state.under_replicated()),
         "partitions": len(state.partitions),
         "leaders": {str(broker): count for broker, count in state.leaders().items()},
+        "undeclared": {str(broker): count for broker, count in state.undeclared(expected).items()},
     }
 
 
@@ -150,7 +160,7 @@ def main() -> None:
         back(module, cluster)
     sick = module.params["sick"]
     wait = Wait(module.params["timeout"], module.params["pause"], **module.params["waited"])
-    state, found = cluster.wait(module.params["brokers"], wait.part, sick)
+    state, found = cluster.wait(module.params["brokers"], wait.part, sick, partial(confirmed, cluster))
     if found and wait.left() > 0:
         module.exit_json(changed=False, waiting=waiting(found, wait.timeout, begun=wait.begun))
     if excused := sorted({str(p) for p in state.under_replicated()} - {str(p) for p in state.under_replicated(sick)}):
@@ -158,7 +168,7 @@ def main() -> None:
             f"{len(excused)} partitions lack a replica on a disk that failed, of the brokers {sick} "
             f"({', '.join(excused[:5])}{', ...' if len(excused) > 5 else ''})"
         )
-    result = described(state, found)
+    result = described(state, found, module.params["brokers"])
     if state.brokers:
         result["lacking"] = lacking(state, module.params["brokers"], module.params["returned"])
         result["at"] = time.time()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
@@ -21,6 +22,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart impor
     after_start,
     before_restart,
 )
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.views import confirmed, with_failed_dirs
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import (
     OPTIONS,
     Look,
@@ -38,6 +40,8 @@ description:
   - Brokers may stop together where each partition that they hold in sync has all its other replicas in sync, keeps
     min.insync.replicas of its topic without them (and I(margin) more), and none of its replicas is being moved; where
     there is a controller, and no other rack is out. What is down, offline or answers nobody may always be restarted.
+  - Each broker that stays is asked itself, and the worst answer counts; one that has just started, or that the
+    controller does not reach, says what was. One that died counts as in sync until its session ends.
   - Where the cluster is not whole elsewhere, only what has been so for 30 s is judged (for half of a shorter
     I(timeout)).
   - A gate that nobody answers is closed.
@@ -60,7 +64,8 @@ options:
         replicas for any of them to be restarted.
       - C(back) waits until they are back after a restart. The cluster is whole, or for a while lacks nothing that is
         not in I(before).
-      - C(started) waits until they are registered and in sync with what somebody leads, whoever else is away.
+      - C(started) waits until they are registered and in sync with what somebody leads, whoever else is away. What a
+        broker lacks that has given up a log directory is not waited for; there is a warning.
     type: str
     choices: [may_stop, order, back, started]
     default: may_stop
@@ -70,6 +75,11 @@ options:
     choices: [one, rack]
     default: one
   racks: {type: dict, default: {}, description: "By id, the rack of each declared broker."}
+  together:
+    description: >-
+      By id, what is restarted together with C(parallel=rack), where that is not what I(racks) says: in a stretched
+      cluster broker.rack is a whole datacenter. Those with none go one by one.
+    type: dict
   margin:
     description: Replicas in sync that have to stay besides min.insync.replicas.
     type: int
@@ -82,10 +92,17 @@ options:
     elements: str
     default: []
   fail:
-    description: Fail where the gate is closed; otherwise only say so. With C(may_stop).
+    description: >-
+      Fail where the gate is closed; otherwise only say so, as soon as nothing has changed for half of I(timeout). With
+      C(may_stop).
     type: bool
     default: true
   before: {type: dict, default: {}, description: "With C(back), what C(lacking) was."}
+  stopped:
+    description: With C(may_stop), those of I(stop) that this run has stopped; what lacks by them is not waited for.
+    type: list
+    elements: int
+    default: []
   timeout: {type: int, default: 0, description: Seconds that are waited; 0 asks once.}
 extends_documentation_fragment: [millrace.kafka.waits]
 attributes:
@@ -135,8 +152,12 @@ controller: {description: Id of the controller., type: int, returned: with order
 
 def rules(module: AnsibleModule) -> Rules:
     """Return what the operator says of the gate."""
-    racks = {int(broker): str(rack or "") or None for broker, rack in module.params["racks"].items()}
-    return Rules(module.params["margin"], module.params["accepts"], racks)
+    racks, together = (
+        {int(broker): str(rack or "") or None for broker, rack in (module.params[name] or {}).items()}
+        for name in ("racks", "together")
+    )
+    said = module.params["together"] is not None
+    return Rules(module.params["margin"], module.params["accepts"], racks, together if said else None)
 
 
 def order(module: AnsibleModule, cluster: Cluster) -> None:
@@ -149,7 +170,7 @@ def order(module: AnsibleModule, cluster: Cluster) -> None:
             state = cluster.state()
             if state.controller < 0:
                 return Look(None, "no controller")
-            found.append(snapshot(cluster, state, stop))
+            found.append(snapshot(cluster, state, stop, one_by_one=True))
         except ClusterError as error:
             return Look(None, str(error))
         return Look({}, "", lambda: Verdict(True, {}))
@@ -164,7 +185,7 @@ def order(module: AnsibleModule, cluster: Cluster) -> None:
     for words in dict.fromkeys(batch.why for batch in plan if batch.why):
         module.warn(words)
     module.exit_json(
-        changed=False, batches=[list(batch.brokers) for batch in plan], controller=found[-1].state.controller
+        changed=False, batches=[list(batch.brokers) for batch in plan], controller=found[-1].states[0].controller
     )
 
 
@@ -205,17 +226,22 @@ def ask(module: AnsibleModule, cluster: Cluster) -> Verdict:
     """Return what a wait came to."""
     expected, stop, seconds = (module.params[name] for name in ("brokers", "stop", "timeout"))
     part = Part(module.params["pause"], **module.params["waited"])
-    same = min(SAME, seconds / 2)
+    same, confirm = min(SAME, seconds / 2), partial(confirmed, cluster)
     if module.params["question"] == "back":
         patience = Patience(seconds, same, part, at_last=True)
-        return after_restart(cluster.state, expected, stop, module.params["before"], patience)
+        return after_restart(cluster.state, expected, stop, module.params["before"], patience, confirm)
     if module.params["question"] == "started":
-        return after_start(cluster.state, expected, stop, Patience(seconds, same, part))
+
+        def sick(state: State) -> Sequence[int]:
+            return with_failed_dirs(cluster, state, stop)
+
+        return after_start(cluster.state, expected, stop, Patience(seconds, same, part), confirm, sick)
 
     def judge(state: State) -> Sequence[Block]:
         return blocks(snapshot(cluster, state, stop), stop, rules(module))
 
-    return before_restart(cluster.state, judge, expected, stop, Patience(seconds, same, part, JUDGE))
+    patience = Patience(seconds, same, part, JUDGE, enough=not module.params["fail"])
+    return before_restart(cluster.state, judge, expected, stop, patience, module.params["stopped"])
 
 
 def main() -> None:
@@ -229,10 +255,12 @@ def main() -> None:
             "question": {"type": "str", "choices": ["may_stop", "order", "back", "started"], "default": "may_stop"},
             "parallel": {"type": "str", "choices": ["one", "rack"], "default": "one"},
             "racks": {"type": "dict", "default": {}},
+            "together": {"type": "dict"},
             "margin": {"type": "int", "default": 0},
             "accepts": {"type": "list", "elements": "str", "default": []},
             "fail": {"type": "bool", "default": True},
             "before": {"type": "dict", "default": {}},
+            "stopped": {"type": "list", "elements": "int", "default": []},
             "timeout": {"type": "int", "default": 0},
             **OPTIONS,
         },

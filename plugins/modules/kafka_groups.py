@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Change, Done, carry_out
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import OPTIONS, Work, converge
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Change, Done, Look, carry_out
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import WRITES, Work, converge
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import groups as asked
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import (
@@ -53,7 +53,7 @@ options:
       offsets:
         description: "Offsets by topic and partition, as C({orders: {0: 1200}})."
         type: dict
-extends_documentation_fragment: [millrace.kafka.kafka_resources]
+extends_documentation_fragment: [millrace.kafka.kafka_resources, millrace.kafka.kafka_writes]
 requirements: [confluent-kafka]
 author: [Millrace developers]
 """
@@ -110,10 +110,13 @@ def ends_of(admin: Admin, group: dict[str, Any], found: Group, partitions: dict[
 def main() -> None:
     """Run as an Ansible module."""
     module = KafkaModule(
-        argument_spec={**OPTIONS, "groups": {"type": "list", "elements": "dict", "default": [], "options": GROUP}},
+        argument_spec={**WRITES, "groups": {"type": "list", "elements": "dict", "default": [], "options": GROUP}},
         supports_check_mode=True,
     )
     wanted: list[dict[str, Any]] = module.params["groups"]
+    names = [group["name"] for group in wanted]
+    for name in sorted({name for name in names if not name or names.count(name) > 1}):
+        module.fail_json(msg=f"groups: {f'{name} is named twice' if name else 'a group without a name'}; correct it")
     moving = [group for group in wanted if asks(group)]
     for group in moving:
         try:
@@ -132,8 +135,10 @@ def main() -> None:
         ends = {group["name"]: ends_of(admin, group, found[group["name"]], partitions) for group in moving}
         plan = diff(moving, found, partitions, ends)
 
-        def write(changes: Sequence[Change]) -> Done:
-            return carry_out([(changes, lambda batch: asked.commit(admin, {one.name: one.work for one in batch}))])
+        def write(changes: Sequence[Change], _: Look) -> Done:
+            # Not read back: what was moved by so many records would be moved by them once more.
+            step = (changes, lambda batch: asked.commit(admin, {one.name: one.work for one in batch}))
+            return carry_out([step], lambda _, why: why)
 
         return [(plan, write)]
 

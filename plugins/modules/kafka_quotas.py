@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import access_control
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import OPTIONS, PRUNE, Work, converge
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import PRUNE, WRITES, Work, converge
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 
@@ -39,7 +39,10 @@ options:
           The user is gone: its own quota goes, and those with each client id, but for what other entries say.
         type: bool
         default: false
-extends_documentation_fragment: [millrace.kafka.kafka_resources, millrace.kafka.kafka_prune]
+extends_documentation_fragment:
+  - millrace.kafka.kafka_resources
+  - millrace.kafka.kafka_writes
+  - millrace.kafka.kafka_prune
 requirements: [confluent-kafka, kafka-python]
 author: [Millrace developers]
 """
@@ -75,6 +78,10 @@ outcome:
     done: {description: What was written., type: list, elements: str}
     failed: {description: "What was not, and why.", type: dict}
     not_tried: {description: What was not begun., type: list, elements: str}
+    unknown:
+      description: What of C(failed) may have been done all the same, and could not be read back.
+      type: list
+      elements: str
 """
 
 QUOTA: dict[str, Any] = {
@@ -90,7 +97,7 @@ def main() -> None:
     """Run as an Ansible module."""
     module = KafkaModule(
         argument_spec={
-            **OPTIONS,
+            **WRITES,
             "quotas": {"type": "list", "elements": "dict", "default": [], "options": QUOTA},
             "prune": PRUNE,
         },
@@ -99,7 +106,7 @@ def main() -> None:
 
     def planned(admin: Admin, _: Metadata) -> Sequence[Work]:
         plan = access_control.plan_quotas(admin, module.params["quotas"], module.params["prune"])
-        return [(plan, lambda changes: access_control.write_quotas(admin, changes))]
+        return [(plan, lambda changes, look: access_control.write_quotas(admin, changes, look))]
 
     converge(module, "quotas", planned)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import topic_control
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import OPTIONS, PRUNE, Work, converge
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import PRUNE, WRITES, Work, converge
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 
@@ -64,7 +64,10 @@ options:
     suboptions:
       id: {type: int, required: true, description: C(broker.id).}
       rack: {type: str, description: "C(broker.rack), if it has one."}
-extends_documentation_fragment: [millrace.kafka.kafka_resources, millrace.kafka.kafka_prune]
+extends_documentation_fragment:
+  - millrace.kafka.kafka_resources
+  - millrace.kafka.kafka_writes
+  - millrace.kafka.kafka_prune
 requirements: [confluent-kafka, "kafka-python (where replicas move)"]
 author: [Millrace developers]
 """
@@ -98,6 +101,10 @@ outcome:
     done: {description: What was written., type: list, elements: str}
     failed: {description: "What was not, and why.", type: dict}
     not_tried: {description: What was not begun., type: list, elements: str}
+    unknown:
+      description: What of C(failed) may have been done all the same, and could not be read back.
+      type: list
+      elements: str
 """
 
 TOPIC: dict[str, Any] = {
@@ -127,7 +134,7 @@ def main() -> None:
     """Run as an Ansible module."""
     module = KafkaModule(
         argument_spec={
-            **OPTIONS,
+            **WRITES,
             "topics": {"type": "list", "elements": "dict", "default": [], "options": TOPIC},
             "brokers": {"type": "list", "elements": "dict", "default": [], "options": BROKER},
             "prune": PRUNE,
@@ -139,7 +146,7 @@ def main() -> None:
 
     def planned(admin: Admin, metadata: Metadata) -> Sequence[Work]:
         plan = topic_control.plan(admin, metadata, topics, module.params["prune"], brokers, module.warn)
-        return [(plan, lambda changes: topic_control.apply(admin, changes))]
+        return [(plan, lambda changes, look: topic_control.apply(admin, changes, look))]
 
     converge(module, "topics", planned)
 

@@ -11,6 +11,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTION
 from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.ensemble import (
     EnsembleError,
     keep_root_acl,
+    strangers,
     wait,
 )
 
@@ -48,6 +49,11 @@ options:
       Names of the servers that have to serve. That others do not is a warning. Where it is not said, all have to.
     type: list
     elements: str
+  members:
+    description: >-
+      Number of servers that the inventory has. Where it is said, those that follow the leader besides are counted
+      (C(strangers)).
+    type: int
   fail: {type: bool, default: true, description: Fail when the ensemble is not whole; otherwise only describe it.}
 extends_documentation_fragment: [millrace.kafka.waits]
 attributes:
@@ -82,12 +88,18 @@ modes:
   type: dict
   returned: always
 problems: {description: What keeps the ensemble from being whole., type: list, elements: str, returned: always}
+strangers:
+  description: Number of servers that follow or observe the leader, and are more than I(members).
+  type: int
+  returned: with members
 changes:
   description: "One line where the ACL of the root znode was another, else none."
   type: list
   elements: str
   returned: success
 """
+
+SILENT = 12.0  # seconds: a leader counts a server that is gone for syncLimit ticks more
 
 
 def whole(module: AnsibleModule) -> dict[str, str]:
@@ -104,7 +116,7 @@ def whole(module: AnsibleModule) -> dict[str, str]:
     if found and this.left() > 0:
         module.exit_json(changed=False, waiting=waiting(found, seconds, begun=this.begun))
     if found and not module.params["fail"]:
-        module.exit_json(changed=False, modes=modes, problems=found, changes=[])
+        module.exit_json(changed=False, modes=modes, problems=found, changes=[], **besides(module, modes))
     if found:
         module.fail_json(
             msg=f"ZooKeeper ensemble not whole after {seconds} s: {'; '.join(found)}. No server was stopped. "
@@ -115,6 +127,12 @@ def whole(module: AnsibleModule) -> dict[str, str]:
     if away := [name for name, mode in modes.items() if mode in ("down", "not serving")]:
         module.warn(f"the ensemble is not whole: {', '.join(away)} of no host of this run")
     return modes
+
+
+def besides(module: AnsibleModule, modes: dict[str, str]) -> dict[str, int]:
+    """Return how many servers are there besides those of the inventory, where that is asked."""
+    servers, port, tls, members = (module.params[name] for name in ("servers", "port", "tls", "members"))
+    return {} if members is None else {"strangers": strangers(servers, port, tls, modes, members, SILENT)}
 
 
 def in_use(module: AnsibleModule, modes: dict[str, str]) -> None:
@@ -143,6 +161,7 @@ def main() -> None:
             "root_acl": {"type": "dict", "default": {}},
             "timeout": {"type": "int", "default": 0},
             "expected": {"type": "list", "elements": "str"},
+            "members": {"type": "int"},
             "fail": {"type": "bool", "default": True},
             **OPTIONS,
         },
@@ -163,7 +182,8 @@ def main() -> None:
             module.fail_json(msg=missing_required_lib("kazoo"))
         except EnsembleError as error:
             module.fail_json(msg=str(error), modes=modes, problems=[])
-    module.exit_json(changed=bool(changes), changes=changes, modes=modes, problems=[])
+    more = besides(module, modes)
+    module.exit_json(changed=bool(changes), changes=changes, modes=modes, problems=[], **more)
 
 
 if __name__ == "__main__":

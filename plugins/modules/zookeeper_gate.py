@@ -51,10 +51,17 @@ options:
   weights: {type: dict, default: {}, description: "Id to weight, where it is not 1."}
   observers: {type: list, elements: str, default: [], description: Ids of servers that do not vote.}
   fail:
-    description: Fail where the gate is closed; otherwise only say so. With C(may_stop).
+    description: >-
+      Fail where the gate is closed; otherwise only say so, as soon as nothing has changed for half of I(timeout). With
+      C(may_stop).
     type: bool
     default: true
   before: {type: dict, default: {}, description: "With C(started), what C(lacking) was."}
+  stopped:
+    description: With C(may_stop), those of I(stop) that this run has stopped; that they do not serve is not waited for.
+    type: list
+    elements: str
+    default: []
   timeout: {type: int, default: 0, description: Seconds that are waited; 0 asks once.}
 extends_documentation_fragment: [millrace.kafka.waits]
 attributes:
@@ -148,13 +155,15 @@ def main() -> None:
             "observers": {**names, "default": []},
             "fail": {"type": "bool", "default": True},
             "before": {"type": "dict", "default": {}},
+            "stopped": {**names, "default": []},
             "timeout": {"type": "int", "default": 0},
             **OPTIONS,
         },
         supports_check_mode=True,
     )
     stop, seconds = module.params["stop"], module.params["timeout"]
-    patience = Patience(seconds, min(SAME, seconds / 2), Part(module.params["pause"], **module.params["waited"]))
+    part, enough = Part(module.params["pause"], **module.params["waited"]), not module.params["fail"]
+    patience = Patience(seconds, min(SAME, seconds / 2), part, enough=enough)
 
     def look() -> Ensemble:
         return seen(module.params["servers"], module.params["port"], voters(module), module.params["tls"])
@@ -164,7 +173,7 @@ def main() -> None:
             module.exit_json(changed=False, order=order(look().modes, stop))
         if module.params["question"] == "started":
             answer(module, after_start(look, stop, module.params["before"], patience))
-        answer(module, before_stop(look, stop, patience))
+        answer(module, before_stop(look, stop, patience, module.params["stopped"]))
     except OwnFileError as error:
         module.fail_json(msg=f"{error}. No server was stopped")
 

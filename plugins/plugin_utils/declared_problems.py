@@ -14,6 +14,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_files impo
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_jobs import job_problems
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_readers import texts_for_switches, unread
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_rivals import rivals
+from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_secrets import secrets_in_units
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import FOLDER
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
@@ -81,6 +82,7 @@ def problems_of(reader: Reader, model: Model) -> list[Problem]:
         *reader.said_of(check_model(model)),
         *unread(raw, model),
         *rivals(reader, model),
+        *secrets_in_units(reader, model),
         *texts_for_switches(raw, model),
         *job_problems(model),
         *certificate_problems(reader, model),

@@ -1,26 +1,36 @@
-"""Lists and dicts that two groups of a host both write: Ansible takes one of them, and the other is lost."""
+"""Lists and dicts that are said in two places of a host: Ansible takes one of them, and the other is lost."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import laid
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 SAID_ELSEWHERE = "kafka_config"  # as CONFIG_REPLACED
+# What lacks of the vault is said where it is wanted; sources that replace others are documented as that.
+WHOLE = ("vault", "firewall_extra_sources", SAID_ELSEWHERE)
 
 
 def rivals(reader: Reader, model: Model) -> Iterator[Problem]:
     """Yield what of one group's lists and dicts the other's does not have."""
-    said = {
+    everything = {
         group: {
             name: value
             for name, value in found.items()
-            if name in model.known - {SAID_ELSEWHERE} and isinstance(value, (list, Mapping))
+            if name in model.known - (laid() if group == "all" else set()) and isinstance(value, (list, Mapping))
         }
         for group, found in reader.said_by_groups().items()
+    }
+    yield from _replaced(reader, model, {group: found for group, found in everything.items() if found})
+    said = {
+        group: {name: value for name, value in found.items() if name != SAID_ELSEWHERE}
+        for group, found in everything.items()
+        if group != "all"
     }
     said = {group: found for group, found in said.items() if found}
     if len(said) < 2:
@@ -36,6 +46,38 @@ def rivals(reader: Reader, model: Model) -> Iterator[Problem]:
                     advice = "write it for one of the two, with all that is meant, or for the host itself"
                     warning = isinstance(said[one][name], Mapping)
                     yield Problem((host,), name, "GROUP_RIVALS", None, wrong, advice, warning=warning)
+
+
+def _replaced(reader: Reader, model: Model, said: Mapping[str, Mapping[str, Any]]) -> Iterator[Problem]:
+    """Yield dicts of a group that a group inside it, or the host itself, says anew with less in them."""
+    names = {name for found in said.values() for name, value in found.items() if isinstance(value, Mapping)} - {*WHOLE}
+    for host in model.function_hosts if names else ():
+        raw, rivals = reader.raw(host), set(reader.rivals(host))
+        groups = [group for group in reader.groups_of(host) if group in said]
+        for name in sorted(names & raw.keys()):
+            places = [(group, said[group][name]) for group in groups if isinstance(said[group].get(name), Mapping)]
+            if places and isinstance(raw[name], Mapping) and raw[name] != places[-1][1]:
+                places.append(("", raw[name]))
+            for (one, weaker), (other, stronger) in pairwise(places):
+                lost = _keys(weaker, stronger)
+                if lost and (one, other) not in rivals:
+                    what = f"what group {other} says" if other else "what the host itself says"
+                    shown = f"{', '.join(lost[:3])}{', ...' if len(lost) > 3 else ''}"
+                    wrong = f"{what} replaces all that group {one} says: {shown} is lost"
+                    advice = f"repeat there what of it is meant, or take {name} out of one of the two"
+                    yield Problem((host,), name, "DICT_REPLACED", None, wrong, advice, warning=True)
+
+
+def _keys(weaker: Mapping[Any, Any], stronger: Mapping[Any, Any], above: str = "") -> list[str]:
+    """Return what stands in the weaker alone, in dicts inside it too."""
+    found = []
+    for key, value in weaker.items():
+        place = f"{above}[{key}]" if above else str(key)
+        if key not in stronger:
+            found.append(place)
+        elif isinstance(value, Mapping) and isinstance(stronger[key], Mapping):
+            found += _keys(value, stronger[key], place)
+    return found
 
 
 def _covered(reader: Reader, model: Model, said: Mapping[str, Mapping[str, Any]]) -> Iterator[Problem]:

@@ -12,22 +12,32 @@ import sys
 import traceback
 from collections.abc import Callable
 
+HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
+"""What Ansible's processes have handlers for."""
+
 
 def forked(run: Callable[[], object]) -> tuple[int, str, str]:
-    """Return status, output and errors of a function; nothing that it changes is changed here."""
+    """Return status, output and errors of a function; nothing that it changes is changed here.
+
+    Signals wait while there are two of this process: its handlers would run in the child, and raise there in the middle
+    of Ansible, or here before anybody knows of the child.
+    """
     pipes = [os.pipe(), os.pipe()]
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
     child = os.fork()
     if not child:
-        _become(run, [write for _, write in pipes])
-    for _, write in pipes:
-        os.close(write)
+        _become(run, [write for _, write in pipes], [read for read, _ in pipes], before)
     status = None
     try:
+        for _, write in pipes:
+            os.close(write)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         output, errors = _read([read for read, _ in pipes])
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)  # where a thread took the signal, its handler came earlier
         if status is None:  # as where the task's time is over
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
@@ -35,14 +45,17 @@ def forked(run: Callable[[], object]) -> tuple[int, str, str]:
     return status, output, errors
 
 
-def _become(run: Callable[[], object], outputs: list[int]) -> None:
+def _become(run: Callable[[], object], outputs: list[int], others: list[int], mask: set[int]) -> None:
     """Be the child. Never returns: this is the middle of somebody else's program."""
     status = 1
     try:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # it would hold all secrets of this process
         atexit._clear()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
+        for number in HANDLED:
             signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for end in others:  # with it open here, nobody would see that who reads has gone
+            os.close(end)
         for source, target in ((os.open(os.devnull, os.O_RDONLY), 0), (outputs[0], 1), (outputs[1], 2)):
             os.dup2(source, target)
         sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w")

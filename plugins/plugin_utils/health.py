@@ -90,6 +90,13 @@ def zookeeper(hosts: Mapping[str, Any], probes: Mapping[str, Any], others: int =
     leaders = sum(mode in ("leader", "standalone") for mode in modes.values())
     if leaders > 1 or (leaders == 0 and not others):
         problems.append(f"ZooKeeper ensemble has {leaders} leaders")
+    for host in hosts:
+        if more := probes.get(host, {}).get("zookeeper_strangers"):
+            problems.append(
+                f"ZooKeeper on {host}, the leader, has {more} more server{'s' if more > 1 else ''} than the inventory: "
+                f"what was taken out of the group zookeeper still runs; stop and disable zookeeper.service there, or "
+                f"put the host back (`ss -tn` on {host} shows whom it serves)"
+            )
     return ["ZooKeeper", *table(("server", "mode"), modes.items())], problems
 
 
@@ -122,6 +129,12 @@ def kafka(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
                 )
         endpoints = " ".join(f"{name}://{broker[name]}" for name in facts["listeners"] if name in broker)
         rows.append((facts["broker_id"], host, broker["rack"], endpoints, leaders.get(str(facts["broker_id"]), 0)))
+    for number, replicas in cluster.get("undeclared", {}).items():
+        broker = found.get(number, {})
+        there = " ".join(f"{name}://{broker[name]}" for name in broker if name != "rack")
+        if broker:
+            rows.append((number, "-", broker["rack"], there, leaders.get(number, 0)))
+        problems.append(stranger(number, there, replicas))
     total, share = cluster.get("partitions", 0), cluster.get("partitions", 0) / max(len(hosts), len(found), 1)
     most = max(leaders.values(), default=0)
     skew = f"{most / share:.2f}" if share else "-"
@@ -136,6 +149,21 @@ def kafka(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
         f"  controller {cluster.get('controller', -1)}, {total} partitions: {cluster.get('offline', '?')} offline, "
         f"{cluster.get('under_replicated', '?')} under-replicated; leader skew {skew} (1.00 is even)",
     ], problems
+
+
+def stranger(number: str, endpoints: str, replicas: int) -> str:
+    """Return what is wrong with a broker that no host of the inventory has, and how to mend it."""
+    back = "put its host back into the group kafka"
+    move = "move its replicas to the others (kafka-reassign-partitions.sh)"
+    if not endpoints:
+        return (
+            f"broker {number} is neither in the inventory nor registered, and {replicas} partitions still count on a "
+            f"replica there: {back}, or {move}"
+        )
+    what = f"broker {number} is registered ({endpoints}) but not in the inventory"
+    if replicas:
+        return f"{what}, and holds {replicas} replicas: {back}, or {move}, and then stop and disable its kafka.service"
+    return f"{what}, and holds no replica: stop and disable its kafka.service, or {back}"
 
 
 def disks(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:

@@ -21,7 +21,8 @@ def as_json(
     """Return one line of JSON, of what `page` takes.
 
     {healthy, problems: [text], not_looked_at: {function: hosts}, zookeeper: {host: mode}, kafka: null or {controller,
-    partitions, offline, under_replicated, leaders: {host: partitions}, registered: {host: bool}}, disks: [{host, path,
+    partitions, offline, under_replicated, leaders: {host: partitions}, registered: {host: bool},
+    undeclared: {id: replicas}}, disks: [{host, path,
     size, free, error}] in bytes, units: [{host, unit, state}], certificates: [{host, name, subject, until}]}. What is
     not known is null.
     """
@@ -64,5 +65,6 @@ def kafka(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, Any
     return {
         **{name: cluster.get(name) for name in NUMBERS},
         "leaders": {host: cluster.get("leaders", {}).get(number, 0) for host, number in ids.items()},
+        "undeclared": dict(cluster.get("undeclared", {})),
         "registered": {host: number in cluster.get("brokers", {}) for host, number in ids.items()},
     }

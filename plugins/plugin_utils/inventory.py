@@ -19,6 +19,7 @@ from ansible.vars.manager import VariableManager
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import (
     find_collections,
+    groups_of,
     made_by_the_run,
     rivals_of,
     said_by_groups,
@@ -130,6 +131,10 @@ class Reader:
     def said_by_groups(self) -> dict[str, dict[str, Any]]:
         """Return what each group says, its files of group_vars among it."""
         return said_by_groups(self._hostvars, self._loader)
+
+    def groups_of(self, host: str) -> list[str]:
+        """Return the groups of a host, the one that goes before all others last."""
+        return groups_of(self._hostvars, host)
 
     def rivals(self, host: str) -> list[tuple[str, str]]:
         """Return pairs of groups of a host that know nothing of one another, the one that yields before the other."""
@@ -261,16 +266,8 @@ class Reader:
             reported_elsewhere.append("vault")
         for host, name, error in dict.fromkeys(self._failed):
             if not any(re.search(rf"['\"]{word}['\"]", error) for word in reported_elsewhere):
-                self.problems.append(
-                    Problem(
-                        (host,),
-                        name,
-                        "NOT_COMPUTED",
-                        None,
-                        f"cannot be computed: {error.splitlines()[0]}",
-                        "set what it stands on",
-                    )
-                )
+                wrong, advice = f"cannot be computed: {error.splitlines()[0]}", "set what it stands on"
+                self.problems.append(Problem((host,), name, "NOT_COMPUTED", None, wrong, advice))
 
     def said_right(self, host: str, names: Iterable[str]) -> bool:
         """Tell whether these variables of a host could be computed and are what the argument spec wants."""

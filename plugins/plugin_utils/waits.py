@@ -55,8 +55,14 @@ def said(what: str, tell: Say, every: float = EVERY) -> Iterator[None]:
 
 
 def module_in_parts(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Run the module of a RunsHere in parts: the `run` of an action whose module answers `waiting`."""
+    """Run the module of a RunsHere in parts: the `run` of an action whose module answers `waiting`.
+
+    As a job of Ansible's (async) it runs once, for the whole wait: nobody would call it again for the next part.
+    """
     result: dict[str, Any] = ActionBase.run(self, tmp, task_vars)
+    if self._task.async_val:
+        job: dict[str, Any] = self.module(self._task.args, task_vars or {})
+        return result | job
 
     def ask(more: Mapping[str, Any]) -> dict[str, Any]:
         answer: dict[str, Any] = self.module({**self._task.args, **more}, task_vars or {})

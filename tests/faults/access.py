@@ -6,8 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import access_control
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Change, Outcome
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.users import Logins
+
+
+def unread(changes: Sequence[Change], why: Outcome) -> Outcome:
+    """Read nothing back: what was not answered fails the test."""
+    return {change.name: why[change.name] for change in changes}
 
 
 class Access:
@@ -24,8 +30,8 @@ class Access:
         for plan in (logins, rights):
             assert not plan.refusals, plan.refusals
         for done in (
-            access_control.write_users(self.admin, self.login, logins.changes),
-            access_control.write_acls(self.admin, rights.changes),
+            access_control.write_users(self.admin, self.login, logins.changes, unread),
+            access_control.write_acls(self.admin, rights.changes, unread),
         ):
             assert not done.failed, done.failed
         return [str(change) for change in [*logins.changes, *rights.changes]]

@@ -93,7 +93,8 @@ class Injector:
         files = [f"{path}/filled-on-purpose" for path in paths]
         try:
             for file in files:
-                self.inventory.run(host, f"dd if=/dev/zero of={file} bs=1M 2>/dev/null; sync {file}", check=False)
+                fill = f"dd if=/dev/zero of={file} oflag=append conv=notrunc 2>/dev/null"
+                self.inventory.run(host, f"{fill} bs=1M; {fill} bs=4k; sync {file}", check=False)
             yield
         finally:
             self.inventory.run(host, f"rm -f {' '.join(files)}")

@@ -79,8 +79,12 @@ class Lab:
         return {number: Partition(p.leader, p.replicas, p.isrs) for number, p in found.items()}
 
     def leader(self, topic: str, partition: int = 0) -> str:
-        """Return the host that leads a partition."""
-        return self.inventory.broker(self.partitions(topic)[partition].leader)
+        """Return the host that leads a partition; an election is waited out."""
+
+        def led() -> list[int]:
+            return [number for number in (self.partitions(topic)[partition].leader,) if number >= 0]
+
+        return self.inventory.broker(until(f"{topic}-{partition} has a leader", led, 60)[0])
 
     def broker_problems(self) -> list[str]:
         """Return what keeps the brokers from being whole: all registered, each partition with leader and full ISR."""

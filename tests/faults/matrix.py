@@ -11,7 +11,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.cimpl import NewTopic
 
 from .injector import Injector
-from .lab import UNITS, Lab
+from .lab import UNITS, Lab, until
 
 CLIENT, REPLICATION = "client", "replication"
 
@@ -113,12 +113,13 @@ def without_quorum(attack: Attack) -> None:
 
 
 def disks_full(attack: Attack) -> None:
-    """The broker ends, the others go on; it starts again when there is room."""
-    host = attack.leader
-    pid = attack.lab.pid(host, UNITS["kafka"])
+    """The broker ends when its files need another block, the others go on; it starts again when there is room."""
+    host, unit = attack.leader, UNITS["kafka"]
+    pid = attack.lab.pid(host, unit)
     with attack.injector.full(host, attack.lab.inventory.variables[host]["kafka_log_dirs"]):
-        time.sleep(10)
-    attack.injector.back(host, UNITS["kafka"], pid, 60)
+        until(f"the broker on {host} ends", lambda: attack.lab.pid(host, unit) != pid, 120)
+        time.sleep(5)
+    attack.injector.back(host, unit, pid, 60)
 
 
 def five_kills(attack: Attack) -> None:
@@ -169,5 +170,5 @@ ROWS = (
     Row("13", "a leader's host loses the client network, 15 s", RPO, 35, 60, cut(CLIENT)),
     Row("23", "what a leader sends to ZooKeeper is dropped, 20 s", ON, 15, 60, unheard),
     Row("24", "a leader's host loses the replication network, 15 s", WAIT, 40, 60, cut(REPLICATION)),
-    Row("26", "all disks of a leader full, 10 s", ON, 15, 60, disks_full),
+    Row("26", "all disks of a leader full until it ends", ON, 15, 60, disks_full),
 )

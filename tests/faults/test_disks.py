@@ -128,3 +128,15 @@ def test_a_disk_dies_and_the_one_in_its_place_turns_read_only(
     errors.compare(GAP, gap(0, read_only.start))
     read_only.compare(GAP, gap(read_only.start - 1, float("inf")))
     note(f"{disk.host}:{PATH}: I/O errors: {errors}; read-only: {read_only}; {report}")
+
+
+def test_a_start_does_not_wait_for_a_disk_that_was_given_up(lab: Lab, topic: str, disk: Disk) -> None:
+    """What the broker has on its other disk comes back; what it had on the one that failed is named."""
+    there = on_disk(lab, topic, disk)
+    disk.gives_errors()
+    until("its replicas have left their ISRs", lambda: lacking(lab, topic, disk) == there, 120)
+    lab.inventory.run(disk.host, f"systemctl stop {UNIT}")
+    status, said = play(lab, "-l", disk.host, "playbooks/start.yml")
+    assert status == 0, said[-3000:]
+    assert f"a disk was given up by: {lab.inventory.broker_id(disk.host)}" in said, said[-3000:]
+    assert lacking(lab, topic, disk) == there

@@ -1,5 +1,6 @@
 """Labs of several checkouts on one machine: side by side, refused, left behind, replaced, removed."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -8,8 +9,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import down
 import pytest
-from down import remove_all
 from faults.inventory import ROOT
 from millrace_lab.machine import Machine
 
@@ -124,7 +125,7 @@ def test_all_labs_of_a_checkout_and_orphans_are_removed_and_named(first: SmallLa
     shutil.rmtree(orphan.directory)
     there = mine.containers() | orphan.containers()
     machine = Machine(CONTAINERS_CONF)
-    remove_all(machine, mine.directory.parent)
+    down.remove_all(machine, mine.directory.parent)
     named = "\n".join(machine.actions)
     assert len(there) == 4 and all(name in named for name in there)
     assert f"198.18.{first.network + 4}.0/24" in named and named.count("remove the disks") >= 2
@@ -133,6 +134,29 @@ def test_all_labs_of_a_checkout_and_orphans_are_removed_and_named(first: SmallLa
         assert not lab.directory.exists()
     assert len(first.containers()) == 2
     assert first.run("broker", "hostname") == "broker\n"
+
+
+def test_what_prepares_an_image_is_removed_and_hosts_of_that_image_stay(
+    first: SmallLab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A lab in use must not lose its hosts to `make lab-down`, whatever image they are of."""
+    machine = Machine(CONTAINERS_CONF)
+    left, image, host = "millrace-prepare-0123456789ab", "localhost/test-prepared:1", "test-of-prepared-host"
+    base = machine.run("podman", "inspect", "--format", "{{.Image}}", min(first.containers())).strip()
+    with down.PREPARED.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # nobody prepares an image meanwhile, so nobody's container is taken
+        monkeypatch.setattr(down, "PREPARED", tmp_path / "lock")
+        try:
+            machine.run("podman", "create", "--name", left, base)
+            machine.run("podman", "commit", "--quiet", left, image)
+            machine.run("podman", "create", "--name", host, image)
+            down.remove_unprepared(machine)
+            names = machine.run("podman", "ps", "-a", "--format", "{{.Names}}").split()
+        finally:
+            machine.run("podman", "rm", "-f", "--ignore", left, host)
+            machine.run("podman", "image", "rm", "-f", image)
+    assert left not in names and machine.actions == [f"remove container {left}"]
+    assert host in names and first.containers() <= set(names)
 
 
 def test_what_labs_share_is_changed_under_the_lock_alone() -> None:

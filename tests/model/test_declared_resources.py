@@ -46,7 +46,7 @@ WRONG: list[tuple[dict[str, dict[str, Any]], list[str]]] = [
     (users({**NEW, "name": "or\nders"}), ["USER_NAME group kafka/kafka_users[3].name"]),
     (users({**NEW, "name": "orders*"}), ["USER_PREFIX group kafka/kafka_users[orders*].name"]),
     (users({**NEW, "verify": "generation"}), []),
-    (users({**NEW, "verify": "generation", "generation": 8192}), []),
+    (users({**NEW, "verify": "generation", "generation": 1023}), []),
     (users({**NEW, "verify": "generation", "generation": 8193}), ["USER_GENERATION group kafka/kafka_users[orders]"]),
     (users({**NEW, "generation": 2}), ["USER_GENERATION group kafka/kafka_users[orders].generation"]),
     # Grants

@@ -99,6 +99,25 @@ def test_probe(probe: Probe) -> None:
     assert written()[probe.code] == row(lines[0], problems[0].warning), "run: make docs"
 
 
+@pytest.mark.parametrize(
+    ("path", "package", "said"),
+    [
+        ("/opt/jdk-21/bin/java", None, ["JAVA_ABSENT"]),
+        ("/opt/jdk-21/bin/java", "jdk-21", []),
+        ("/usr/lib/jvm/java-21-openjdk-amd64/bin/java", None, []),
+    ],
+)
+def test_a_java_that_is_not_there_comes_with_a_package_or_is_said(
+    path: str, package: str | None, said: list[str]
+) -> None:
+    """The usual package brings nothing below /opt; a site that names another knows what that brings."""
+    names = ("java_executable", "kafka_java_executable")
+    declared = {**dict.fromkeys(names, path), **({"java_package": package} if package else {})}
+    probe = Probe("", "", "", declared=declared)
+    found = check_hosts(model(probe), probed(probe))
+    assert [(problem.code, problem.variable) for problem in found] == [(code, "java_executable") for code in said]
+
+
 @pytest.mark.parametrize("version", ["3.8.5", "3.8.6", "3.9.3", "3.10.0"])
 def test_archives_with_a_mended_client(version: str) -> None:
     probe = Probe("", "", "", answer(archives={}), declared=archive(f"libs/zookeeper-{version}.jar"))

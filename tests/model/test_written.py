@@ -11,6 +11,7 @@ from model.said import check
 
 EXTERNAL = {"name": "EXTERNAL", "address": "{{ client_address }}", "port": 9095, "protocol": "SASL_SSL"}
 
+OF_VAULT = "-Ddsn={{ vault.pki_passphrase }}"  # its name does not tell
 DEBUGGER = "JAVA_TOOL_OPTIONS=-agentlib:jdwp=server=y"
 CERTIFICATE = {"name": "x", "subject": "CN=x,O=lab", "authority": "infra"}
 
@@ -27,6 +28,24 @@ CERTIFICATE = {"name": "x", "subject": "CN=x,O=lab", "authority": "infra"}
         ({"kafka": {"site_listeners": [{**EXTERNAL, "advertised_port": 99999}]}}, "PORT_RANGE"),
         ({"kafka": {"kafka_java_executable": "/home/ops/jdk/bin/java"}}, "PATH_SYSTEM"),
         ({"spark": {"java_executable": "java"}}, "PATH_RELATIVE"),
+        ({"spark": {"java_executable": "/usr/lib/jvm/java-11-openjdk-amd64/bin/java"}}, "JAVA_OLD"),
+        ({"all": {"java_executable": "/usr/lib/jvm/java-8-openjdk-amd64/bin/java"}}, "JAVA_OLD"),
+        ({"kafka": {"kafka_class_path": ["plugins/quota.jar"]}}, "PATH_RELATIVE"),
+        ({"kafka": {"kafka_class_path": ["/opt/a.jar:/opt/b.jar"]}}, "PATH_SIGNS"),
+        ({"zookeeper": {"zookeeper_class_path": ["/home/ops/*"]}}, "PATH_SYSTEM"),
+        ({"zookeeper": {"zookeeper_java_options": ["--class-path=/opt/a.jar"]}}, "OPTION_CLASS_PATH"),
+        ({"kafka": {"kafka_gc_options": ["-classpath", "/opt/a.jar"]}}, "OPTION_CLASS_PATH"),
+        ({"kafka": {"kafka_unit_overrides": {"Service": {"Environment": "CLASSPATH=/opt/a.jar"}}}}, "UNIT_ENVIRONMENT"),
+        (
+            {"kafka": {"kafka_unit_overrides": {"Service": {"Environment": "A=http://ops:ieSh4Tho@p:3128"}}}},
+            "UNIT_SECRET",
+        ),
+        ({"kafka": {"kafka_unit_overrides": {"Service": {"Environment": ["B=1", OF_VAULT]}}}}, "UNIT_SECRET"),
+        ({"zookeeper": {"more": [OF_VAULT], "zookeeper_java_options": "{{ more }}"}}, "OPTION_SECRET"),
+        (
+            {"spark_consumer": {"spark_job_jobs": [{**JOB, "unit_overrides": {"Service": {"Environment": OF_VAULT}}}]}},
+            "UNIT_SECRET",
+        ),
         ({"dc1-kafka1": {"rack": ""}}, "RACK_MISSING"),
         ({"all": {"run_lock_directory": "locks"}}, "LOCK_DIRECTORY"),
         ({"zookeeper": {"zookeeper_unit_overrides": {"Service": None}}}, "UNIT_SECTION"),

@@ -33,6 +33,6 @@ def archives(folder: Path) -> Path:
     build = [sys.executable, str(folder / "packaging" / "build.py"), "--update-checksums", *OLDER]
     subprocess.run(build, cwd=folder, check=True)
     built = folder / ".build" / "archives"
-    for file in (ROOT / ".build" / "archives").iterdir():
+    for file in (ROOT / ".build" / "archives").glob("[!.]*"):
         (built / file.name).symlink_to(file)
     return built

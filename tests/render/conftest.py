@@ -24,8 +24,9 @@ LAYOUTS = (
 Hosts = dict[str, Rendered]
 # What differs from the lab in the copy `varied`: on one broker, one ZooKeeper server, the producer.
 MORE = {"firewall_extra_sources": {"client": ["198.19.0.0/16"], "admin": ["198.18.1.1", "198.18.2.1"]}}
+JDK = {"java_executable": "/opt/jdk-21/bin/java"}
 VARIED: dict[str, dict[str, Any]] = {
-    "dc1-kafka1": {"kafka_config_overrides": {"offsets.topic.num.partitions": 12}, **MORE},
+    "dc1-kafka1": {"kafka_config_overrides": {"offsets.topic.num.partitions": 12}, **JDK, **MORE},
     "dc1-kafka2": {
         "kafka_config_overrides": {
             "auto.create.topics.enable": None,
@@ -35,6 +36,7 @@ VARIED: dict[str, dict[str, Any]] = {
             "delete.topic.enable": True,
         },
         "kafka_heap": "1g",
+        "kafka_class_path": ["/opt/plugins/quota-1.2.jar", "/opt/more/*"],
         "kafka_java_options": ["-Da=b", "-Dc=d"],
         "kafka_limit_nofile": 5000,
         "kafka_gc_options": ["-XX:+UseZGC"],
@@ -76,16 +78,19 @@ VARIED: dict[str, dict[str, Any]] = {
     "dc1-zk1": {
         "zookeeper_config": {"tickTime": 3000, "autopurge.purgeInterval": None},
         "zookeeper_heap": "3g",
+        "zookeeper_class_path": ["/opt/plugins/*"],
         "zookeeper_java_options": ["-Da=b"],
         "zookeeper_gc_options": ["-XX:+UseParallelGC"],
         "zookeeper_gc_log_dir": "/data/gc",
         "zookeeper_log_levels": {"root": "WARN", "org.apache.zookeeper.server.command": None, "a.b": "DEBUG"},
         "zookeeper_stop_timeout": 90,
+        **JDK,
         "zookeeper_unit_overrides": {"Service": {"Nice": -5}},
         **MORE,
     },
     "dc1-spark1": {
         "spark_job_class_data_archive": True,
+        **JDK,
         "spark_job_stop_timeout": 600,
         "spark_job_unit_overrides": {"Service": {"IOAccounting": True}},
         "spark_job_jobs": [

@@ -63,7 +63,7 @@ class Rendered:
             for name in (unit["name"] for unit in units)
         }
         named = [{**unit, "digest": unit["digest"] or next(iter(found[unit["name"]]), None)} for unit in units]
-        return [{key: value for key, value in unit.items() if (key, value) != ("restart", None)} for unit in named]
+        return [{key: value for key, value in unit.items() if value is not None} for unit in named]
 
     def file(self, path: str) -> dict[str, Any]:
         """Return one file with its attributes."""

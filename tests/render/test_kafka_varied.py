@@ -56,7 +56,7 @@ def test_resources_of_one_host(rendered: Callable[[str], Hosts]) -> None:
         "-Da=b",
         "-Dc=d",
         "-cp",
-        "/opt/kafka/current/libs/*",
+        "/opt/kafka/current/libs/*:/opt/plugins/quota-1.2.jar:/opt/more/*",  # ours first: class data fit those alone
         "kafka.Kafka",
         SERVER,
     ]

@@ -112,7 +112,8 @@ def test_a_gate_that_is_closed_ends_the_run_and_leaves_the_marks(tmp_path: Path)
 
 
 def test_a_run_that_was_cut_off_at_its_end_is_ended_and_restarts_nobody(tmp_path: Path) -> None:
-    done = {"noted_probe": {"restarted": ["kafka.service"]}}
+    hosts = {"kafka.service": ["dc1-kafka1", "dc1-kafka2", "dc1-kafka3"]}
+    done = {"noted_probe": {"restarted": ["kafka.service"], "restart_hosts": hosts}}
     run = Played(tmp_path, "restart", "--limit", "kafka", **done)
     assert run.code == 0, run.output
     assert sorted(run.story()) == [f"{verb} kafka{number}" for verb in ("end", "keep") for number in (1, 2, 3)]
@@ -120,6 +121,27 @@ def test_a_run_that_was_cut_off_at_its_end_is_ended_and_restarts_nobody(tmp_path
     (tmp_path / "again").mkdir()
     again = Played(tmp_path / "again", "restart", "--limit", "kafka", "-e", "again=true", "--check", **done)
     assert sorted(again.story())[:3] == [f"again kafka{number}" for number in (1, 2, 3)]
+
+
+def test_check_mode_says_the_order_and_whether_the_first_may_stop(tmp_path: Path) -> None:
+    """It asks, also where the gate is closed, and waits for nothing."""
+    closed = {"open": False, "answer": "broker 2 may not stop now: partition t-0: broker 3 is down"}
+    answers = {**ANSWERS, "kafka_gate": {**ANSWERS["kafka_gate"], "may_stop 2": closed}}
+    run = Played(tmp_path, "restart", "--check", answers=answers)
+    assert run.code == 0, run.output
+    said = re.sub(r"\s+", " ", run.output)
+    assert "ZooKeeper servers would be restarted in this order: dc1-zk3, dc1-zk1, dc1-zk2. Now: may stop" in said
+    assert f"Brokers would be restarted in this order: 2, 3, 1. Now: {closed['answer']}" in said
+    asked = [words for words in run.story() if words.split()[0] in ("order", "may_stop", "back", "started")]
+    assert asked == ["order zk1 zk2 zk3", "may_stop zk3", "order 1 2 3", "may_stop 2"]
+
+
+def test_what_a_run_for_more_hosts_has_left_is_said(tmp_path: Path) -> None:
+    """Whoever is named now is restarted; who is not, stays as it is."""
+    left = {"restarted": ["kafka.service"], "restart_hosts": {"kafka.service": ["dc1-kafka1", "dc1-kafka3"]}}
+    run = Played(tmp_path, "restart", "--limit", "dc1-kafka1", "--check", noted_probe=left)
+    assert run.story()[:1] == ["mark kafka1"], run.output
+    assert "dc1-kafka3 may still be owed a restart" in re.sub(r"\s+", " ", run.output)
 
 
 @pytest.mark.parametrize("options", [(), ("--limit", "dc1-kafka1", "-e", "outage=true")])
@@ -131,28 +153,63 @@ def test_an_outage_is_said(options: tuple[str, ...], tmp_path: Path) -> None:
 
 
 def test_hosts_stop_where_the_gate_lets_all_of_them_go(tmp_path: Path) -> None:
-    run = Played(tmp_path, "stop", "--limit", "dc1-kafka1,dc1-kafka2,dc1-zk1")
+    """One by one, the controller and the leader last; the gate is asked again before each."""
+    answers = {
+        **ANSWERS,
+        "kafka_cluster": {"may_stop": {**WHOLE, "controller": 1}},
+        "zookeeper_gate": {**ANSWERS["zookeeper_gate"], "order": {"order": ["dc1-zk2", "dc1-zk1"]}},
+    }
+    run = Played(tmp_path, "stop", "--limit", "dc1-kafka1,dc1-kafka2,dc1-zk1,dc1-zk2", answers=answers)
     assert run.code == 0, run.output
-    assert run.story() == ["may_stop 1 2", "may_stop zk1", "stopped kafka1", "stopped kafka2", "stopped zk1"]
+    brokers = [words for one in (2, 1) for words in ("may_stop 2 1", f"stopped kafka{one}")]
+    servers = [words for one in (2, 1) for words in ("may_stop zk2 zk1", f"stopped zk{one}")]
+    assert run.story() == ["may_stop 1 2", "may_stop zk1 zk2", "order zk1 zk2", *brokers, *servers]
+    again = [options["stopped"] for _, _, options in run.calls if "stopped" in options]
+    assert again == [[], [2], [], ["dc1-zk2"]]
+
+
+def test_a_gate_that_closes_between_two_hosts_ends_the_run(tmp_path: Path) -> None:
     closed = {"failed": True, "msg": "closed"}
-    (tmp_path / "closed").mkdir()
     answers = {**ANSWERS, "zookeeper_gate": {"may_stop": closed}}
-    refused = Played(tmp_path / "closed", "stop", "--limit", "dc1-kafka1,dc1-zk1", answers=answers)
+    refused = Played(tmp_path, "stop", "--limit", "dc1-kafka1,dc1-zk1", answers=answers)
     assert refused.code != 0 and refused.story() == ["may_stop 1", "may_stop zk1"]
+    (tmp_path / "later").mkdir()
+    answers = {**ANSWERS, "kafka_gate": {**ANSWERS["kafka_gate"], "may_stop 2,1": closed}}
+    answers["kafka_cluster"] = {"may_stop": {**WHOLE, "controller": 1}}
+    later = Played(tmp_path / "later", "stop", "--limit", "dc1-kafka1,dc1-kafka2", answers=answers)
+    assert later.code != 0 and later.story() == ["may_stop 1 2", "may_stop 2 1"]
 
 
 def test_a_planned_outage_and_the_way_back(tmp_path: Path) -> None:
     run = Played(tmp_path, "stop", "-e", "outage=true")
     assert run.code == 0, run.output
     story = [words for words in run.story() if "spark" not in words]
-    assert sorted(story[:2]) == ["stopped kafka1", "stopped kafka3"]
-    assert story[2] == "stopped kafka2"
-    assert sorted(story[3:]) == ["stopped zk1", "stopped zk2", "stopped zk3"]
-    assert all("spark" in words for words in run.story()[: len(run.story()) - len(story)])
+    assert story[0] == "order zk1 zk2 zk3"
+    assert sorted(story[1:3]) == ["stopped kafka1", "stopped kafka3"]
+    assert story[3:] == ["stopped kafka2", "stopped zk3", "stopped zk1", "stopped zk2"]
+    assert sum("spark" in words for words in run.story()) == len(run.story()) - len(story) > 0
     (tmp_path / "back").mkdir()
     back = Played(tmp_path / "back", "start", "--limit", "dc1-zk1,dc1-kafka1,dc1-spark1")
     assert back.code == 0, back.output
     assert back.story() == ["start zk1", "started zk1", "start kafka1", "started 1", "start spark1"]
+
+
+def test_an_outage_with_dead_machines_stops_the_rest_and_names_them(tmp_path: Path) -> None:
+    """The first broker, which else asks for the others, and a server."""
+    run = Played(tmp_path, "stop", "-e", "outage=true", noted_unreachable=["dc1-kafka1", "dc1-zk3"])
+    stopped = {words for words in run.story() if words.startswith("stopped")}
+    assert {f"stopped {name}" for name in ("kafka2", "kafka3", "zk1", "zk2", "spark1")} <= stopped
+    assert run.code != 0
+    said = re.sub(r"\s+", " ", run.output)
+    assert "All others were stopped; could not be reached: dc1-kafka1, dc1-zk3." in said
+
+
+@pytest.mark.parametrize("playbook", ["stop", "restart"])
+def test_nobody_is_stopped_where_one_that_is_named_cannot_be_reached(playbook: str, tmp_path: Path) -> None:
+    """For Ansible, one that cannot be reached is no failed one, and max_fail_percentage does not count it."""
+    run = Played(tmp_path, playbook, "--limit", "dc1-kafka1,dc1-kafka2", noted_unreachable=["dc1-kafka1"])
+    assert run.code != 0 and run.story() == []
+    assert "Could not be reached: dc1-kafka1." in re.sub(r"\s+", " ", run.output)
 
 
 def test_a_person_asks_for_one_and_for_several(tmp_path: Path) -> None:

@@ -158,7 +158,13 @@ def test_one_server_differs(rendered: Callable[[str], Hosts]) -> None:
     assert one.properties(CONFIG)["tickTime"] == "3000"
     assert "autopurge.purgeInterval" not in one.properties(CONFIG)
     command = one.unit("zookeeper.service")["ExecStart"][0].split()
-    assert command[:5] == ["/usr/bin/java", "-Xms3g", "-Xmx3g", "-XX:+UseParallelGC", "-XX:+ExitOnOutOfMemoryError"]
+    assert command[:5] == [
+        "/opt/jdk-21/bin/java",
+        "-Xms3g",
+        "-Xmx3g",
+        "-XX:+UseParallelGC",
+        "-XX:+ExitOnOutOfMemoryError",
+    ]
     assert "-Xlog:gc*:file=/data/gc/gc.log:time,tags:filecount=5,filesize=10m" in command
     assert one.unit("zookeeper.service")["TimeoutStopSec"] == ["90"]
     assert one.text("/etc/systemd/system/zookeeper.service.d/overrides.conf").endswith("\n[Service]\nNice=-5\n")
@@ -173,7 +179,7 @@ def test_one_server_differs(rendered: Callable[[str], Hosts]) -> None:
     assert command[-5:] == [
         "-Da=b",
         "-cp",
-        "/etc/zookeeper:/opt/zookeeper/current/lib/*",
+        "/etc/zookeeper:/opt/zookeeper/current/lib/*:/opt/plugins/*",
         "org.apache.zookeeper.server.quorum.QuorumPeerMain",
         CONFIG,
     ]

@@ -47,6 +47,13 @@ class Broker:
         """Make a topic."""
         self.admin.create_topics([NewTopic(name, partitions, 1)])[name].result(30)
 
+    def delete(self, name: str) -> None:
+        """Delete a topic, and return once it is gone."""
+        self.admin.delete_topics([name])[name].result(30)
+        pause, deadline = Event(), time.monotonic() + 30
+        while name in self.admin.list_topics(timeout=10).topics and time.monotonic() < deadline:
+            pause.wait(0.05)
+
     def delete_before(self, topic: str, offset: int) -> None:
         """Let the records of partition 0 before `offset` vanish, as after their retention."""
         (future,) = self.admin.delete_records([TopicPartition(topic, 0, offset)]).values()
@@ -59,12 +66,28 @@ class Broker:
             producer.produce(topic, value, partition=0)
         assert producer.flush(30) == 0
 
+    def send_records(
+        self, topic: str, records: Sequence[tuple[str | None, bytes | None, list[tuple[str, bytes]]]]
+    ) -> None:
+        """Send records: key, value, headers."""
+        producer = Producer({"bootstrap.servers": self.servers, "message.max.bytes": 2_000_000, "log_level": 0})
+        for key, value, headers in records:
+            producer.produce(topic, value, key, headers=headers)
+        assert producer.flush(30) == 0
+
     def records(self, topic: str) -> list[Record]:
-        """Everything that the topic holds now, partition by partition."""
+        """Everything that the topic holds now as text, partition by partition."""
+        return [
+            Record(_text(key), _text(value), {name: text.decode() for name, text in headers})
+            for key, value, headers in self.raw(topic)
+        ]
+
+    def raw(self, topic: str) -> list[tuple[bytes | None, bytes | None, list[tuple[str, bytes]]]]:
+        """Everything that the topic holds now, partition by partition: key, value, headers."""
         consumer = Consumer(
             {"bootstrap.servers": self.servers, "group.id": "reads-all", "enable.auto.commit": False, "log_level": 0}
         )
-        found: list[Record] = []
+        found: list[tuple[bytes | None, bytes | None, list[tuple[str, bytes]]]] = []
         for number in consumer.list_topics(topic, timeout=30).topics[topic].partitions:
             first, end = consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=30)
             consumer.assign([TopicPartition(topic, number, first)])
@@ -72,8 +95,7 @@ class Broker:
                 message = consumer.poll(30)
                 assert message is not None and message.error() is None, message
                 first = (message.offset() or 0) + 1
-                headers = {name: value.decode() for name, value in message.headers() or []}
-                found.append(Record(_text(message.key()), _text(message.value()), headers))
+                found.append((message.key(), message.value(), message.headers() or []))
         consumer.close()
         return found
 

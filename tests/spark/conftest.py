@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from .broker import Broker, running_broker
 from .built import unpacked
+from .database import Server, running_server
 from .helpers import CLASS_DATA, MILLRACE, environment, eventually, put, spark_properties, write_config
 
 
@@ -79,4 +80,11 @@ def spark(class_data: None) -> Iterator[SparkSession]:
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     """A real broker; each test makes topics of its own."""
     with running_broker(tmp_path_factory.mktemp("broker")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    """A real PostgreSQL; each test makes a database of its own."""
+    with running_server() as running:
         yield running

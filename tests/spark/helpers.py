@@ -54,7 +54,7 @@ def records_of(batch: Path) -> list[tuple[str, str]]:
     lines = [
         line for part in sorted(batch.glob("part-*.json")) for line in part.read_text(encoding="utf-8").splitlines()
     ]
-    return [(record["key"], record["value"]) for record in map(json.loads, lines)]
+    return [(record.get("key"), record["value"]) for record in map(json.loads, lines)]
 
 
 def counts(directory: Path) -> dict[str, str]:

@@ -9,30 +9,29 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from millrace_jobs.config import Topic, parse
+from millrace_jobs.config import parse
+from millrace_jobs.ends import Topic
 from millrace_jobs.errors import JobError
-from millrace_jobs.jobs import count_words, publish_lines
 from millrace_jobs.lifecycle import await_end
+from millrace_jobs.runtime import Running, start
 from millrace_jobs.topics import wait_for_topics
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
 from .broker import Broker
 from .helpers import eventually, files_config, put
 
-RUN = {"count_words": count_words.run, "publish_lines": publish_lines.run}
-
 
 @contextmanager
-def running(spark: SparkSession, job: str, broker: Broker, tmp_path: Path, **keys: object) -> Iterator[StreamingQuery]:
+def running(spark: SparkSession, job: str, broker: Broker, tmp_path: Path, **keys: object) -> Iterator[Running]:
     """A query of `job` on topics and directories as `keys` names them, stopped at the end."""
     data = {**files_config(tmp_path), "kafka": {"bootstrap.servers": broker.servers}, **keys}
     for end in ("input", "output"):
         if f"{end}_topic" in data:
             del data[f"{end}_directory"]
-    query = RUN[job](spark, parse(job, data))
+    (started,) = start(spark, parse(job, data), threading.Event())
+    query = started.query
     try:
-        yield query
+        yield started
         if (
             query.exception() is None
         ):  # a stop between a batch and its commit would send it again: the sink is at least once
@@ -107,10 +106,10 @@ def test_records_that_vanished_stop_the_query(spark: SparkSession, broker: Broke
     broker.send(source, ["a", "a", "a"])
     broker.delete_before(source, 3)
     with (
-        running(spark, "count_words", broker, tmp_path, input_topic=source, output_topic=sink) as query,
+        running(spark, "count_words", broker, tmp_path, input_topic=source, output_topic=sink) as lost_query,
         pytest.raises(JobError) as lost,
     ):
-        await_end(query, stopping_after(120))
+        await_end([lost_query], stopping_after(120))
     assert "failOnDataLoss" in str(lost.value)
     assert counts(broker, sink) == [("a", "1")]
 

@@ -6,6 +6,7 @@ from millrace_jobs.errors import ConfigError
 
 from .configured import COUNT, KAFKA, PEM, PUBLISH, SCRAM
 
+KNOWN = ", ".join(sorted(JOBS))
 COUNT_KEYS = ", ".join(sorted(JOBS["count_words"].keys))
 
 
@@ -17,8 +18,8 @@ def without(data: dict[str, object], key: str) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("job", "data", "problem"),
     [
-        ("count_word", COUNT, "job: is unknown; did you mean count_words? (known: count_words, publish_lines)"),
-        ("x", COUNT, "job: is unknown; remove it (known: count_words, publish_lines)"),
+        ("count_word", COUNT, f"job: is unknown; did you mean count_words? (known: {KNOWN})"),
+        ("x", COUNT, f"job: is unknown; remove it (known: {KNOWN})"),
         (
             "count_words",
             {**COUNT, "ouput_topic": "t"},

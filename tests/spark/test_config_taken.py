@@ -8,7 +8,8 @@ from pathlib import Path
 
 import millrace_jobs
 import pytest
-from millrace_jobs.config import JOBS, Directory, Topic, load, parse
+from millrace_jobs.config import load, parse
+from millrace_jobs.ends import Directory, Topic
 from millrace_jobs.errors import ConfigError
 
 from .configured import COUNT, KAFKA, PEM, PUBLISH, SCRAM
@@ -17,21 +18,22 @@ from .configured import COUNT, KAFKA, PEM, PUBLISH, SCRAM
 def test_a_node_against_kafka() -> None:
     """Little is needed; the topics have the names of Kafka's own word count."""
     config = parse("count_words", COUNT)
-    assert config.source == Topic("streams-plaintext-input", KAFKA)
-    assert config.sink == Topic("streams-wordcount-output", KAFKA)
-    assert config.topics == [config.source, config.sink]
+    assert config.inputs["input"].end == Topic("streams-plaintext-input", KAFKA)
+    assert config.outputs["output"] == Topic("streams-wordcount-output", KAFKA)
+    assert config.topics == [config.inputs["input"].end, config.outputs["output"]]
     assert config.checkpoint == "/var/lib/millrace/count"
     assert (config.jars_directory, config.trigger_interval, config.shuffle_partitions) == (None, "1 second", None)
     assert (config.topic_wait_seconds, config.spark) == (300, {})
-    assert (config.max_offsets_per_trigger, config.max_files_per_trigger) == (200_000, 100)
+    assert (config.inputs["input"].max_offsets, config.inputs["input"].max_files) == (200_000, 100)
 
 
 def test_a_laptop_on_files() -> None:
     """No topic, no Kafka, nothing to wait for."""
     data = {"checkpoint": "/c", "input_directory": "/in", "output_directory": "/out"}
-    for job in JOBS:
+    for job in ("count_words", "publish_lines"):
         config = parse(job, data)
-        assert (config.source, config.sink, config.topics) == (Directory("/in"), Directory("/out"), [])
+        assert (config.inputs["input"].end, config.outputs["output"]) == (Directory("/in"), Directory("/out"))
+        assert config.topics == []
 
 
 def test_values_that_are_given_are_taken() -> None:
@@ -46,16 +48,17 @@ def test_values_that_are_given_are_taken() -> None:
         "topic_wait_seconds": 0,
     }
     config = parse("publish_lines", data)
-    assert config.source == Directory("/in")
-    assert isinstance(config.sink, Topic)
-    assert config.sink.name == "lines.v1"
-    assert config.sink.client["linger.ms"] == "5"
+    assert config.inputs["input"].end == Directory("/in")
+    sink = config.outputs["output"]
+    assert isinstance(sink, Topic)
+    assert sink.name == "lines.v1"
+    assert sink.client["linger.ms"] == "5"
     assert config.jars_directory == "/opt/jars"
     assert config.spark == {"spark.ui.enabled": "true", "spark.driver.memory": "1g"}
     assert (config.trigger_interval, config.topic_wait_seconds) == ("500 milliseconds", 0)
     assert parse("count_words", {**COUNT, "shuffle_partitions": 3}).shuffle_partitions == 3
-    assert parse("count_words", {**COUNT, "max_offsets_per_trigger": 7}).max_offsets_per_trigger == 7
-    assert parse("publish_lines", {**PUBLISH, "max_files_per_trigger": 7}).max_files_per_trigger == 7
+    assert parse("count_words", {**COUNT, "max_offsets_per_trigger": 7}).inputs["input"].max_offsets == 7
+    assert parse("publish_lines", {**PUBLISH, "max_files_per_trigger": 7}).inputs["input"].max_files == 7
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,13 @@
 """The steps of count_words, on rows written by hand."""
 
 import pytest
-from millrace_jobs.jobs.count_words import count, decode, encode, split_words
-from millrace_jobs.schemas import LINE, RECORD, WORD_COUNT
+from millrace_jobs.codec import decode, encode, schema_of
+from millrace_jobs.contract import LINES, WORD_COUNTS
+from millrace_jobs.jobs.count_words import count, split_words
 from pyspark.sql import Row, SparkSession
 
+RECORD = "key binary, value binary"
+LINE = LINES.schema
 NAIVE_COMPOSED = "na\u00efve"
 NAIVE_DECOMPOSED = "nai\u0308ve"
 
@@ -47,24 +50,24 @@ def test_words(spark: SparkSession, line: str | None, words: list[str]) -> None:
 def test_decode_reads_utf8_and_keeps_null(spark: SparkSession) -> None:
     """A record without a value has no line; the key plays no part."""
     records = spark.createDataFrame([(None, bytearray("Größe".encode())), (bytearray(b"k"), None)], RECORD)
-    lines = decode(records)
-    assert lines.schema == LINE
+    lines = decode(records, LINES)
+    assert lines.schema == schema_of(LINES)
     assert [row.line for row in lines.collect()] == ["Größe", None]
 
 
 def test_bytes_that_are_no_utf8_separate_words(spark: SparkSession) -> None:
     """One bad byte costs no more than itself."""
     records = spark.createDataFrame([(None, bytearray(b"caf\xff bar"))], RECORD)
-    assert [row.word for row in split_words(decode(records)).collect()] == ["caf", "bar"]
+    assert [row.word for row in split_words(decode(records, LINES)).collect()] == ["caf", "bar"]
 
 
 def test_count_and_encode(spark: SparkSession) -> None:
     """Each word once, its count as decimal text, both as bytes."""
     words = spark.createDataFrame([("a",), ("b",), ("a",), (NAIVE_COMPOSED,), ("a",)], "word string not null")
     counted = count(words)
-    assert counted.schema == WORD_COUNT
-    records = encode(counted)
-    assert [field.dataType for field in records.schema] == [field.dataType for field in RECORD]
+    assert counted.schema == schema_of(WORD_COUNTS)
+    records = encode(counted, WORD_COUNTS, "output")
+    assert [field.dataType.simpleString() for field in records.schema] == ["binary", "binary"]
     assert sorted(records.collect()) == [
         Row(key=bytearray(b"a"), value=bytearray(b"3")),
         Row(key=bytearray(b"b"), value=bytearray(b"1")),

@@ -3,17 +3,17 @@
 import re
 from datetime import datetime, timezone
 
+from millrace_jobs.codec import HEADERS
 from millrace_jobs.jobs.publish_lines import stamp
-from millrace_jobs.schemas import HEADERS, RECORD
 from pyspark.sql import SparkSession
 
 
 def test_stamp_keeps_the_record_and_adds_one_header(spark: SparkSession) -> None:
     """Key and value go through as they are, null and empty included."""
     rows = [(bytearray(b"a.txt"), bytearray("Größe\u0308".encode())), (bytearray(b"b.txt"), bytearray()), (None, None)]
-    stamped = stamp(spark.createDataFrame(rows, RECORD))
+    stamped = stamp(spark.createDataFrame(rows, "key binary, value binary"))
     assert stamped.columns == ["key", "value", "headers"]
-    assert stamped.schema["headers"].dataType.simpleString() == HEADERS.simpleString()
+    assert stamped.schema["headers"].dataType.simpleString() == HEADERS
     collected = stamped.collect()
     assert [(row.key, row.value) for row in collected] == rows
     assert [[header.key for header in row.headers] for row in collected] == [["sent_at"]] * 3

@@ -1,6 +1,7 @@
 """Each job as a real stream on files, in this process."""
 
 import os
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,12 +9,10 @@ from pathlib import Path
 
 import pytest
 from millrace_jobs.config import parse
-from millrace_jobs.jobs import count_words, publish_lines
+from millrace_jobs.runtime import start
 from pyspark.sql import SparkSession
 
 from .helpers import counts, eventually, files_config, put, records, records_of
-
-RUN = {"count_words": count_words.run, "publish_lines": publish_lines.run}
 
 
 @pytest.fixture
@@ -27,7 +26,8 @@ def inbox(tmp_path: Path) -> Path:
 @contextmanager
 def running(spark: SparkSession, job: str, tmp_path: Path, **keys: object) -> Iterator[None]:
     """A query of `job` on the files of `tmp_path`, stopped at the end."""
-    query = RUN[job](spark, parse(job, {**files_config(tmp_path), **keys}))
+    (started,) = start(spark, parse(job, {**files_config(tmp_path), **keys}), threading.Event())
+    query = started.query
     try:
         yield
         assert query.exception() is None

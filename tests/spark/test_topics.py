@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from confluent_kafka import Producer
-from millrace_jobs.config import Topic
+from millrace_jobs.ends import Topic
 from millrace_jobs.errors import JobError
 from millrace_jobs.topics import admin_properties, wait_for_topics
 

@@ -7,7 +7,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from unit.fake_settings import BROKER, LOGIN, POLICY, TIMED_OUT, TOPIC_EXISTS, Answer, FakeSettings, unknown
+from unit.fake_settings import (
+    BROKER,
+    LOGIN,
+    NO_MECHANISM,
+    POLICY,
+    TIMED_OUT,
+    TOPIC_EXISTS,
+    Answer,
+    FakeSettings,
+    unknown,
+)
 
 
 class FakeCluster(FakeSettings):
@@ -22,6 +32,7 @@ class FakeCluster(FakeSettings):
         self.configs: dict[str, dict[str, str]] = {}
         self.acls: list[tuple[int, str, int, str, str, int, int]] = []
         self.scram: dict[str, dict[int, int]] = {}
+        self.mechanisms = ["SCRAM-SHA-512"]
         self.quotas: dict[tuple[tuple[str, str | None], ...], dict[str, float]] = {}
         self.written: list[str] = []
         self.refused: dict[str, str] = {}
@@ -38,6 +49,9 @@ class FakeCluster(FakeSettings):
         """What the one who asks may not, by the names of methods."""
         self.silent: set[str] = set()
         """What brokers never answer, by the names of methods: they would have to ask ZooKeeper."""
+        self.late, self.lost, self.last = set[str](), set[str](), set[str]()
+        """Writes, by the names of methods, that are done and not answered, that are neither, and that are neither
+        while nothing is answered any more."""
         self.moving: dict[str, list[int]] = {}
         """By topic the partitions whose replicas are being moved."""
         self.mute: set[int] = set()
@@ -46,6 +60,10 @@ class FakeCluster(FakeSettings):
         """Topics that get no more partitions, although that was found valid."""
         self.down: set[int] = set()
         """Brokers that nobody sees."""
+        self.says: dict[int, Answer] = {}
+        """By broker, in what its metadata differs from what is."""
+        self.given_up: dict[int, list[str]] = {}
+        """Log dirs that a broker no longer serves from."""
         self.lingering: dict[str, int] = {}
         """By name of a topic, how often it is still there after a delete that was answered with a timeout."""
 
@@ -82,14 +100,22 @@ class FakeCluster(FakeSettings):
                 for name in names
                 if name in self.topics
             ],
+            **self.says.get(broker, {}),
         }
 
     def sasl_handshake(self, request: Any, broker: int) -> Answer:
-        return {"error_code": 0, "mechanisms": ["SCRAM-SHA-512"]}
+        known = request.mechanism in self.mechanisms
+        return {"error_code": 0 if known else NO_MECHANISM, "mechanisms": self.mechanisms}
 
     def sasl_authenticate(self, request: Any, broker: int) -> Answer:
         """Nobody's password is right."""
         return {"error_code": LOGIN, "error_message": "no", "auth_bytes": b"", "session_lifetime_ms": 0}
+
+    def describe_log_dirs(self, request: Any, broker: int) -> Answer:
+        lost = self.given_up.get(broker, [])
+        kept = {"topics": [], "total_bytes": -1, "usable_bytes": -1}
+        results = [{"error_code": 56 if one in lost else 0, "log_dir": one, **kept} for one in ("/data/1", "/data/2")]
+        return {"error_code": 0, "results": results}
 
     def list_partition_reassignments(self, request: Any, broker: int) -> Answer:
         moving = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-INVALID_CONFIG, TOPIC_EXISTS, POLICY, NOT_CONTROLLER, TIMED_OUT, LOGIN, NOT_ALLOWED, INVALID_REQUEST = (
+INVALID_CONFIG, TOPIC_EXISTS, POLICY, NOT_CONTROLLER, TIMED_OUT, LOGIN, NOT_ALLOWED, INVALID_REQUEST, NO_MECHANISM = (
     40,
     36,
     44,
@@ -14,6 +14,7 @@ INVALID_CONFIG, TOPIC_EXISTS, POLICY, NOT_CONTROLLER, TIMED_OUT, LOGIN, NOT_ALLO
     58,
     31,
     42,
+    33,
 )
 KNOWN = {"retention.ms", "cleanup.policy", "min.insync.replicas", "segment.bytes"}
 BROKER = {
@@ -111,7 +112,7 @@ class FakeSettings:
             kept = self.told.setdefault(name, {})
             kept.update(sets)
             for key in removes:
-                del kept[key]
+                kept.pop(key, None)
             if self.fatal & sets.keys():
                 self.down.add(broker)
 

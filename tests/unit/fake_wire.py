@@ -86,7 +86,15 @@ def answered(cluster: FakeCluster, broker: int, frame: bytes) -> bytes:
             threading.Event().wait(60)
         if broker in cluster.down and method != "metadata":
             raise ConnectionError
+        writes = not getattr(asked, "validate_only", False)
+        if method in cluster.lost and writes:
+            threading.Event().wait(60)
+        if method in cluster.last and writes:
+            cluster.silent = {name for name, _, _ in KINDS.values()}
+            threading.Event().wait(60)
         values = getattr(cluster, method)(asked, broker)
+        if method in cluster.late and writes:
+            threading.Event().wait(60)
     message = made(kind, values, version)
     message.with_header(header.correlation_id)
     found: bytes = message.encode(header=True, framed=True)

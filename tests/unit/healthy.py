@@ -64,4 +64,5 @@ def cluster() -> dict[str, Any]:
         "under_replicated": 0,
         "problems": [],
         "leaders": {"1": 6, "2": 4},
+        "undeclared": {},
     }

@@ -289,3 +289,12 @@ def test_a_diff_has_one_order() -> None:
     assert users.diff(both, {}, {}).diff("users")["after"] == (
         "user a\n  SCRAM-SHA-512: 8192 iterations\nuser b\n  SCRAM-SHA-512: 8192 iterations\n"
     )
+
+
+def test_who_asks_stays() -> None:
+    """Also where somebody declares it absent; of another mechanism it has nothing, and nothing goes."""
+    plan = users.diff([gone := {"name": "a", "state": "absent"}], KEPT, {}, None, ["User:a"])
+    assert list(plan.changes) == [] and plan.refusals == [
+        "user a: asks itself here, or is a super user; take state: absent out"
+    ]
+    assert users.diff([{**gone, "mechanism": "SCRAM-SHA-256"}], KEPT, {}, None, ["User:a"]).refusals == []

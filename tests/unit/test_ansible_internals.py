@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible import constants as C
+from ansible._internal._datatag._tags import VaultedValue
 from ansible._internal._templating._jinja_bits import AnsibleEnvironment
 from ansible.errors import AnsibleError
 from ansible.inventory.group import Group
@@ -16,6 +18,7 @@ from ansible.template import trust_as_template
 from ansible.vars.manager import VariableManager
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils import ansible_internals
+from ansible_collections.millrace.kafka.plugins.plugin_utils.forked import forked
 
 ROOT = Path(__file__).parents[2]
 
@@ -56,6 +59,29 @@ def test_groups_in_their_order() -> None:
 def test_extra_variables_go_before_all_others(variables: VariableManager) -> None:
     ansible_internals.set_extra_variables(variables, {"plain": "y"})
     assert variables.get_vars(host=variables._inventory.get_host("a"))["plain"] == "y"
+
+
+def test_processes_of_a_run_share_what_is_compiled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Ansible forks one for each host; what was decrypted is in no file, and a folder that is gone is no error."""
+    monkeypatch.setattr(C, "DEFAULT_LOCAL_TMP", str(tmp_path))
+    variables = {"name": "a"}
+
+    def in_another(text: str, compiles: bool) -> str:
+        def rendered() -> None:
+            if not compiles:
+                monkeypatch.setattr(AnsibleEnvironment, "_generate", None)
+            print(ansible_internals.templar_of(DataLoader(), variables).template(text))
+
+        return forked(rendered)[1].strip()
+
+    text = trust_as_template("{{ name }} of two processes")
+    assert in_another(text, compiles=True) == in_another(text, compiles=False) == "a of two processes"
+    kept = list(tmp_path.iterdir())
+    assert len(kept) == 1
+    secret = VaultedValue(ciphertext="x").tag(trust_as_template("{{ name }} of a vault"))
+    assert in_another(secret, compiles=True) == "a of a vault" and list(tmp_path.iterdir()) == kept
+    monkeypatch.setattr(C, "DEFAULT_LOCAL_TMP", str(tmp_path / "gone"))
+    assert in_another(text, compiles=True) == "a of two processes"
 
 
 def test_hosts_share_what_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:

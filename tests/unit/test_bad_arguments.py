@@ -1,11 +1,10 @@
 """Arguments that are none, given to modules directly: all of them said at once, nothing written, no traceback."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from unit.fake_cluster import FakeCluster
-from unit.fake_wire import Run, modules
+from unit.fake_wire import Run
 
 from ansible_collections.millrace.kafka.plugins.modules import (
     kafka_access,
@@ -24,12 +23,6 @@ def cluster() -> FakeCluster:
     cluster = FakeCluster()
     cluster.topics = {"there": [[1, 2, 3]]}
     return cluster
-
-
-@pytest.fixture
-def run(cluster: FakeCluster, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
-    with modules(cluster, capsys) as run:
-        yield run
 
 
 TYPES: list[tuple[Any, dict[str, Any], str]] = [
@@ -110,6 +103,68 @@ REFUSED: list[tuple[Any, dict[str, Any], list[str]]] = [
         ],
     ),
 ]
+
+
+USER: dict[str, Any] = {"name": "a", "password": "Guoph0Eeshi7", "verify": "generation"}
+ODD: list[tuple[Any, dict[str, Any], str]] = [
+    (kafka_topics, {"topics": [{**ORDERS, "name": ""}]}, "topic : no topic has such a name; "),
+    (kafka_topics, {"topics": [{**ORDERS, "name": "a" * 250}]}, f"topic {'a' * 250}: no topic has such a name; "),
+    (kafka_topics, {"topics": [{**ORDERS, "name": "ü"}]}, "topic ü: no topic has such a name; "),
+    (kafka_topics, {"topics": [{**ORDERS, "name": ".."}]}, "topic ..: no topic has such a name; "),
+    (
+        kafka_topics,
+        {"topics": [{"name": "there"}, {"name": "there", "state": "absent", "allow_delete": True}]},
+        "topic there: declared 2 times; keep one entry",
+    ),
+    (kafka_topics, {"topics": [{**ORDERS, "partitions": 0}]}, "topic orders: partitions 0: not from 1 to 100000; "),
+    (kafka_topics, {"topics": [{**ORDERS, "partitions": 10**6}]}, "topic orders: partitions 1000000: not from 1 to"),
+    (kafka_topics, {"topics": [{**ORDERS, "replication_factor": -1}]}, "topic orders: replication_factor -1: not from"),
+    (kafka_topics, {"prune": {"topics": ["th*re"], "max_deletes": 9}}, "prune: topics: th*re stands for nothing; "),
+    (kafka_topics, {"prune": {"topics": [""], "max_deletes": 9}}, "prune: topics: an empty name stands for nothing; "),
+    (kafka_access, {"login": {}, "users": [{**USER, "name": ""}]}, "user '': no name, or one with a blank"),
+    (kafka_access, {"login": {}, "users": [{**USER, "name": "a\x00"}]}, "user 'a\\x00': no name, or one with a blank"),
+    (
+        kafka_access,
+        {"login": {}, "users": [USER, {**USER, "password": "Ieth3aiphool"}]},
+        "user a: two entries speak of its SCRAM-SHA-512; keep one of them",
+    ),
+    (
+        kafka_access,
+        {"login": {}, "users": [USER, {"name": "a", "state": "absent"}]},
+        "user a: two entries speak of its SCRAM-SHA-512; keep one of them",
+    ),
+    (kafka_access, {"login": {}, "acls": [{**READ, "principal": "User:"}]}, "ACL of User:: nobody is named; "),
+    (kafka_access, {"login": {}, "acls": [{**READ, "operations": []}]}, "ACL of User:a: no operation, so nothing"),
+    (kafka_access, {"login": {}, "acls": [{**READ, "name": "*", "pattern": "prefixed"}]}, "ACL of User:a: prefixed, a"),
+    (kafka_access, {"login": {}, "acls": [{**READ, "host": "client.example"}]}, "ACL of User:a: host client.example: "),
+    (kafka_access, {"login": {}, "acls": [{**READ, "host": "10.0.0.0/8"}]}, "ACL of User:a: host 10.0.0.0/8: brokers"),
+    (
+        kafka_access,
+        {"login": {}, "acls": [{**READ, "resource": "cluster", "operations": ["ALTER"], "name": "mine"}]},
+        "ACL of User:a: the cluster has no name, and mine would be left out; take it out",
+    ),
+    (
+        kafka_access,
+        {"login": {}, "acls": [READ, {**READ, "operations": ["read"], "state": "absent"}]},
+        "ACL User:a from * may READ topic orders (literal): declared present and absent; ",
+    ),
+    (kafka_quotas, {"quotas": [{"user": "<default>", "values": {"producer_byte_rate": 5}}]}, "quota of <default>: "),
+    (kafka_quotas, {"quotas": [{"every_client": True, "state": "absent"}]}, "quota of every client of nobody; "),
+]
+
+
+@pytest.mark.parametrize(("module", "arguments", "said"), ODD)
+def test_what_would_be_taken_for_something_else(
+    run: Run, cluster: FakeCluster, module: Any, arguments: dict[str, Any], said: str
+) -> None:
+    lines = run(module, **arguments)["msg"].splitlines()
+    assert [line[2:].startswith(said) for line in lines[1:]] == [True] and cluster.written == [], lines
+
+
+@pytest.mark.parametrize("names", [[""], ["g", "g"]])
+def test_groups_that_are_none(run: Run, names: list[str]) -> None:
+    done = run(kafka_groups, groups=[{"name": name, "to": "latest"} for name in names])
+    assert done["msg"].startswith("groups: ") and done["msg"].endswith("; correct it")
 
 
 @pytest.mark.parametrize(("module", "arguments", "said"), REFUSED)

@@ -1,28 +1,22 @@
 """Settings of running brokers, against brokers on loopback that speak Kafka's protocol; no JVM."""
 
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from unit.fake_cluster import FakeCluster
-from unit.fake_wire import Run, modules
+from unit.fake_wire import Run
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import broker_control
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import kafka_python
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.modules import kafka_broker_config
 
 
 @pytest.fixture
-def cluster() -> FakeCluster:
-    return FakeCluster()
-
-
-@pytest.fixture
-def run(cluster: FakeCluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+def run(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setattr(broker_control, "SETTLED", 0.1)
-    with modules(cluster, capsys) as run:
-        yield run
+    return run
 
 
 def test_settings_converge(run: Run, cluster: FakeCluster) -> None:
@@ -44,7 +38,7 @@ def test_settings_converge(run: Run, cluster: FakeCluster) -> None:
     assert cluster.told == {"": {"num.io.threads": "12"}, "2": {"log.cleaner.threads": "2"}}
     again = run(kafka_broker_config, **asked)
     assert (again["changed"], again["plan"]["unchanged"]) == (False, ["all brokers", "broker 2"])
-    assert len(cluster.written) == 2
+    assert cluster.written == ["tell 2", "tell all", "tell 2", "tell 2"]  # 2 has what is for all first, then not
 
 
 def test_what_was_set_by_hand_is_told_and_taken_back(run: Run, cluster: FakeCluster) -> None:
@@ -83,6 +77,53 @@ def test_all_refusals_are_said_and_nothing_is_written(run: Run, cluster: FakeClu
     assert "hush" not in str(done)
 
 
+DANGEROUS = {
+    "max.connections": ("0", "no client could connect any more; say at least 1"),
+    "listener.name.client.max.connections": (0, "no client could connect any more; say at least 1"),
+    "max.connections.per.ip": (0, "nobody could connect any more, other brokers neither; say at least 1"),
+    "num.replica.fetchers": (0, "no replica would follow its leader; say at least 1"),
+    "log.segment.bytes": (
+        14,
+        "each few records would be a file, until a broker may open no more; say at least 1048576",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DANGEROUS)
+def test_what_kafka_takes_and_no_cluster_stands(run: Run, cluster: FakeCluster, name: str) -> None:
+    cluster.brokers |= dict.fromkeys(DANGEROUS, "2147483647")
+    value, why = DANGEROUS[name]
+    done = run(kafka_broker_config, config={name: value})
+    assert done["msg"].splitlines()[1:] == [f"- all brokers: {name} {value}: {why}"] and cluster.written == []
+
+
+def test_what_decides_what_is_lost_is_meant(run: Run, cluster: FakeCluster) -> None:
+    """It can be taken back without that."""
+    done = run(kafka_broker_config, config={"log.cleanup.policy": "compact"})
+    assert done["msg"].splitlines()[1:] == [
+        "- all brokers: log.cleanup.policy decides of all topics without a value of their own which records are lost; "
+        "say it in kafka_config, or allow_data_loss: true if that is meant"
+    ]
+    run(kafka_broker_config, config={"log.cleanup.policy": "compact"}, allow_data_loss=True)
+    assert cluster.told[""] == {"log.cleanup.policy": "compact"}
+    assert run(kafka_broker_config, config={"log.cleanup.policy": None})["changed"] and cluster.told[""] == {}
+
+
+def test_smaller_messages_are_a_warning(run: Run, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(KafkaModule, "warn", lambda _, text: told.append(text))
+    cluster.brokers["message.max.bytes"] = "1048588"
+    cluster.told = {"3": {"message.max.bytes": "20971520"}}
+    run(kafka_broker_config, check_mode=True, config={"message.max.bytes": 2097152})
+    assert told == [
+        "all brokers: message.max.bytes: 2097152 (2 MiB) is lower than 20971520: of topics without a max.message.bytes "
+        "of their own, larger batches are refused from then on"
+    ]
+    cluster.told = {}
+    run(kafka_broker_config, check_mode=True, config={"message.max.bytes": 2097152})
+    assert len(told) == 1
+
+
 def test_each_broker_judges_what_it_would_get(run: Run, cluster: FakeCluster) -> None:
     """The first has more threads of its own, so that it would take what the others refuse."""
     cluster.told = {"1": {"num.io.threads": "16"}}
@@ -105,13 +146,48 @@ def test_a_broker_that_a_setting_ends_is_no_success(
     assert (done["outcome"]["done"], done["outcome"]["not_tried"]) == ([], ["settings of broker 3"])
 
 
+def test_what_would_end_all_brokers_ends_one(run: Run, cluster: FakeCluster) -> None:
+    """It is tried on one that is not the controller, and the others never hear of it."""
+    cluster.controller, cluster.fatal = 2, {"log.cleaner.threads"}
+    done = run(kafka_broker_config, config={"log.cleaner.threads": 2}, brokers=[{"id": 3, "config": {"my.own": None}}])
+    failed = done["outcome"]["failed"]["settings of all brokers"]
+    assert failed.startswith(
+        "broker 1 was to take it before all others, and was written, and broker 1 no longer answers"
+    )
+    assert "no other broker was told; it still has it of its own: " in failed
+    assert "take log.cleaner.threads of broker 1 back with null when it answers" in failed
+    assert (done["changed"], cluster.told, cluster.down) == (True, {"1": {"log.cleaner.threads": "2"}}, {1})
+
+
+def test_what_one_broker_does_not_take_no_other_gets(
+    run: Run, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.refused = {"2": "no"}
+    done = run(kafka_broker_config, config={"num.io.threads": 9})
+    assert done["outcome"]["failed"]["settings of all brokers"] == (
+        "broker 2 was to take it before all others, and no (PolicyViolationError); no other broker was told"
+    )
+    assert (done["changed"], cluster.written) == (False, [])
+
+
+def test_one_broker_is_left_with_what_is_its_own(run: Run, cluster: FakeCluster) -> None:
+    """A broker with a value of its own would lose it; where each has one, there is nobody to try it on."""
+    cluster.told = {"2": {"num.io.threads": "10"}}
+    assert run(kafka_broker_config, config={"num.io.threads": 9})["changed"]
+    assert cluster.written == ["tell 3", "tell all", "tell 3"]
+    assert cluster.told == {"": {"num.io.threads": "9"}, "2": {"num.io.threads": "10"}, "3": {}}
+    cluster.told, cluster.written = {one: {"num.io.threads": "10"} for one in "123"}, []
+    assert run(kafka_broker_config, config={"num.io.threads": 9})["changed"] and cluster.written == ["tell all"]
+
+
 def test_a_broker_that_does_not_take_a_setting(run: Run, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(broker_control, "SECONDS", 1.0)
     cluster.told, cluster.deaf = {"": {"my.own": "1"}}, True
     for config, what in (({"num.io.threads": 9}, "num.io.threads"), ({"my.own": None}, "my.own")):
         done = run(kafka_broker_config, config=config)
         why = done["outcome"]["failed"]["settings of all brokers"]
-        assert f"broker 1 has not taken {what}; broker 2 has not taken {what}; " in why
+        one = what == "my.own"  # what is taken back is not tried on one broker
+        assert (f"broker 1 has not taken {what}; broker 2" if one else f"broker 2 has not taken {what}; ") in why
 
 
 def test_a_broker_that_is_down_has_no_settings(run: Run, cluster: FakeCluster) -> None:
@@ -140,8 +216,8 @@ def test_connections_are_opened_once(run: Run, cluster: FakeCluster, monkeypatch
     real, closed = kafka_python.KafkaPython, []
 
     class Counted(real):  # type: ignore[misc, valid-type]
-        def __init__(self, properties: Any) -> None:
-            super().__init__(properties)
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
             opened.append(self)
 
         def close(self) -> None:

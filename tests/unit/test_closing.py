@@ -42,7 +42,7 @@ CHANGED_ACCESS = (
 def answer(*changes: Change, refusals: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return what a module of resources answers."""
     plan = Plan(changes, refusals=refusals)
-    return connection.answer([(plan, lambda written: Done(written))], Metadata("id", 1, {}, []), "resources")
+    return connection.answer([(plan, lambda written, _: Done(written))], Metadata("id", 1, {}, []), "resources")
 
 
 def test_resources_of_a_cluster() -> None:

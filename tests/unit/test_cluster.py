@@ -68,7 +68,9 @@ def test_what_a_broker_says_counts_only_with_the_brokers_it_knows(
 ) -> None:
     """One question, and not to describe the cluster: who has just started knows no other broker and no partition."""
     nodes = {number: SimpleNamespace(id=number, host="b", port=9093) for number in knows}
-    metadata = SimpleNamespace(cluster_id=None, brokers=nodes, controller_id=1 if knows else -1, topics={})
+    metadata = SimpleNamespace(
+        cluster_id=None, orig_broker_id=1, brokers=nodes, controller_id=1 if knows else -1, topics={}
+    )
     monkeypatch.setattr(
         confluent_kafka.admin, "AdminClient", lambda _: SimpleNamespace(list_topics=lambda timeout: metadata)
     )
@@ -82,6 +84,7 @@ def test_a_leader_that_a_listener_does_not_show_is_not_missing(monkeypatch: pyte
     )
     metadata = SimpleNamespace(
         cluster_id=None,
+        orig_broker_id=1,
         brokers={1: SimpleNamespace(id=1, host="b", port=9093)},
         controller_id=1,
         topics={"t": SimpleNamespace(partitions={0: hidden})},
@@ -137,3 +140,15 @@ def test_silence_is_told_with_the_timeout(brokers: Brokers) -> None:
     brokers.silent = True
     with pytest.raises(ClusterError, match=r"election of preferred leaders: no answer within 0 s"):
         Cluster(LISTENERS).prefer(0.1)
+
+
+def test_brokers_that_nobody_declares() -> None:
+    """Registered ones, those with replicas and those without; and ids that are in replicas alone."""
+    partitions = [
+        Partition("a", 0, 1, (1, 4), (1, 4)),
+        Partition("a", 1, 4, (4, 6), (4,)),
+        Partition("b", 0, 1, (1,), (1,)),
+    ]
+    state = State({1: {}, 4: {}, 5: {}}, 1, partitions)
+    assert state.undeclared([1, 2]) == {4: 2, 5: 0, 6: 1}
+    assert state.undeclared([1, 2, 4, 5, 6]) == {}

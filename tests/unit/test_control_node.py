@@ -11,6 +11,7 @@ import products
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
 DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
@@ -92,3 +93,11 @@ def test_the_collection_holds_what_a_site_needs(tmp_path: Path) -> None:
         "meta/ee-bindep.txt",
         "meta/runtime.yml",
     } <= files
+
+
+def test_the_collection_asks_for_the_ansible_that_is_pinned() -> None:
+    """That one and its later patches: what of Ansible is nobody's promise (ansible_internals.py) moves with a line."""
+    pinned = Version(re.findall(r"==(\S+)", CONTROL["ansible-core"])[0])
+    asked = yaml.safe_load((ROOT / "meta" / "runtime.yml").read_text())["requires_ansible"]
+    assert asked == f">={pinned},<{pinned.major}.{pinned.minor + 1}"
+    assert asked.split(",")[0].removeprefix(">=") in (ROOT / "docs" / "control_node.md").read_text()

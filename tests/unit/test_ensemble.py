@@ -12,6 +12,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.ensemble 
     four_letter_word,
     problems,
     state,
+    strangers,
     wait,
     zookeeper_mode,
 )
@@ -185,3 +186,21 @@ def test_what_the_gate_is_told(serve: Serve, port: int) -> None:
     assert (found.modes, found.followers, found.observers) == (state(SERVERS, port), 1, 0)
     serve("127.0.0.3", {"srvr": SRVR.format("leader")})
     assert (seen(SERVERS, port, []).followers, seen({"zk3": "127.0.0.3"}, port, []).followers) == (-1, -1)
+
+
+@pytest.mark.parametrize(("members", "more"), [(2, 1), (3, 0), (4, 0), (1, 2)])
+def test_who_follows_and_is_not_of_the_inventory(members: int, more: int, serve: Serve, port: int) -> None:
+    """The leader alone knows who follows it; two here, whoever they are."""
+    serve("127.0.0.1", {"srvr": SRVR.format("leader"), "mntr": MNTR.format(2) + "zk_learners\t2\n"})
+    assert strangers({"zk1": "127.0.0.1"}, port, None, {"zk1": "leader"}, members, 0.1) == more
+
+
+def test_a_server_that_was_cut_off_is_counted_for_a_while(serve: Callable[[str, Answers], Server], port: int) -> None:
+    """It is back, and the leader still has what was there before."""
+    server = serve("127.0.0.1", {"srvr": SRVR.format("leader"), "mntr": MNTR.format(2) + "zk_learners\t3\n"})
+    threading.Timer(0.7, lambda: server.answers.update(mntr=MNTR.format(2) + "zk_learners\t2\n")).start()
+    assert strangers({"zk1": "127.0.0.1"}, port, None, {"zk1": "leader"}, 3, 20) == 0
+
+
+def test_where_nobody_leads_nobody_is_a_stranger(port: int) -> None:
+    assert strangers({"zk1": "127.0.0.1"}, port, None, {"zk1": "follower"}, 1, 20) == 0

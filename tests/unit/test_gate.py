@@ -55,6 +55,11 @@ def said(found: Snapshot, *stop: int, **rules: Any) -> list[str]:
             {"accepts": ["u"]},
             ["rack c: it is out: brokers 3, 6 are not registered; start one of them"],
         ),
+        (look(FULL, OTHER, unheard={3}), [1], {}, ["partition t-0: broker 3 answers nobody, though it counts as in "
+                                                   "sync; start broker 3 or, where it hangs, restart it "
+                                                   "(restart.yml -l, which needs no answer of it), or wait until its "
+                                                   "session ends"]),
+        (look(FULL, OTHER, unheard={5}), [1], {}, []),
         (look(FULL, moving={"t-0"}), [1], {}, ["partition t-0: replicas of it are being moved; wait until that has "
                                                "ended, or cancel it"]),
         (look(FULL, OTHER, moving={"t-1"}), [1], {}, []),
@@ -94,14 +99,52 @@ def said(found: Snapshot, *stop: int, **rules: Any) -> list[str]:
     ],
     ids=["whole", "whole, the controller", "another replica lags", "the one that lags", "others lag", "no controller",
          "another broker is down", "the one that is down", "a broker of other partitions is down", "a rack is out",
-         "moving", "another moves", "margin", "margin that is there", "one replica", "accepted", "of another broker",
-         "offline", "the last in sync", "the last in sync answers nobody", "others follow who answers nobody",
-         "a new topic", "a rack", "two racks"],
+         "dead, though in sync", "dead, and elsewhere", "moving", "another moves", "margin", "margin that is there",
+         "one replica", "accepted", "of another broker", "offline", "the last in sync",
+         "the last in sync answers nobody", "others follow who answers nobody", "a new topic", "a rack", "two racks"],
 )  # fmt: skip
 def test_what_is_in_the_way(
     found: Snapshot, stop: Sequence[int], rules: Mapping[str, Any], answer: Sequence[str]
 ) -> None:
     assert said(found, *stop, **rules) == answer
+
+
+def seen(*partitions: Partition, brokers: Sequence[int] = (1, 2, 3, 4, 5, 6), controller: int = 6) -> State:
+    """What one broker says."""
+    return look(*partitions, brokers=brokers, controller=controller).state
+
+
+CUT_OFF = (
+    "wait until they agree, or restart first the one that is cut off (restart.yml -l, which needs no answer of it)"
+)
+
+
+@pytest.mark.parametrize(
+    ("views", "answer"),
+    [
+        ({2: seen(FULL), 3: seen(FULL)}, []),
+        ({2: seen(FULL), 3: seen()}, []),
+        ({2: seen(), 3: seen(LACKS_3)}, [f"partition t-2: broker 3 is not in sync; {WAIT_FOR_3}"]),
+        ({2: seen(LACKS_3), 3: seen(FULL)}, [f"partition t-2: broker 3 is not in sync; {WAIT_FOR_3}"]),
+        ({2: seen(FULL), 6: seen(FULL, brokers=(1, 2, 6))}, ["partition t-0: broker 3 is down; start broker 3"]),
+        (
+            {2: seen(FULL), 3: seen(FULL, controller=2), 6: seen(FULL)},
+            [f"cluster: brokers name different controllers (brokers 2, 6 say 6; broker 3 says 2); {CUT_OFF}"],
+        ),
+        (
+            {2: seen(FULL), 3: seen(brokers=(), controller=-1)},
+            [f"cluster: brokers name different controllers (broker 2 says 6; broker 3 says none); {CUT_OFF}"],
+        ),
+        (
+            {2: seen(FULL, controller=-1), 3: seen(FULL, controller=-1)},
+            ["cluster: no controller, so nobody would lead in their place; look at ZooKeeper's quorum"],
+        ),
+    ],
+)
+def test_the_worst_of_what_brokers_say_counts(views: Mapping[int, State], answer: Sequence[str]) -> None:
+    """Broker 1 is to stop; what was seen first names no partition."""
+    first = State({number: {} for number in (1, 2, 3, 4, 5, 6)}, 6)
+    assert said(Snapshot(first, {"t": 2}, views=views), 1, racks={}) == answer
 
 
 def test_many_partitions_are_one_reason() -> None:
@@ -139,3 +182,21 @@ def test_a_rack_with_two_replicas_of_a_partition_goes_one_by_one_and_says_why() 
 def test_brokers_without_a_rack_go_one_by_one() -> None:
     order = batches(look(FULL, OTHER), [1, 2, 3], Rules(racks={1: "", 2: None}), parallel=True)
     assert order == [Batch((1,)), Batch((2,)), Batch((3,))]
+
+
+def test_a_datacenter_is_no_rack_that_goes_together() -> None:
+    """Stretched over three, one replica in each; of two datacenters the brokers' own racks are told, of one none."""
+    rules = Rules(racks=RACKS, together={1: "a-1", 4: "a-2", 2: "b-1", 5: "b-1", 3: "", 6: None})
+    found = batches(look(FULL, OTHER), [1, 2, 3, 4, 5, 6], rules, parallel=True)
+    assert [batch.brokers for batch in found] == [(1,), (2, 5), (3,), (4,), (6,)]
+
+
+def test_what_is_accepted_of_one_broker_is_not_of_several() -> None:
+    """A topic whose margin is accepted to be missing still has its other replicas to keep."""
+    rules = Rules(margin=1, accepts=["t"])
+    partition = Partition("t", 0, 1, (1, 2, 3), (1, 2, 3))
+    brokers = {number: {"rack": None} for number in (1, 2, 3)}
+    seen = Snapshot(State(brokers, 1, [partition]), min_isr={"t": 2})
+    assert blocks(seen, [1], rules) == []
+    assert [str(block) for block in blocks(seen, [1, 2], rules)] != []
+    assert [str(block) for block in blocks(seen, [1, 2, 3], rules)] != []

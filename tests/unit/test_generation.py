@@ -1,27 +1,21 @@
 """Passwords that no login can try: a number stands for each, and is kept with it."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from unit.fake_cluster import FakeCluster
-from unit.fake_wire import Run, modules
+from unit.fake_wire import Run
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.users import as_declared, uncounted
 from ansible_collections.millrace.kafka.plugins.modules import kafka_access
 
 FIRST = {"name": "a", "password": "Guoph0Eeshi7", "verify": "generation"}
-NOWHERE = {"bootstrap.servers": "127.0.0.1:1"}
+NOWHERE = {"bootstrap.servers": "127.0.0.1:1", "security.protocol": "SASL_SSL"}
 
 
 @pytest.fixture
-def cluster() -> FakeCluster:
-    return FakeCluster()
-
-
-@pytest.fixture
-def run(cluster: FakeCluster, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
-    with modules(cluster, capsys) as run:
-        yield lambda *given, **said: run(*given, login=NOWHERE, **said)
+def run(run: Run) -> Run:
+    return lambda *given, **said: run(*given, login=NOWHERE, **said)
 
 
 def test_a_password_is_known_by_its_number(run: Run, cluster: FakeCluster) -> None:
@@ -49,14 +43,33 @@ def test_a_password_is_replaced_beside_the_old_one(run: Run, cluster: FakeCluste
     assert cluster.scram == {"a": {1: 8194}}
 
 
+def test_two_numbers_make_one_sum_once(run: Run, cluster: FakeCluster) -> None:
+    """No other iterations with another generation are taken for the ones that were written."""
+    run(kafka_access, users=[{**FIRST, "generation": 1023}])
+    sums = {8192 + 1023: (8192, 1023)}
+    for iterations in range(4096, 16384, 512):
+        for generation in (1, 511, 512, 513, 1022, 1023):
+            user = {**FIRST, "iterations": iterations, "generation": generation}
+            if not uncounted(user, as_declared(user)):
+                made = as_declared(user).iterations
+                assert sums.setdefault(made, (iterations, generation)) == (iterations, generation)
+    assert len(sums) == 12 * 6 and cluster.scram == {"a": {2: 9215}}
+
+
 @pytest.mark.parametrize(
     ("said", "why"),
     [
         ({"verify": "login", "generation": 2}, "a generation is not looked at; say verify: generation, or take it out"),
         ({"generation": 0}, "generation 0: the first password is 1, and each new one is one more"),
         (
-            {"generation": 8193},
+            {"generation": 1, "iterations": 16384},
             "16385 iterations, the generation among them: brokers take 4096 to 16384; say others",
+        ),
+        ({"generation": 1024}, "generation 1024: there are 1023; say other iterations, and begin with 1"),
+        (
+            {"generation": 1, "iterations": 8193},
+            "iterations with a generation: other iterations with another generation would make the same sum, and a new "
+            "password be missed; say a multiple of 1024, as 8192",
         ),
         ({"verify": "login", "iterations": 4095}, "4095 iterations: brokers take 4096 to 16384; say others"),
     ],

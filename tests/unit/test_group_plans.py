@@ -117,3 +117,20 @@ def test_lag() -> None:
     found = described(Group("billing", "EMPTY", (), {A: 40}), ENDS)
     assert found["partitions"] == [{"topic": "orders", "partition": 0, "offset": 40, "end": 100, "lag": 60}]
     assert (found["state"], found["lag"]) == ("EMPTY", 60)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "wrong"),
+    [
+        ({}, "none is named"),
+        ({"orders": {}}, "of topic orders, {} is no offset of a partition"),
+        ({"orders": [3]}, "of topic orders, [3] is no offset of a partition"),
+        ({"orders": {"x": 1}}, "of topic orders, x: 1; both have to be numbers"),
+        ({"orders": {0: None}}, "of topic orders, 0: None; both have to be numbers"),
+        ({"orders": {-1: 3}}, "of topic orders, -1: 3; both have to be numbers"),
+    ],
+)
+def test_offsets_that_are_none(offsets: dict[str, Any], wrong: str) -> None:
+    """As where a template came to nothing: no record may be skipped for that."""
+    changed, (refused,) = planned(offsets=offsets)
+    assert changed == [] and refused.startswith(f"group billing: offsets: {wrong}")

@@ -36,6 +36,7 @@ def test_a_healthy_datacenter() -> None:
         "under_replicated": 0,
         "leaders": {"kafka1": 6, "kafka2": 4},
         "registered": {"kafka1": True, "kafka2": True},
+        "undeclared": {},
     }
     disk = {"host": "kafka1", "path": "/d1", "size": 100 * 2**30, "free": 50 * 2**30, "error": None}
     assert disk in said["disks"]

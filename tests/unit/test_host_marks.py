@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from unit.test_host_units import FRESH, RUNNING, Systemd, converge, systemd, unit
@@ -25,7 +26,7 @@ def state(systemd: Systemd) -> Callable[..., tuple[list[str], dict[str, bool]]]:
     """Converge the unit, and return what was run and how it is."""
     systemd.set({UNIT: {**RUNNING, "InvocationID": "7"}})
 
-    def call(check_mode: bool = False, **more: str) -> tuple[list[str], dict[str, bool]]:
+    def call(check_mode: bool = False, **more: Any) -> tuple[list[str], dict[str, bool]]:
         return (host := converge(unit(UNIT, **more), check_mode=check_mode)).changes, host.units[UNIT]
 
     return call
@@ -52,6 +53,17 @@ def test_begun_anew(state: Callable[..., tuple[list[str], dict[str, bool]]]) -> 
     state(restart="mark")
     state(state="converged")
     assert state(restart="again") == (["mark a.service"], OWED)
+
+
+def test_what_a_run_for_other_hosts_has_done_spares_nobody(
+    state: Callable[..., tuple[list[str], dict[str, bool]]],
+) -> None:
+    state(restart="mark", restart_hosts=["b", "a"])
+    assert marks.run_of(UNIT) == ["a", "b"]
+    state(state="converged")
+    assert state(restart="mark", restart_hosts=["a", "b"]) == ([], DONE)
+    assert state(restart="mark", restart_hosts=["a"]) == (["mark a.service"], OWED)
+    assert marks.run_of(UNIT) == ["a"]
 
 
 def test_what_configures_the_unit_sees_no_mark(state: Callable[..., tuple[list[str], dict[str, bool]]]) -> None:

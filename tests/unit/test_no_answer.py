@@ -1,12 +1,11 @@
 """No controller, no quorum, no rights: what is the matter is said, within 15 s, and nothing is written."""
 
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from unit.fake_cluster import FakeCluster
-from unit.fake_wire import Run, modules
+from unit.fake_wire import Run
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import acls, admin, quotas, topics, users
 from ansible_collections.millrace.kafka.plugins.modules import (
@@ -29,12 +28,6 @@ def cluster() -> FakeCluster:
     return cluster
 
 
-@pytest.fixture
-def run(cluster: FakeCluster, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
-    with modules(cluster, capsys) as run:
-        yield run
-
-
 def test_a_question_that_waits_for_zookeeper_is_given_up_in_time(run: Run, cluster: FakeCluster) -> None:
     """Brokers that lost the quorum answer what they know, and nothing else; this one waits it out."""
     cluster.silent, before = {"describe_configs"}, time.monotonic()
@@ -47,7 +40,12 @@ def test_a_question_that_waits_for_zookeeper_is_given_up_in_time(run: Run, clust
 SILENT: list[tuple[str, Any, dict[str, Any], Any]] = [
     ("describe_client_quotas", kafka_quotas, {"quotas": [{"user": "a"}]}, quotas),
     ("describe_acls", kafka_access, {"login": {}, "acls": [READ]}, acls),
-    ("describe_user_scram_credentials", kafka_access, {"login": {}, "users": [USER]}, users),
+    (
+        "describe_user_scram_credentials",
+        kafka_access,
+        {"login": {"security.protocol": "SASL_SSL"}, "users": [USER]},
+        users,
+    ),
     ("create_topics", kafka_topics, {"topics": [ORDERS]}, topics),
     ("describe_client_quotas", kafka_export, {}, quotas),
 ]

@@ -113,15 +113,26 @@ def test_who_is_restarted_together_and_after_one_another() -> None:
 
 
 def test_whether_a_restart_begins_goes_on_or_ends() -> None:
-    def probed(*words: str) -> dict[str, Any]:
-        return {"probe": {"probe": {word: ["kafka.service"] for word in words}}}
+    """An earlier run is gone on with where it was for the very same hosts, which is what its marks say."""
 
-    hostvars = {"new": probed(), "due": probed("to_restart"), "done": probed("restarted"), "away": {}}
-    for hosts, word in (
-        (["new", "away"], "mark"),
-        (["due", "new"], "mark"),
-        (["due", "done", "new"], "mark"),
-        (["done", "new"], "keep"),
-        ([], "mark"),
+    def probed(word: str, *run: str) -> dict[str, Any]:
+        unit = "kafka.service"
+        return {"probe": {"probe": {word: [unit], "restart_hosts": {unit: sorted(run)}}}}
+
+    none: dict[str, Any] = {"probe": {"probe": {"to_restart": [], "restarted": [], "restart_hosts": {}}}}
+    due, done = "to_restart", "restarted"
+    for marks, word in (
+        ({"a": none, "b": {}}, "mark"),
+        ({"a": probed(due, "a", "b"), "b": none}, "mark"),
+        ({"b": probed(due, "a", "b"), "a": probed(done, "a", "b")}, "mark"),
+        ({"b": probed(done, "a", "b"), "a": probed(done, "a", "b")}, "keep"),
+        ({"a": probed(done, "a", "b"), "c": none}, "mark"),  # b is owed; c was not named then
+        ({"a": probed(done, "a", "b")}, "mark"),
+        ({"a": probed(done, "a", "b"), "b": none}, "again"),  # another run has restarted b since, and ended
+        ({"a": probed(done), "b": probed(done)}, "mark"),  # of an older version
+        ({}, "mark"),
     ):
-        assert general["restart_marking"](hosts, hostvars, "probe") == word
+        assert general["restart_marking"](list(marks), marks, "probe") == word, marks
+    left = {"a": probed(done, "a", "b", "d"), "c": none}
+    assert general["restart_unnamed"](["a", "c"], left, "probe") == ["b", "d"]
+    assert general["restart_unnamed"](["c"], left, "probe") == []

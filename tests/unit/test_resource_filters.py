@@ -135,28 +135,7 @@ def test_connect() -> None:
         ("group", "etl", "literal", ["READ"]),
         ("transactional_id", "connect-cluster-etl", "literal", ["WRITE", "DESCRIBE"]),
         ("transactional_id", "etl-", "prefixed", ["WRITE", "DESCRIBE"]),
-        ("group", "connect-", "prefixed", ["READ"]),
-    ]
-
-
-def test_both_sides_of_a_mirror() -> None:
-    own = [
-        ("topic", name, pattern, ["CREATE", "READ", "WRITE", "DESCRIBE_CONFIGS"])
-        for name, pattern in (("mm2-", "prefixed"), ("heartbeats", "literal"))
-    ]
-    assert acls({"mirror_maker": "source", "topics": ["orders"], "groups": ["a*"]}) == [
-        *own,
-        ("topic", "orders", "literal", ["READ", "DESCRIBE_CONFIGS"]),
-        ("group", "a", "prefixed", ["DESCRIBE"]),
-        ("cluster", "", "", ["DESCRIBE"]),
-    ]
-    operations = ["CREATE", "READ", "WRITE", "ALTER", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"]
-    assert acls({"mirror_maker": "target", "source": "west"}) == [
-        *own,
-        ("topic", "west.", "prefixed", operations),
-        ("group", "west-mm2", "literal", ["READ"]),
-        ("group", "*", "literal", ["READ", "DESCRIBE"]),
-        ("cluster", "", "", ["DESCRIBE"]),
+        ("group", "connect-", "prefixed", ["READ", "DELETE"]),
     ]
 
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from unit.clock import Clock
 
-from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import ClusterError, State
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Partition
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import Block, Snapshot, blocks
@@ -19,8 +19,6 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart impor
     lacking,
 )
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import Part, Patience, Verdict
-from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper import restart as servers
-from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.quorum import Ensemble, Voter
 
 FULL = Partition("t", 0, 1, (1, 2, 3), (1, 2, 3))
 LACKS_3 = Partition("t", 1, 1, (1, 2, 3), (1, 2))
@@ -28,31 +26,7 @@ OFFLINE = Partition("t", 2, -1, (2, 1), (2,))
 ALONE = Partition("t", 3, 2, (2, 1, 3), (2,))
 ALL = [1, 2, 3]
 BRIEF = Patience(60, 10)
-
-
-class Clock:
-    """Seconds that go by where somebody rests, or is asked for long."""
-
-    def __init__(self) -> None:
-        """Some time after the machine has started."""
-        self.at = 1000.0
-
-    def now(self) -> float:
-        """Return the time."""
-        return self.at
-
-    def rest(self, seconds: float) -> None:
-        """Let time go by."""
-        self.at += seconds
-
-
-@pytest.fixture(autouse=True)
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """In place of the machine's."""
-    made = Clock()
-    monkeypatch.setattr(waits, "now", made.now)
-    monkeypatch.setattr(waits, "rest", made.rest)
-    return made
+pytestmark = pytest.mark.usefixtures("clock")
 
 
 def state(*partitions: Partition, brokers: tuple[int, ...] = (1, 2, 3), controller: int = 1) -> State:
@@ -134,6 +108,18 @@ def test_silence_and_no_controller_prove_nothing() -> None:
     assert not headless.go and headless.why.startswith("no controller; 1 offline partitions (t-2)")
 
 
+def test_who_only_asks_hears_no_when_it_has_been_no_for_a_while(clock: Clock) -> None:
+    """Not in an election, and not where a partition has no leader for a moment."""
+    asks_only = Patience(6, 3, every=2, enough=True)
+    election = [state(FULL, controller=-1)] * 12
+    assert before(asks(*election, state(FULL)), 1, asks_only).go
+    assert before(asks(state(FULL, LACKS_3), *[state(FULL, OFFLINE)] * 5, state(FULL)), 1, asks_only).go
+    begun = clock.at
+    closed = before(asks(state(FULL, LACKS_3)), 1, asks_only)
+    assert not closed.go and 3 <= clock.at - begun < 4
+    assert closed.why.startswith("partition t-1: broker 3 is not in sync")
+
+
 def test_a_gate_that_is_not_answered_is_closed() -> None:
     def nobody(_: State) -> Sequence[Block]:
         raise ClusterError("the gate stays closed")
@@ -172,9 +158,15 @@ def test_a_wait_in_parts_is_as_patient_as_a_whole_one(clock: Clock) -> None:
     assert (last.go, last.rest) == (False, None)
 
 
-def back(found: State, returned: Sequence[int], noted: Any) -> bool:
+def same(found: State) -> Sequence[State]:
+    """What each broker says."""
+    return [found]
+
+
+def back(found: State, returned: Sequence[int], noted: Any, *others: State) -> bool:
     """Tell whether brokers are back."""
-    return after_restart(asks(found), ALL, returned, noted, replace(BRIEF, at_last=True)).go
+    patience = replace(BRIEF, at_last=True)
+    return after_restart(asks(found), ALL, returned, noted, patience, lambda first: [first, *others]).go
 
 
 def test_it_is_back_where_nothing_more_lacks() -> None:
@@ -190,6 +182,27 @@ def test_it_is_back_where_nothing_more_lacks() -> None:
         assert back(found, [1], noted) is whether
 
 
+def test_it_is_back_only_where_all_brokers_say_so() -> None:
+    """The first that was asked has just started, and names no partition; or says what was."""
+    for first in (state(), state(FULL, LACKS_3)):
+        assert not back(first, [1], {"under_replicated": ["t-1 without 3"]}, state(Partition("t", 0, 2, (1, 2), (2,))))
+        assert back(first, [1], {"under_replicated": ["t-1 without 3"]}, state(FULL))
+
+    def nobody(_: State) -> Sequence[State]:
+        raise ClusterError("no broker answers at the address at which it is registered")
+
+    silent = after_restart(asks(state(FULL)), ALL, [1], {}, BRIEF, nobody)
+    assert (silent.go, silent.why) == (False, "no broker answers at the address at which it is registered")
+
+
+def test_progress_elsewhere_takes_no_patience(clock: Clock) -> None:
+    """One partition after the other heals, one a second, and 1 stays as it is: 10 s from when the last came to lack."""
+    lags = [Partition("u", number, 1, (1, 2, 3), (1, 2)) for number in range(30)]
+    healing = [state(FULL, *lags[number // 5 :]) for number in range(150)]
+    verdict = before(asks(*healing, state(FULL, LACKS_3)), 3, Patience(60, 10))
+    assert verdict.go and 1010 <= clock.at < 1011
+
+
 def test_what_was_offline_may_lack_replicas_now() -> None:
     assert back(state(Partition("t", 2, 2, (2, 1), (2,))), [2], lacking(state(OFFLINE), ALL))
 
@@ -198,9 +211,9 @@ def test_after_several_restarts_nothing_more_lacks() -> None:
     """Brokers that were away before the first may still be, unless this run started them; others may not."""
     noted = lacking(state(LACKS_3, brokers=(1, 2)), ALL)
     assert noted == {"brokers": ["3"], "under_replicated": ["t-1 without 3"]}
-    same, worse = state(LACKS_3, brokers=(1, 2)), state(LACKS_3, brokers=(1,))
-    assert back(same, [1, 2], noted)
-    assert not back(same, [1, 3], noted)
+    unchanged, worse = state(LACKS_3, brokers=(1, 2)), state(LACKS_3, brokers=(1,))
+    assert back(unchanged, [1, 2], noted)
+    assert not back(unchanged, [1, 3], noted)
     assert not back(worse, [1], noted)
 
 
@@ -230,9 +243,27 @@ def test_after_a_start_nobody_else_is_waited_for() -> None:
         "offline": ["t-5"],
         "under_replicated": ["t-6 without 2"],
     }
-    verdict = after_start(asks(state(theirs, led, brokers=(1,))), ALL, [1], BRIEF)
+    verdict = after_start(asks(state(theirs, led, brokers=(1,))), ALL, [1], BRIEF, same)
     assert verdict.go and "broker 2 is not registered" in verdict.why
-    assert not after_start(asks(state(brokers=(2,), controller=2)), ALL, [1], BRIEF).go
+    assert not after_start(asks(state(brokers=(2,), controller=2)), ALL, [1], BRIEF, same).go
+
+
+def test_a_start_does_not_wait_for_a_disk_that_was_given_up() -> None:
+    """1 and 2 were started; 1 has lost a disk, with its replica of a partition and the only one of another."""
+    lost = state(
+        Partition("t", 0, 2, (1, 2), (2,)), Partition("u", 0, -1, (1,), (1,)), Partition("t", 1, 1, (1, 2), (1, 2))
+    )
+    assert not after_start(asks(lost), ALL, [1, 2], BRIEF, same).go
+    verdict = after_start(asks(lost), ALL, [1, 2], BRIEF, same, lambda _: [1])
+    assert verdict.go and verdict.why.endswith("1 under-replicated partitions (t-0); a disk was given up by: 1")
+    both = state(Partition("t", 0, -1, (1, 2), (2,)))
+    assert not after_start(asks(both), ALL, [1, 2], BRIEF, same, lambda _: [1]).go
+
+
+def test_a_start_is_confirmed_by_all() -> None:
+    others = [state(), state(Partition("t", 0, 2, (1, 2), (2,)))]
+    verdict = after_start(asks(state()), ALL, [1], BRIEF, lambda _: others)
+    assert (verdict.go, verdict.why) == (False, "under-replicated: t-0 without 1")
 
 
 def test_replicas_on_a_disk_that_failed() -> None:
@@ -247,40 +278,3 @@ def test_who_leads_in_place_of_the_preferred_leader() -> None:
     """Not where that one is away."""
     moved, gone = Partition("t", 4, 2, (1, 2), (2, 1)), Partition("t", 5, -1, (3, 2), (3,))
     assert state(moved, gone, brokers=(1, 2)).led_by_another() == [moved]
-
-
-def ensemble(first: str, second: str, third: str, followers: int) -> Ensemble:
-    """Three servers."""
-    modes = dict(zip(("zk1", "zk2", "zk3"), (first, second, third), strict=True))
-    return Ensemble(modes, [Voter(name) for name in modes], followers, 0)
-
-
-def test_a_server_that_does_not_serve_is_restarted_after_a_while_and_from_the_last_change(clock: Clock) -> None:
-    sick, voting = ensemble("leader", "follower", "not serving", 1), ensemble("not serving", "not serving", "down", -1)
-    left = [voting, sick] * 50 + [sick]
-    verdict = servers.before_stop(lambda: left.pop(0) if left[1:] else left[0], ["zk3"], Patience(600, 10))
-    assert verdict.go and 1029 <= clock.at < 1031
-    assert verdict.why == "zk3 may be stopped though the ensemble is not whole: zk3 is not serving"
-
-
-def test_a_server_is_back_where_it_serves_and_others_are_as_before() -> None:
-    down = ensemble("leader", "follower", "down", 1)
-    noted = servers.lacking(down)
-    assert noted == {"servers": ["zk3"]}
-
-    def returned(found: Ensemble, *names: str) -> bool:
-        return servers.after_start(lambda: found, names, noted, BRIEF).go
-
-    assert returned(down, "zk2")
-    assert not returned(down, "zk3")
-    assert not returned(ensemble("leader", "down", "follower", 1), "zk3"), "zk2 served before"
-    assert not returned(ensemble("leader", "follower", "down", 0), "zk2"), "it is not in sync"
-    assert returned(ensemble("leader", "follower", "follower", 2), "zk2")
-
-
-def test_a_server_alone_is_not_waited_for() -> None:
-    """Where others are away, there can be no quorum: it is enough that it answers; where they are not, it is not."""
-    noted = {"servers": ["zk2", "zk3"]}
-    alone = ensemble("not serving", "down", "down", -1)
-    assert servers.after_start(lambda: alone, ["zk1"], noted, BRIEF).go
-    assert not servers.after_start(lambda: alone, ["zk1", "zk2"], noted, BRIEF).go

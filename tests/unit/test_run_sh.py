@@ -76,12 +76,32 @@ def checkout(tmp_path: Path) -> Checkout:
 
 
 def test_all_layers_pass_and_what_each_cost_is_said(checkout: Checkout) -> None:
-    code, output = checkout.run("all")
+    computes = "(ulimit -t 1; while :; do :; done) || true"  # killed when it has computed for a second
+    code, output = checkout.run("all", does=f'case "$name $*" in "pytest tests/render") {computes} ;; esac\nexit 0\n')
     assert code == 0, output
     layers = ("lint", "unit", "render", "spark", "lab", "survival", "site", "timed")
     costs = output.partition("all passed in ")[2].splitlines()[1:]
-    assert sorted(re.findall(r"^  (\w+): \d+ s$", "\n".join(costs), re.MULTILINE)) == sorted(layers)
+    assert sorted(re.findall(r"^  (\w+): \d+ s \(\d+ s of CPU\)$", "\n".join(costs), re.MULTILINE)) == sorted(layers)
+    assert re.search(r"^  render: \d+ s \([12] s of CPU\)$", "\n".join(costs), re.MULTILINE), costs
     assert [call for call in checkout.called() if "molecule" in call][-1] == "molecule destroy -s datacenter"
+
+
+def test_timed_tests_wait_for_the_other_clusters_and_outrank_what_computes(checkout: Checkout) -> None:
+    does = """case "$name $*" in
+      "pytest -n 2 tests/survival") until grep -q "tests/render nice" "$NOTES"; do sleep 0.1; done; sleep 1 ;;
+      "pytest tests/render") echo "tests/render nice $(nice)" >>"$NOTES"
+        until grep -q "timed nice" "$NOTES"; do sleep 0.1; done; echo "tests/render nice $(nice)" >>"$NOTES" ;;
+      "molecule verify -s datacenter")
+        [ "${PYTEST_ADDOPTS#*\"m 'timed\"}" = "$PYTEST_ADDOPTS" ] || echo "timed nice $(nice)" >>"$NOTES" ;;
+    esac
+    [ "$name $1 $2 $3" != "pytest -n 2 tests/survival" ] || echo survival ended >>"$NOTES"
+    """
+    code, output = checkout.run("all", does=does)
+    assert code == 0, output
+    own = int(subprocess.run(["nice"], capture_output=True, text=True, check=True).stdout)
+    seen = [call for call in checkout.called() if "nice" in call or call == "survival ended"]
+    assert seen == ["tests/render nice 10", "survival ended", f"timed nice {own}", "tests/render nice 19"]
+    assert [call for call in checkout.called() if "tests/unit tests/model" in call], "the rest goes on"
 
 
 def test_a_failed_layer_is_named_at_once_and_in_the_end(checkout: Checkout) -> None:
@@ -96,17 +116,19 @@ def test_a_failed_layer_is_named_at_once_and_in_the_end(checkout: Checkout) -> N
     while "render" not in first[-1]:
         first.append(process.stdout.readline())
         assert first[-1], first
-    assert re.fullmatch(r"=== render: FAILED after \d+ s \(log: \.build/logs/test-lane1\.log\)\n", first[-1])
+    assert re.fullmatch(
+        r"=== render: FAILED after \d+ s \(\d+ s of CPU\) \(log: \.build/logs/test-lane1\.log\)\n", first[-1]
+    )
     assert process.poll() is None
     (checkout.folder / "notes.go").touch()
     rest, _ = process.communicate(timeout=60)
     assert process.returncode == 1
     costs, _, end = rest.partition("NOT all passed in ")[2].partition("=== the end of .build/logs/test-lane1.log:\n")
-    assert re.search(r"^  survival: \d+ s$", costs, re.MULTILINE) and re.search(
+    assert re.search(r"^  survival: \d+ s \(\d+ s of CPU\)$", costs, re.MULTILINE) and re.search(
         "^  render: FAILED", costs, re.MULTILINE
     )
     assert "a wrong line\n" in end and re.search(r"\n=== render: FAILED after .*\n\Z", end)
-    assert not [call for call in checkout.called() if call.startswith("pytest tests/lab")], "the lane went on"
+    assert not [call for call in checkout.called() if "tests/unit tests/model" in call], "the lane went on"
     assert checkout.called()[-1] == "molecule destroy -s datacenter"
 
 
@@ -127,8 +149,8 @@ def test_a_signal_ends_all_lanes_before_the_datacenter_is_removed(checkout: Chec
         ".lab/survival_lab_stretch2_5 .lab/survival_lab_stretch3"
     )
     assert called[-1] == "molecule destroy -s datacenter"
-    assert not [call for call in called if "converge" in call or "tests/spark" in call], "a lane went on"
-    assert re.search(r"^  survival: interrupted after \d+ s$", output, re.MULTILINE)
+    assert not [call for call in called if "converge" in call or "tests/unit tests/model" in call], "a lane went on"
+    assert re.search(r"^  survival: interrupted after \d+ s \(\d+ s of CPU\)$", output, re.MULTILINE)
 
 
 def test_a_signal_reaches_a_single_layer_too(checkout: Checkout) -> None:

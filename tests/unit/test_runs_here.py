@@ -3,8 +3,10 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -109,3 +111,40 @@ def test_a_task_whose_time_is_over_leaves_no_process(monkeypatch: pytest.MonkeyP
         forked(lambda: print("x", flush=True))
     with pytest.raises(ProcessLookupError):
         os.kill(children[0], 0)
+
+
+@pytest.mark.parametrize("whom", ["child", "parent"])
+def test_a_signal_while_there_are_two(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, whom: str) -> None:
+    """It ends the child; here it is as if it came a moment later, and the child is gone."""
+    here, fork, children, alive = os.getpid(), os.fork, list[int](), tmp_path / "alive"
+
+    def over(*_: Any) -> None:
+        raise TimeoutError
+
+    def signalled() -> int:
+        child = fork()
+        children.append(child)
+        if bool(child) == (whom == "parent"):
+            signal.raise_signal(signal.SIGALRM)  # to this thread: those of pytest's own do not wait
+        return child
+
+    def run() -> None:
+        time.sleep(0.5)
+        alive.touch()
+
+    before = signal.signal(signal.SIGALRM, over)
+    monkeypatch.setattr(os, "fork", signalled)
+    try:
+        status: int | None = forked(run)[0]
+    except TimeoutError:
+        if os.getpid() != here:
+            alive.touch()
+            os._exit(77)
+        status = None
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert status == {"child": -signal.SIGALRM, "parent": None}[whom]
+    with pytest.raises(ProcessLookupError):
+        os.kill(children[0], 0)
+    assert not alive.exists()
+    assert signal.SIGALRM not in signal.pthread_sigmask(signal.SIG_BLOCK, ())

@@ -21,7 +21,7 @@ def test_a_killed_run_takes_its_workers_along_in_sessions_of_their_own() -> None
     until("all have begun", lambda: len(below(run.pid)) >= 4, 30)
     started = below(run.pid)
     kill(run)
-    assert [pid for pid in started if "sleep" in name(pid)] == []
+    until("all have ended", lambda: not [pid for pid in started if "sleep" in name(pid)], 30)
 
 
 def name(pid: int) -> str:

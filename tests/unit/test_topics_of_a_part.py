@@ -1,12 +1,11 @@
 """Topics while a rack is down, a broker is slow, or replicas move; brokers on loopback that speak Kafka's protocol."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from ansible.module_utils.basic import AnsibleModule
 from unit.fake_cluster import FakeCluster
-from unit.fake_wire import Run, modules
+from unit.fake_wire import Run
 
 from ansible_collections.millrace.kafka.plugins.modules import kafka_topics
 
@@ -19,12 +18,6 @@ def cluster() -> FakeCluster:
     cluster = FakeCluster()
     cluster.brokers["min.insync.replicas"] = "1"
     return cluster
-
-
-@pytest.fixture
-def run(cluster: FakeCluster, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
-    with modules(cluster, capsys) as run:
-        yield run
 
 
 def test_a_rack_that_is_down(run: Run, cluster: FakeCluster) -> None:

@@ -54,6 +54,45 @@ def test_it_is_said_what_is_waited_for(tmp_path: Path) -> None:
     assert 24 < time.monotonic() - begun < 60
 
 
+AS_A_JOB = """
+- hosts: all
+  gather_facts: false
+  connection: local
+  tasks:
+    - name: Wait for a cluster
+      millrace.kafka.kafka_cluster:
+        listeners: {CLIENT: {bootstrap.servers: "127.0.0.1:9"}}
+        brokers: [1]
+        timeout: 11
+      async: 60
+      poll: 1
+      ignore_errors: true
+    - name: Wait for leaders
+      millrace.kafka.kafka_leaders: {admin: {bootstrap.servers: "127.0.0.1:9"}}
+      async: 60
+      ignore_errors: true
+"""
+
+
+def test_a_wait_as_a_job_is_the_whole_wait(tmp_path: Path) -> None:
+    """A part of it would look like its success; an action that cannot be a job says so."""
+    (tmp_path / "play.yml").write_text(AS_A_JOB)
+    done = subprocess.run(
+        [sys.executable, "-m", "ansible", "playbook", "-i", "a,", str(tmp_path / "play.yml")],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "ANSIBLE_NOCOLOR": "1",
+            "ANSIBLE_PYTHON_INTERPRETER": sys.executable,
+            "ANSIBLE_ASYNC_DIR": str(tmp_path),
+        },
+    )
+    assert "Kafka cluster not whole after 11 s: listener CLIENT: " in done.stdout, done.stdout
+    assert "This action (millrace.kafka.kafka_leaders) does not support async." in done.stdout, done.stdout
+
+
 def test_parts_end_with_the_last_answer() -> None:
     asked: list[Mapping[str, Any]] = []
     answers: list[dict[str, Any]] = [

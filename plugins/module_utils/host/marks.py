@@ -1,7 +1,7 @@
 """Units that playbooks/restart.yml is to restart, kept on their host until its end; no Ansible import.
 
-A mark holds systemd's InvocationID of the process that is to go. With another process it is done, whoever made it. In
-/run, so a boot, which starts all anew, leaves none.
+A mark holds systemd's InvocationID of the process that is to go, and below it the hosts of the run that is to restart
+it. With another process it is done, whoever made it. In /run, so a boot, which starts all anew, leaves none.
 """
 
 from __future__ import annotations
@@ -19,20 +19,30 @@ def path(unit: str) -> str:
     return f"{FOLDER}/restart-{unit}"
 
 
-def read(unit: str) -> str:
-    """Return the InvocationID that is to go, '' where the unit is not marked."""
+def lines(unit: str) -> list[str]:
+    """Return the lines of a unit's mark, as many as it has; none where the unit is not marked."""
     try:
         with open(path(unit), encoding="utf-8") as stream:
-            return stream.read().strip()
+            return stream.read().splitlines()
     except OSError:
-        return ""
+        return []
 
 
-def write(unit: str, invocation: str) -> None:
-    """Mark a unit. Raises OSError."""
+def read(unit: str) -> str:
+    """Return the InvocationID that is to go, '' where the unit is not marked."""
+    return "".join(lines(unit)[:1]).strip()
+
+
+def run_of(unit: str) -> list[str]:
+    """Return the hosts of the run that has marked a unit, sorted."""
+    return sorted("".join(lines(unit)[1:2]).split())
+
+
+def write(unit: str, invocation: str, hosts: Iterable[str] = ()) -> None:
+    """Mark a unit for a run on some hosts. Raises OSError."""
     os.makedirs(FOLDER, mode=0o755, exist_ok=True)
     with open(f"{path(unit)}.new", "w", encoding="utf-8") as stream:
-        stream.write(f"{invocation or NONE}\n")
+        stream.write(f"{invocation or NONE}\n{' '.join(sorted(hosts))}\n")
     os.replace(f"{path(unit)}.new", path(unit))
 
 

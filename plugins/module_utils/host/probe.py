@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.host.marks import run_of
 from ansible_collections.millrace.kafka.plugins.module_utils.host.network import reach
 from ansible_collections.millrace.kafka.plugins.module_utils.host.properties import pairs
 from ansible_collections.millrace.kafka.plugins.module_utils.host.units import behind, restarts
@@ -258,4 +259,5 @@ def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
         "behind": behind(wanted["units"]),
         "to_restart": (marked := restarts(wanted["units"]))["due"],
         "restarted": marked["done"],
+        "restart_hosts": {name: run_of(name) for names in marked.values() for name in names},
     }

@@ -112,10 +112,11 @@ class Units:
             if mark and self.act(f"unmark {name}", name, "marked for a restart\n", "not marked\n"):
                 marks.remove(name)
             return ""
-        if restart == "again" or (restart == "mark" and not mark):
+        hosts = sorted(wanted.get("restart_hosts") or ())
+        if restart == "again" or (restart == "mark" and (not mark or marks.run_of(name) != hosts)):
             running = found["ActiveState"] == "active"
             if self.act(f"mark {name}", name, "not marked\n", "marked for a restart\n"):
-                marks.write(name, found.get("InvocationID", "") if running else "")
+                marks.write(name, found.get("InvocationID", "") if running else "", hosts)
             return "due" if running else "done"
         return mark if restart != "unsaid" or wanted["state"] == "converged" else ""
 

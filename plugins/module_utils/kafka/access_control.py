@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import acls, quotas, users
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Change, Done, Plan, carry_out
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import (
+    Change,
+    Done,
+    Look,
+    Outcome,
+    Plan,
+    Unsure,
+    carry_out,
+)
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import acls as rights
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import quotas as limits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import users as credentials
@@ -21,13 +30,15 @@ def plan_users(admin: Admin, logins: Logins, declared: Declared, prune: Prune, s
     """Return what is to be done that users are as declared; passwords are tried. Raises AdminError, ClientError."""
     if not declared and not (prune or {}).get("users"):
         return Plan()
-    found = credentials.credentials(admin)
+    found, wrong = credentials.credentials(admin), users.unasked(declared, logins.protocol)
     tried = users.to_try(declared, found)
-    working = {(one.user, one.mechanism): works for one, works in zip(tried, logins.all_work(tried), strict=True)}
-    return users.diff(declared, found, working, prune, safe)
+    answers = [True for _ in tried] if wrong else logins.all_work(tried)
+    working = {(one.user, one.mechanism): works for one, works in zip(tried, answers, strict=True)}
+    plan = users.diff(declared, found, working, prune, safe)
+    return replace(plan, refusals=[*wrong, *plan.refusals])
 
 
-def write_users(admin: Admin, logins: Logins, changes: Sequence[Change]) -> Done:
+def write_users(admin: Admin, logins: Logins, changes: Sequence[Change], look: Look) -> Done:
     """Write credentials in one request, and wait until each new password that can be tried logs in."""
 
     def write(batch: Sequence[Change]) -> dict[str, str]:
@@ -36,7 +47,12 @@ def write_users(admin: Admin, logins: Logins, changes: Sequence[Change]) -> Done
         tried = [one for one in wanted if one.password is not None and one.verify == users.LOGIN]
         return failed | logins.wait([one for one in tried if one.user not in failed])
 
-    return carry_out([(changes, write)])
+    def seen(batch: Sequence[Change], why: Outcome) -> Outcome:
+        blind = {change.name for change in batch for one in change.work if one.verify == users.ALWAYS}
+        found = look([change for change in batch if change.name not in blind], why)
+        return {**found, **{name: Unsure(f"{why[name]}; nobody compares it, so nobody knows") for name in blind}}
+
+    return carry_out([(changes, write)], seen)
 
 
 def plan_acls(
@@ -48,7 +64,7 @@ def plan_acls(
     return acls.diff(declared, rights.found(admin), prune, principal, super_users, gone)
 
 
-def write_acls(admin: Admin, changes: Sequence[Change]) -> Done:
+def write_acls(admin: Admin, changes: Sequence[Change], look: Look) -> Done:
     """Grant first, then take away, each in one request."""
     granted = [change for change in changes if change.verb == "create"]
     taken = [change for change in changes if change.verb == "delete"]
@@ -56,7 +72,8 @@ def write_acls(admin: Admin, changes: Sequence[Change]) -> Done:
         [
             (granted, lambda batch: rights.create(admin, [change.work for change in batch])),
             (taken, lambda batch: rights.delete(admin, [change.work for change in batch])),
-        ]
+        ],
+        look,
     )
 
 
@@ -68,6 +85,6 @@ def plan_quotas(admin: Admin, declared: Declared, prune: Prune = None) -> Plan:
     return Plan(found.changes, found.unchanged, found.unmanaged, refusals)
 
 
-def write_quotas(admin: Admin, changes: Sequence[Change]) -> Done:
+def write_quotas(admin: Admin, changes: Sequence[Change], look: Look) -> Done:
     """Write quotas in one request."""
-    return carry_out([(changes, lambda batch: limits.write(admin, [change.work for change in batch]))])
+    return carry_out([(changes, lambda batch: limits.write(admin, [change.work for change in batch]))], look)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import declared as entries
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Change, Plan, in_scope, too_many
 
 CLUSTER = "kafka-cluster"
@@ -75,12 +76,22 @@ def faults(declared: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         kind, who = item["resource"], f"ACL of {item['principal']}"
         if not item["principal"].startswith("User:"):
             yield f"{who}: Kafka knows users alone, and compares the whole text; write User:{item['principal']}"
+        yield from (f"{who}: {why}" for why in entries.acl(item))
         if kind != "cluster" and not item.get("name"):
             yield f"{who}: a {kind} has a name; say it, * is all"
         for operation in item["operations"]:
             if operation.upper() not in OPERATIONS[kind] | {"ALL"}:
                 there = ", ".join(["ALL", *sorted(OPERATIONS[kind])])
                 yield f"{who}: {operation} is no operation on a {kind}; there are {there}"
+
+
+def both(declared: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield ACLs that are to be there, and not."""
+    present, _ = acls(declared)
+    absent, _ = acls([{**item, "state": "present"} for item in declared if item.get("state") == "absent"])
+    yield from (
+        f"ACL {acl}: declared present and absent; keep the one that is meant" for acl in sorted(present & absent)
+    )
 
 
 def of_cluster(found: Iterable[Acl]) -> list[Acl]:
@@ -111,9 +122,9 @@ def diff(
 
     `principal` is who asks; super users need no ACL. Of absent users all goes that is not declared present.
     """
-    if wrong := list(dict.fromkeys(faults(declared))):
+    present, absent = acls([] if (wrong := list(dict.fromkeys(faults(declared)))) else declared)
+    if wrong := [*wrong, *both(declared if not wrong else []), *entries.scope(prune, "acls")]:
         return Plan(refusals=wrong)
-    present, absent = acls(declared)
     refusals: list[str] = []
     without = {f"User:{name}" for name in absent_users}
     absent |= {acl for acl in found - present if acl.principal in without and acl.resource in KINDS}

@@ -20,6 +20,34 @@ Wanted = Mapping[str, Mapping[str, Any]]
 """By scope (ALL, or the id of a broker as a text), settings; None takes one back."""
 THROTTLES = re.compile(r"(leader|follower)\.replication\.throttled\..+|replica\.alter\.log\.dirs\.io\.max\..+")
 """Set while replicas move, by whom moves them."""
+LOSING = (
+    "log.cleaner.delete.retention.ms",
+    "log.cleanup.policy",
+    "log.local.retention.bytes",
+    "log.local.retention.ms",
+    "log.retention.bytes",
+    "log.retention.ms",
+    "log.roll.jitter.ms",
+    "log.roll.ms",
+    "min.insync.replicas",
+    "unclean.leader.election.enable",
+)
+"""They decide of every topic without a value of its own which records are lost."""
+LEAST: Mapping[str, tuple[int, str]] = {
+    "log.cleaner.io.max.bytes.per.second": (1, "compacted topics, __consumer_offsets among them, would only grow"),
+    "log.segment.bytes": (1 << 20, "each few records would be a file, until a broker may open no more"),
+    "max.connection.creation.rate": (1, "nobody could connect any more"),
+    "max.connections": (1, "no client could connect any more"),
+    "max.connections.per.ip": (1, "nobody could connect any more, other brokers neither"),
+    "message.max.bytes": (1 << 14, "batches of producers, and what groups commit, would be refused"),
+    "num.replica.fetchers": (1, "no replica would follow its leader"),
+    "producer.id.expiration.ms": (
+        120_000,
+        "producers that try again within their delivery.timeout.ms would have records stored twice",
+    ),
+}
+"""Values below these Kafka takes, and a cluster does not stand."""
+MESSAGE = "message.max.bytes"
 OF_LISTENER = re.compile(r"listener\.name\.[^.]+\.")
 
 
@@ -31,6 +59,8 @@ class Known:
     """Read when a broker starts, and never again."""
     secret: bool = False
     """Its value is not shown, as those of names that brokers do not know."""
+    value: str | None = None
+    """The one that holds; of several brokers the largest message.max.bytes."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +114,28 @@ def kind_of(name: str, known: Mapping[str, Known]) -> Known | None:
     return known.get(name) or known.get(own) or (known.get(own.partition(".")[2]) if own != name else None)
 
 
-def faults(settings: Mapping[str, Any], found: Found) -> Iterator[str]:
+def dangerous(name: str, value: Any) -> str:
+    """Return why a cluster would not stand a value that Kafka takes; '' where it would, or where it is no number."""
+    least, why = LEAST.get(OF_LISTENER.sub("", name), (0, ""))
+    try:
+        return f"{why}; say at least {least}" if float(str(value)) < least else ""
+    except ValueError:
+        return ""
+
+
+def warnings(wanted: Wanted, found: Found) -> list[str]:
+    """Return what is to be known of changes that are made all the same."""
+    has = found.known.get(MESSAGE, Known()).value
+    told = []
+    for scope, settings in wanted.items():
+        value = text(settings.get(MESSAGE))
+        if value and has and value.isdigit() and has.isdigit() and int(value) < int(has):
+            why = f"lower than {has}: of topics without a max.message.bytes of their own, larger batches are refused"
+            told.append(f"{scope_name(scope)}: {human(MESSAGE, value)} is {why} from then on")
+    return told
+
+
+def faults(settings: Mapping[str, Any], found: Found, allow_data_loss: bool = False) -> Iterator[str]:
     """Yield why settings of one scope are refused; what nobody knows can be taken back."""
     for name, value in sorted(settings.items()):
         if value is None:
@@ -99,9 +150,14 @@ def faults(settings: Mapping[str, Any], found: Found) -> Iterator[str]:
         elif isinstance(value, (list, dict)):
             shown = json.dumps(value)
             yield f"{name} {shown}: one value is wanted, and this is none; write a text or a number"
+        elif why := dangerous(name, value):
+            yield f"{name} {value}: {why}"
+        elif name in LOSING and not allow_data_loss:
+            why = "decides of all topics without a value of their own which records are lost"
+            yield f"{name} {why}; say it in kafka_config, or allow_data_loss: true if that is meant"
 
 
-def diff(wanted: Wanted, found: Found) -> Plan:
+def diff(wanted: Wanted, found: Found, allow_data_loss: bool = False) -> Plan:
     """Return what is to be done that settings are as wanted; what is set and not declared is left, and told."""
     changes, unchanged, refusals = [], [], []
     for scope, settings in wanted.items():
@@ -111,7 +167,7 @@ def diff(wanted: Wanted, found: Found) -> Plan:
                 why = "is not there, and it alone knows its own settings"
                 refusals.append(f"{name} {why}; start it, or correct the id")
             continue
-        refusals += [f"{name}: {why}" for why in faults(settings, found)]
+        refusals += [f"{name}: {why}" for why in faults(settings, found, allow_data_loss)]
         there = found.settings.get(scope, {})
         texts = {key: text(value) for key, value in settings.items()}
         work = {key: texts[key] for key in differing(texts, there)}

@@ -5,10 +5,25 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_config import Wanted, diff, differing
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Change, Done, Plan, carry_out
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_config import (
+    KIND,
+    Wanted,
+    diff,
+    differing,
+    scope_name,
+    warnings,
+)
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import (
+    Change,
+    Done,
+    Half,
+    Look,
+    Plan,
+    Unsure,
+    carry_out,
+)
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import broker_config
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import (
     Admin,
@@ -25,9 +40,18 @@ GONE = 2
 """Questions in a row that a broker misses when it ended."""
 
 
-def plan(admin: Admin, metadata: Metadata, wanted: Wanted) -> Plan:
+def plan(
+    admin: Admin,
+    metadata: Metadata,
+    wanted: Wanted,
+    allow_data_loss: bool = False,
+    warn: Callable[[str], None] = lambda _: None,
+) -> Plan:
     """Return what is to be done, with what brokers refuse of it; nothing is written. Raises AdminError."""
-    found = diff(wanted, broker_config.found(admin, metadata.brokers))
+    there = broker_config.found(admin, metadata.brokers)
+    for words in warnings(wanted, there):
+        warn(words)
+    found = diff(wanted, there, allow_data_loss)
     said = [] if found.refusals else [text for change in found.changes for text in judged(admin, metadata, change)]
     return Plan(found.changes, found.unchanged, found.unmanaged, [*found.refusals, *said])
 
@@ -47,17 +71,70 @@ def judged(admin: Admin, metadata: Metadata, change: Change) -> list[str]:
     return [f"{change.name}: broker {broker} refuses: {why}" for broker, why in answers.items() if why]
 
 
-def apply(admin: Admin, metadata: Metadata, changes: Sequence[Change]) -> Done:
-    """Write one scope after the other; it is done when each broker has taken it and goes on."""
+def apply(admin: Admin, metadata: Metadata, changes: Sequence[Change], look: Look) -> Done:
+    """Write one scope after the other; it is done when each broker has taken it and goes on.
+
+    What is for all brokers, one takes first.
+    """
 
     def write(batch: Sequence[Change]) -> dict[str, str]:
         (change,) = batch
         scope, settings = change.work
         brokers = concerned(metadata, scope)
-        why = broker_config.write(admin, scope, settings, brokers[0]) or taken(admin, change, brokers)
+        first, why = (None, "") if scope else tried_on_one(admin, metadata, settings)
+        if why:
+            return {change.name: why}
+        try:
+            why = broker_config.write(admin, scope, settings, brokers[0]) or taken(admin, change, brokers)
+        except Unanswered as error:
+            admin.leave_behind()
+            why = Unsure(error) if taken(admin, change, brokers) else ""
+        if first and (left := taken_back(admin, first)):
+            where = "as it was before" if why else "as all"
+            why = Half(f"{why or 'all brokers have it'}; {first.name} still has it of its own, and not {where}: {left}")
         return {change.name: why} if why else {}
 
-    return carry_out([([change], write) for change in changes])
+    return carry_out([([change], write) for change in changes], look)
+
+
+def tried_on_one(admin: Admin, metadata: Metadata, settings: Mapping[str, str | None]) -> tuple[Change | None, str]:
+    """Have one broker take what all are to get, as its own; return that change, and why the others do not get it.
+
+    One that has none of them of its own, and is not the controller where another is. What is taken back cannot be tried
+    so. Raises AdminError.
+    """
+    sets = {key: value for key, value in settings.items() if value is not None}
+    there = sorted(metadata.brokers, key=lambda broker: (broker == metadata.controller, broker))
+    for broker in there if sets and len(there) > 1 else ():
+        if not sets.keys() & broker_config.describe(admin, broker)[0].keys():
+            break
+    else:
+        return None, ""
+    change = Change(KIND, scope_name(str(broker)), "update", work=(str(broker), sets))
+    try:
+        why = broker_config.write(admin, str(broker), sets, broker) or taken(admin, change, [broker])
+    except Unanswered as error:
+        admin.leave_behind()
+        why = Half(f"it gave no answer ({error})") if taken(admin, change, [broker]) else ""
+    if not why:
+        return change, ""
+    left = taken_back(admin, change) if isinstance(why, Half) else ""
+    still = f"; it still has it of its own: {left}" if left else ""
+    told = f"{change.name} was to take it before all others, and {why}; no other broker was told{still}"
+    return None, Half(told) if left else told
+
+
+def taken_back(admin: Admin, change: Change) -> str:
+    """Take from a broker what it was told as its own; return why it still has it, '' where it has not."""
+    scope, settings = change.work
+    gone = Change(KIND, change.name, "update", work=(scope, dict.fromkeys(settings)))
+    try:
+        return broker_config.write(admin, scope, gone.work[1], int(scope)) or taken(admin, gone, [int(scope)])
+    except AdminError as error:
+        admin.leave_behind()
+        if error.unsure and not taken(admin, gone, [int(scope)]):
+            return ""
+        return f"{error}; take {', '.join(sorted(settings))} of {change.name} back with null when it answers"
 
 
 def taken(admin: Admin, change: Change, brokers: Sequence[int]) -> str:
@@ -83,7 +160,7 @@ def taken(admin: Admin, change: Change, brokers: Sequence[int]) -> str:
         if settled and time.monotonic() >= settled + SETTLED:
             return ""
         if time.monotonic() > deadline or GONE in gone.values():
-            return f"was written, and {'; '.join(lacking) or 'brokers came and went'}; {advice}"
+            return Half(f"was written, and {'; '.join(lacking) or 'brokers came and went'}; {advice}")
         tick.wait(0.5)
 
 

@@ -10,6 +10,25 @@ Verb = Literal["create", "update", "delete"]
 Outcome = Mapping[str, str]
 """By name of a change that failed, why, in the words of the broker."""
 
+
+class Failure(Exception):
+    """A request that failed as a whole."""
+
+    unsure = False
+    """Nobody knows whether it was carried out: it was not answered."""
+
+
+class Unsure(str):
+    """Why a change failed of which nobody knows whether it was made."""
+
+
+class Half(str):
+    """Why a change failed although it was written, or a part of it."""
+
+
+Look = Callable[[Sequence["Change"], Outcome], Outcome]
+"""Reads back changes of which nobody knows, with why; returns why those are not done that are not."""
+
 MILLISECONDS = {"d": 86_400_000, "h": 3_600_000, "min": 60_000, "s": 1000}
 BYTES = {"GiB": 1 << 30, "MiB": 1 << 20, "KiB": 1 << 10}
 SCALES = {"ms": MILLISECONDS, "bytes": BYTES, "rate": BYTES}
@@ -72,22 +91,44 @@ class Done:
     """By kind and name, why."""
     untried: Sequence[Change] = ()
 
+    @property
+    def unknown(self) -> list[str]:
+        """Return the kind and name of changes of which nobody knows whether they were made."""
+        return [name for name, why in self.failed.items() if isinstance(why, Unsure)]
+
+    @property
+    def changed(self) -> bool:
+        """Tell whether anything was written, or may have been."""
+        return bool(self.done) or any(isinstance(why, Unsure | Half) for why in self.failed.values())
+
     def words(self) -> str:
-        """Return what failed, what was done before, and what was not tried."""
-        failed = "; ".join(f"{name}: {why}" for name, why in self.failed.items())
-        told = [f"failed: {failed}"]
+        """Return what failed, those with the same cause together, what was done before, and what was not tried."""
+        causes: dict[str, list[str]] = {}
+        for name, why in self.failed.items():
+            causes.setdefault(why, []).append(name)
+        told = ["failed: " + "; ".join(f"{', '.join(names)}: {why}" for why, names in causes.items())]
         for what, changes in (("done", self.done), ("not tried", self.untried)):
             told.append(f"{what}: {', '.join(f'{one.kind} {one.name}' for one in changes) or 'nothing'}")
         return ". ".join(told)
 
 
-def carry_out(steps: Sequence[tuple[Sequence[Change], Callable[[Sequence[Change]], Outcome]]]) -> Done:
-    """Take one batch after the other to what writes it; after a batch in which something failed, no other is begun."""
+def carry_out(steps: Sequence[tuple[Sequence[Change], Callable[[Sequence[Change]], Outcome]]], look: Look) -> Done:
+    """Take one batch after the other to what writes it; after a batch in which something failed, no other is begun.
+
+    What was not answered is read back; where it was done all the same, that is no failure.
+    """
     done: list[Change] = []
     for number, (batch, write) in enumerate(steps):
         if not batch:
             continue
-        failed = write(batch)
+        try:
+            failed = dict(write(batch))
+        except Failure as error:
+            failed = dict.fromkeys((one.name for one in batch), (Unsure if error.unsure else str)(error))
+        unsure = {name: why for name, why in failed.items() if isinstance(why, Unsure)}
+        if unsure:
+            failed = {name: why for name, why in failed.items() if name not in unsure}
+            failed |= look([change for change in batch if change.name in unsure], unsure)
         done += [change for change in batch if change.name not in failed]
         if failed:
             left = [change for later, _ in steps[number + 1 :] for change in later]

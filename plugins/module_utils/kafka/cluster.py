@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -53,6 +53,11 @@ class State:
             if partition.leader in counts:
                 counts[partition.leader] += 1
         return counts
+
+    def undeclared(self, declared: Collection[int]) -> dict[int, int]:
+        """Return the ids that are not declared, of brokers that are registered and of replicas, with their replicas."""
+        held = [replica for p in self.partitions for replica in p.replicas]
+        return {one: held.count(one) for one in sorted({*self.brokers, *held} - {*declared})}
 
     def problems(self, expected: Sequence[int], sick: Collection[int] = ()) -> list[str]:
         """Return what keeps the cluster from being whole: every expected broker there, a controller, every ISR full.
@@ -127,10 +132,16 @@ class Cluster:
             still = self.state().led_by_another()
         return before, still
 
-    def wait(self, expected: Sequence[int], timeout: float, sick: Collection[int] = ()) -> tuple[State, list[str]]:
+    def wait(
+        self,
+        expected: Sequence[int],
+        timeout: float,
+        sick: Collection[int] = (),
+        confirm: Callable[[State], Sequence[State]] = lambda state: (state,),
+    ) -> tuple[State, list[str]]:
         """Ask until the cluster is whole, `timeout` seconds at most (0: once); `sick` as for State.problems.
 
-        Return the last answer and what is wrong.
+        What one broker says is confirmed by others (views.py). Return the last answer and what is wrong.
         """
         deadline, tick = time.monotonic() + timeout, threading.Event()
         while True:
@@ -139,6 +150,11 @@ class Cluster:
                 found = state.problems(expected, sick)
             except ClusterError as error:
                 state, found = State(), [str(error)]
+            try:
+                others = [] if found else confirm(state)
+                found = next(filter(None, (one.problems(expected, sick) for one in others)), found)
+            except ClusterError as error:
+                found = [str(error)]
             if not found or time.monotonic() >= deadline:
                 return self.with_racks(state), found
             tick.wait(0.2)

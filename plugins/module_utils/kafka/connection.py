@@ -8,14 +8,29 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Change, Done, Plan
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import (
+    Change,
+    Done,
+    Failure,
+    Look,
+    Outcome,
+    Plan,
+    Unsure,
+)
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import (
+    WRITE,
+    Admin,
+    AdminError,
+    Metadata,
+)
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
 
 OPTIONS: dict[str, Any] = {
     "admin": {"type": "dict", "required": True},
     "cluster_id": {"type": "str", "default": ""},
 }
+WRITES: dict[str, Any] = {**OPTIONS, "write_timeout": {"type": "int", "default": int(WRITE)}}
+"""Of modules that write: how long one request may take."""
 NAMES = {"type": "list", "elements": "str", "default": []}
 PRUNE: dict[str, Any] = {
     "type": "dict",
@@ -26,7 +41,18 @@ PRUNE: dict[str, Any] = {
 }
 """What may be deleted because it is not declared: the same for all modules, each takes its own kinds from it."""
 
-Work = tuple[Plan, Callable[[Sequence[Change]], Done]]
+Work = tuple[Plan, Callable[[Sequence[Change], Look], Done]]
+Planned = Callable[[Admin, Metadata], Sequence[Work]]
+
+
+def client_of(module: AnsibleModule) -> Admin:
+    """Return the cluster that is meant. Raises ClientError, ImportError."""
+    patience = module.params.get("write_timeout", WRITE)
+    if patience < 1:
+        module.fail_json(
+            msg=f"write_timeout {patience}: no write ends in that time; say seconds, 60 where it is left out"
+        )
+    return Admin(module.params["admin"], patience)
 
 
 @contextmanager
@@ -37,7 +63,7 @@ def connected(module: AnsibleModule, what: str) -> Iterator[tuple[Admin, Metadat
     """
     admin: Admin | None = None
     try:
-        admin = Admin(module.params["admin"])
+        admin = client_of(module)
         metadata = admin.metadata()
         refuse_another_cluster(module, metadata)
         try:
@@ -54,7 +80,7 @@ def connected(module: AnsibleModule, what: str) -> Iterator[tuple[Admin, Metadat
                 admin.close()
 
 
-def converge(module: AnsibleModule, what: str, planned: Callable[[Admin, Metadata], Sequence[Work]]) -> None:
+def converge(module: AnsibleModule, what: str, planned: Planned) -> None:
     """Plan, refuse or write, and end the module.
 
     `planned` reads and returns plans with what writes each; nothing is written where one of them has a refusal, and no
@@ -71,23 +97,43 @@ def converge(module: AnsibleModule, what: str, planned: Callable[[Admin, Metadat
         if module.check_mode or not result["changed"]:
             module.exit_json(**result)
         admin.reach_controller()
-        write_all(module, what, works, result)
+        write_all(module, what, works, result, seen_again(module, planned))
 
 
-def write_all(module: AnsibleModule, what: str, works: Sequence[Work], result: dict[str, Any]) -> None:
+def seen_again(module: AnsibleModule, planned: Planned) -> Look:
+    """Return what plans anew, by connections of its own, to see which changes are still to be made."""
+
+    def look(changes: Sequence[Change], why: Outcome) -> Outcome:
+        try:
+            admin = client_of(module)
+            plans = [plan for plan, _ in planned(admin, admin.metadata())]
+        except Failure as error:
+            advice = f"nobody knows whether it was done, for it could not be read back ({error})"
+            return {one.name: Unsure(f"{why[one.name]}; {advice}") for one in changes}
+        left = {(one.kind, one.name) for plan in plans for one in plan.changes}
+        refused = any(plan.refusals for plan in plans)
+        found: dict[str, str] = {}
+        for one in changes:
+            if (one.kind, one.name) in left:
+                found[one.name] = Unsure(f"{why[one.name]}; it was read back, and is not done so far")
+            elif refused:
+                found[one.name] = Unsure(f"{why[one.name]}; nobody knows whether it was done")
+        return found
+
+    return look
+
+
+def write_all(module: AnsibleModule, what: str, works: Sequence[Work], result: dict[str, Any], look: Look) -> None:
     """Write one plan after the other, and end the module."""
     done: list[Change] = []
     for number, (plan, write) in enumerate(works):
-        try:
-            written = write(plan.changes)
-        except (AdminError, ClientError) as error:
-            written = Done((), {what: str(error)}, plan.changes)
+        written = write(plan.changes, look)
         done += written.done
         if written.failed:
             left = [*written.untried, *(change for later, _ in works[number + 1 :] for change in later.changes)]
             whole = Done(done, written.failed, left)
             outcome = {"done": names_of(done), "failed": dict(written.failed), "not_tried": names_of(left)}
-            result |= {"changed": bool(done), "outcome": outcome}
+            result |= {"changed": whole.changed, "outcome": {**outcome, "unknown": whole.unknown}}
             module.fail_json(msg=f"{what}: {whole.words()}. Run again when it is mended", **result)
     module.exit_json(**result)
 

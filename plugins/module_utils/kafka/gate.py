@@ -11,6 +11,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 
 SHOWN = 5
 """Partitions or topics that are named; the others are counted."""
+UNASKED = "(restart.yml -l, which needs no answer of it)"
 Racks = Mapping[int, str | None]
 """The declared rack of each broker, also of those that are down."""
 
@@ -24,6 +25,8 @@ class Rules:
     accepts: Sequence[str] = ()
     """Names or patterns of topics that may be without a leader, or without writers, while their broker is away."""
     racks: Racks = field(default_factory=dict)
+    together: Racks | None = None
+    """What may be restarted together; a rack, where that is not said."""
 
 
 PLAIN = Rules()
@@ -39,7 +42,23 @@ class Snapshot:
     moving: Collection[str] = ()
     """Partitions of which replicas are being reassigned, as TOPIC-NUMBER."""
     silent: Collection[int] = ()
-    """Brokers that are registered, and answer nobody where they say that they are."""
+    """Brokers that are to stop, alone in sync, and answer nobody where they say that they are."""
+    unheard: Collection[int] = ()
+    """Brokers that stay, count as in sync, and answer nobody: dead ones do so until their session ends.
+
+    Where there are some, nothing else was asked.
+    """
+    views: Mapping[int, State] = field(default_factory=dict)
+    """What each broker that stays says, asked by itself; the worst of it counts. Without any, what was seen first."""
+
+    @property
+    def states(self) -> list[State]:
+        """Return all that brokers say."""
+        return list(self.views.values()) or [self.state]
+
+    def holding(self, stop: Collection[int]) -> bool:
+        """Tell whether anybody says that these brokers hold what their stop would take from somebody."""
+        return any(held(state, stop, self.silent) for state in self.states)
 
 
 @dataclass(frozen=True)
@@ -81,36 +100,33 @@ def sick(snapshot: Snapshot, brokers: Iterable[int]) -> list[int]:
     return [
         broker
         for broker in brokers
-        if broker not in snapshot.state.brokers or not held(snapshot.state, [broker], snapshot.silent)
+        if not any(broker in state.brokers for state in snapshot.states) or not snapshot.holding([broker])
     ]
 
 
 def blocks(snapshot: Snapshot, stop: Collection[int], rules: Rules = PLAIN) -> list[Block]:
     """Return why these brokers may not stop together, the lasting reasons first; [] where they may.
 
-    Each partition that they hold in sync has all its other replicas in sync, min.insync.replicas of its topic and the
-    margin without them, and no reassignment; there is a controller, and no other rack is out. What is down, offline or
-    answers nobody may always be restarted.
+    Each partition that they hold in sync has all its other replicas in sync and answering, min.insync.replicas of its
+    topic and the margin without them, and no reassignment; there is a controller, and no other rack is out. What is
+    down, offline or answers nobody may always be restarted.
     """
-    state = snapshot.state
-    if state.controller not in state.brokers:
-        return [Block("cluster", "no controller, so nobody would lead in their place", "look at ZooKeeper's quorum")]
-    partitions = held(state, stop, snapshot.silent)
-    found = list(_racks_out(state, stop, rules.racks)) if partitions else []
+    if headless := uncontrolled(snapshot):
+        return [headless]
+    racks: dict[str, Block] = {}
     few: dict[str, str] = {}
-    reasons: dict[tuple[str, str], list[str]] = {}
-    for partition in partitions:
-        if partition.topic not in snapshot.min_isr:
-            key = ("its min.insync.replicas is not known: it was made a moment ago", "ask again")
-            reasons.setdefault(key, []).append(str(partition))
-        elif why := _too_few(partition, stop, snapshot.min_isr[partition.topic], rules):
-            few[partition.topic] = why
-        for key in _not_in_sync(partition, stop, state):
-            reasons.setdefault(key, []).append(str(partition))
-        if str(partition) in snapshot.moving:
-            key = ("replicas of it are being moved", "wait until that has ended, or cancel it")
-            reasons.setdefault(key, []).append(str(partition))
-    return [*_of_topics(few), *found, *(Block(_named("partition", names), *key) for key, names in reasons.items())]
+    reasons: dict[tuple[str, str], dict[str, None]] = {}
+    for state in snapshot.states:
+        partitions = held(state, stop, snapshot.silent)
+        racks |= {str(block): block for block in _racks_out(state, stop, rules.racks)} if partitions else {}
+        for partition in partitions:
+            need = snapshot.min_isr.get(partition.topic, 0 if snapshot.unheard else None)
+            if need is not None and (why := _too_few(partition, stop, need, rules)):
+                few[partition.topic] = why
+            for key in _in_the_way(partition, stop, snapshot, state):
+                reasons.setdefault(key, {})[str(partition)] = None
+    named = (Block(_named("partition", list(names)), *key) for key, names in reasons.items())
+    return [*_of_topics(few), *racks.values(), *named]
 
 
 def batches(snapshot: Snapshot, brokers: Sequence[int], rules: Rules = PLAIN, parallel: bool = False) -> list[Batch]:
@@ -118,15 +134,16 @@ def batches(snapshot: Snapshot, brokers: Sequence[int], rules: Rules = PLAIN, pa
 
     Sick ones first, the controller last. With `parallel`, a rack together, where what it holds bears that.
     """
-    first = sick(snapshot, brokers)
-    rest = sorted((broker for broker in brokers if broker not in first), key=lambda b: b == snapshot.state.controller)
+    first, controller = sick(snapshot, brokers), snapshot.states[0].controller
+    rest = sorted((broker for broker in brokers if broker not in first), key=lambda b: b == controller)
     found = [Batch((broker,)) for broker in first]
     if not parallel:
         return found + [Batch((broker,)) for broker in rest]
     by_rack: dict[str, list[int]] = {}
+    together = rules.racks if rules.together is None else rules.together
     for broker in rest:
-        by_rack.setdefault(rules.racks.get(broker) or f"broker {broker}", []).append(broker)
-    for rack, members in sorted(by_rack.items(), key=lambda item: snapshot.state.controller in item[1]):
+        by_rack.setdefault(together.get(broker) or f"broker {broker}", []).append(broker)
+    for rack, members in sorted(by_rack.items(), key=lambda item: controller in item[1]):
         few = [block for block in blocks(snapshot, members, rules) if block.lasting]
         if len(members) == 1 or not few:
             found.append(Batch(tuple(members)))
@@ -154,22 +171,49 @@ def _too_few(partition: Partition, stop: Collection[int], need: int, rules: Rule
     """Return why a partition has too few replicas for this stop, even with all of them in sync; '' where it has not."""
     left = len(set(partition.replicas) - set(stop))
     small = len(partition.replicas) - 1 < need + rules.margin  # whoever stops: a gap that may be accepted
-    if left >= need + rules.margin or (
-        small and any(fnmatchcase(partition.topic, accepted) for accepted in rules.accepts)
-    ):
+    accepted = small and any(fnmatchcase(partition.topic, pattern) for pattern in rules.accepts)
+    if left >= need + rules.margin or (accepted and left >= len(partition.replicas) - 1):
         return ""
     more = f" and a margin of {rules.margin}" if rules.margin else ""
     return f"of {len(partition.replicas)} replicas {left} would be left, with min.insync.replicas {need}{more}"
 
 
-def _not_in_sync(partition: Partition, stop: Collection[int], state: State) -> Iterator[tuple[str, str]]:
-    """Yield which of a partition's other replicas are not in sync, and what would bring them back."""
+def _in_the_way(
+    partition: Partition, stop: Collection[int], snapshot: Snapshot, state: State
+) -> Iterator[tuple[str, str]]:
+    """Yield what keeps a partition from bearing a stop now, as one broker sees it, each with what would mend it."""
+    if partition.topic not in snapshot.min_isr and not snapshot.unheard:
+        yield "its min.insync.replicas is not known: it was made a moment ago", "ask again"
     for broker in sorted(set(partition.replicas) - set(stop)):
         if broker not in state.brokers:
             yield f"broker {broker} is down", f"start broker {broker}"
         elif broker not in partition.isr:
             cure = f"wait until broker {broker} has caught up, or look for a disk that failed (check.yml)"
             yield f"broker {broker} is not in sync", cure
+        elif broker in snapshot.unheard:
+            why = f"broker {broker} answers nobody, though it counts as in sync"
+            cure = f"start broker {broker} or, where it hangs, restart it {UNASKED}, or wait until its session ends"
+            yield why, cure
+    if str(partition) in snapshot.moving:
+        yield "replicas of it are being moved", "wait until that has ended, or cancel it"
+
+
+def uncontrolled(snapshot: Snapshot) -> Block | None:
+    """Return why nobody would lead in place of who stops: no controller, or not one and the same for all."""
+    none = [broker for broker, state in snapshot.views.items() if state.controller not in state.brokers]
+    if len(none) == len(snapshot.views) and any(state.controller not in state.brokers for state in snapshot.states):
+        return Block("cluster", "no controller, so nobody would lead in their place", "look at ZooKeeper's quorum")
+    by_controller: dict[int, list[int]] = {}
+    for broker, state in sorted(snapshot.views.items()):
+        by_controller.setdefault(-1 if broker in none else state.controller, []).append(broker)
+    if len(by_controller) < 2:
+        return None
+    said = [
+        f"{_listed(map(str, brokers), 'broker')} say{'' if brokers[1:] else 's'} {one if one >= 0 else 'none'}"
+        for one, brokers in by_controller.items()
+    ]
+    cure = f"wait until they agree, or restart first the one that is cut off {UNASKED}"
+    return Block("cluster", f"brokers name different controllers ({'; '.join(said)})", cure)
 
 
 def _of_topics(few: Mapping[str, str]) -> Iterator[Block]:

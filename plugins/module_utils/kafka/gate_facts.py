@@ -3,49 +3,94 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, ClusterError, State
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import moves, topics
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import Snapshot, held
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import Snapshot, held, uncontrolled
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.views import Views, answered, views
 
-ANSWER = 3.0
-"""Seconds until a broker that is asked by itself has to answer."""
+TRIES = 3
+"""How often a broker that alone has something has to stay silent before it counts as one that serves nobody."""
 MIN_ISR = "min.insync.replicas"
 
 
-def snapshot(cluster: Cluster, state: State, stop: Sequence[int]) -> Snapshot:
+def snapshot(cluster: Cluster, state: State, stop: Sequence[int], one_by_one: bool = False) -> Snapshot:
     """Return all that the gate has to know before these brokers stop. Raises ClusterError, ImportError.
 
-    Who does not answer a part of it keeps the gate closed; where they hold nothing in sync, no part is asked for.
+    Each of those that stay is asked: one alone may say what was, and those that stop may be the very ones that know
+    least. Who does not answer a part keeps the gate closed; where they hold nothing in sync, no part is asked for.
     """
-    silent = {broker for broker in stop if alone(state, broker) and mute(cluster, state, broker)}
-    used = held(state, stop, silent)
-    if not used:
-        return Snapshot(state, silent=silent)
-    admin = next(iter(cluster.clients.values()))
+    stay = set(state.brokers) if one_by_one else set(state.brokers) - set(stop)
+    found = views(cluster, state, stay or set(state.brokers))
+    said = [state, *found.states.values()]
+    if not any(seen.partitions for seen in said):
+        said = list(views(cluster, state, set(state.brokers)).states.values())
+    if any(seen.partitions for seen in said):
+        # Who names none has just started, or has just heard of a new controller: that is no answer.
+        found = Views({one: seen for one, seen in found.states.items() if seen.partitions}, found.mute)
+        if stay - set(found.mute) and not found.states:
+            raise ClusterError(
+                "the gate stays closed: the brokers that would stay have not been told of partitions yet"
+            )
+    if stay and not found.states:
+        names = ", ".join(map(str, sorted(stay)))
+        raise ClusterError(f"the gate stays closed: none of the brokers that would stay ({names}) answers")
+    states = list(found.states.values()) or [state]
+    silent = {one for one in stop if all(alone(seen, one) for seen in states) and gone(cluster, state, one)}
+    used = [partition for seen in states for partition in held(seen, stop, silent)]
+    unheard = set(found.mute) & stay & {broker for p in used for broker in p.isr}
+    told = Snapshot(state, silent=silent, unheard=unheard, views=found.states)
+    if not used or unheard or uncontrolled(told):  # that opens it, or closes it, whatever else there is
+        return told
     try:
-        settings = topics.describe(admin, "TOPIC", sorted({p.topic for p in used}))
-        moving = {f"{topic}-{number}" for topic, number in moves.partitions(admin)}
+        settings = topics.describe(who_answers(cluster, found), "TOPIC", sorted({p.topic for p in used}))
+        moving = {f"{topic}-{number}" for topic, number in moved(cluster, states[0], stop)}
     except AdminError as error:
         raise ClusterError(f"the gate stays closed, for not all that it asks was answered: {error}") from error
-    found = {name: one[MIN_ISR].value for name, one in settings.items() if MIN_ISR in one}
-    return Snapshot(state, {name: int(value) for name, value in found.items() if value}, moving, silent)
+    known = {name: one[MIN_ISR].value for name, one in settings.items() if MIN_ISR in one}
+    return replace(told, min_isr={name: int(value) for name, value in known.items() if value}, moving=moving)
+
+
+def who_answers(cluster: Cluster, found: Views) -> Admin:
+    """Return a client that knows only brokers that have just answered: one that hangs would be asked, and waited for.
+
+    What every broker knows needs no other.
+    """
+    listener, client = next(iter(cluster.clients.items()))
+    places = {one: seen.brokers[one].get(listener) for one, seen in found.states.items() if one in seen.brokers}
+    known = {one: str(place) for one, place in places.items() if place}
+    if not known:
+        return client
+    admin = Admin({**client.properties, "bootstrap.servers": ",".join(known.values())})
+    split = {one: place.rpartition(":") for one, place in known.items()}
+    admin.known = Metadata("", -1, {one: (host, int(port)) for one, (host, _, port) in split.items()}, [])
+    return admin
+
+
+def moved(cluster: Cluster, state: State, stop: Sequence[int]) -> set[Place]:
+    """Return the partitions whose replicas are being moved, as the controller says. Raises AdminError, ImportError.
+
+    A controller that is to stop and answers nobody moves none.
+    """
+    listener, client = next(iter(cluster.clients.items()))
+    if state.controller in stop and gone(cluster, state, state.controller):
+        return set()
+    return moves.told_by(client.properties, str(state.brokers[state.controller].get(listener)), state.controller)
 
 
 def alone(state: State, broker: int) -> bool:
-    """Tell whether a broker holds partitions that nobody else has in sync, and nobody follows it."""
+    """Tell whether a broker has something that nobody else has in sync, and nobody follows it who could.
+
+    Where the others of its partitions are down, it is no wonder that nobody does.
+    """
     led = [p for p in state.partitions if p.leader == broker]
-    return any(p.isr == (broker,) and len(p.replicas) > 1 for p in led) and not any(len(p.isr) > 1 for p in led)
+    left = any(p.isr == (broker,) and set(p.replicas) & set(state.brokers) - {broker} for p in led)
+    return left and not any(len(p.isr) > 1 for p in led)
 
 
-def mute(cluster: Cluster, state: State, broker: int) -> bool:
-    """Tell whether a broker answers at none of the addresses at which it is registered."""
-    places = {name: place for name, place in state.brokers[broker].items() if name in cluster.clients}
-    for name, place in places.items():
-        try:
-            Admin({**cluster.clients[name].properties, "bootstrap.servers": place}).look(ANSWER)
-        except AdminError:
-            continue
-        return False
-    return bool(places)
+def gone(cluster: Cluster, state: State, broker: int) -> bool:
+    """Tell whether a broker answers nobody, however often it is asked."""
+    return broker in state.brokers and all(answered(cluster, state, broker) is None for _ in range(TRIES))

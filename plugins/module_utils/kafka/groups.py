@@ -74,20 +74,38 @@ def target(wanted: Mapping[str, Any], place: Place, found: Group, ends: Ends) ->
     """Return where a group is to go on in a partition, inside of what the partition has."""
     first, last = ends.earliest[place], ends.latest[place]
     if wanted.get("offsets"):
-        goal = {int(one): offset for one, offset in wanted["offsets"][place[0]].items()}[place[1]]
+        goal = {int(one): int(offset) for one, offset in wanted["offsets"][place[0]].items()}[place[1]]
     elif wanted.get("timestamp") is not None:
         goal = ends.at.get(place, -1)
         goal = last if goal < 0 else goal
     elif wanted.get("shift") is not None:
         goal = found.offsets.get(place, last) + wanted["shift"]
     else:
-        goal = first if wanted["to"] == "earliest" else last
+        goal = {"earliest": first, "latest": last}[wanted["to"]]
     return int(min(max(goal, first), last))
+
+
+def faults(wanted: Mapping[str, Any]) -> list[str]:
+    """Return why the offsets that are named are none."""
+    given = wanted.get("offsets")
+    if given is None:
+        return []
+    wrong = [] if given else ["none is named; write offsets: {orders: {0: 42}}, or take it out"]
+    for topic, places in given.items():
+        if not isinstance(places, Mapping) or not places:
+            wrong.append(f"of topic {topic}, {places!r} is no offset of a partition; write {topic}: {{0: 42}}")
+            continue
+        for one, offset in places.items():
+            if not (str(one).isdecimal() and str(offset).isdecimal()):
+                wrong.append(f"of topic {topic}, {one}: {offset}; both have to be numbers from 0 on")
+    return wrong
 
 
 def refusals(wanted: Mapping[str, Any], found: Group, partitions: Mapping[str, int]) -> list[str]:
     """Return why a group cannot begin anywhere else."""
-    name, wrong = f"group {found.name}", []
+    name, wrong = f"group {found.name}", [f"group {found.name}: offsets: {why}" for why in faults(wanted)]
+    if wrong:
+        return wrong
     if len(asks(wanted)) > 1:
         wrong.append(f"{name}: says {' and '.join(asks(wanted))}; keep one of them")
     if found.state not in IDLE:

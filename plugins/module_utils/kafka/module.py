@@ -20,7 +20,7 @@ def secrets(value: Any, name: str = "") -> Iterator[str]:
             yield from secrets(item, str(key))
     elif isinstance(value, list):
         for item in value:
-            yield from secrets(item)
+            yield from secrets(item, name)
     elif value not in (None, "") and SECRET.search(name):
         yield str(value)
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import declared as entries
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import (
     Change,
     Plan,
@@ -59,6 +60,8 @@ def faults(wanted: Sequence[Mapping[str, Any]]) -> list[str]:
         if who == (None, None):
             wrong.append("quota of nobody; name a user or a client_id, '' is the default of all")
             continue
+        if "<default>" in who:
+            wrong.append("quota of <default>: brokers keep the default of all under that name; say '' instead")
         if who in seen:
             wrong.append(f"quota of {who}: said twice; keep one of the two")
         seen.add(who)
@@ -86,7 +89,9 @@ def diff(
     wanted: Sequence[Mapping[str, Any]], found: Mapping[Entity, Values], prune: Mapping[str, Any] | None = None
 ) -> Plan:
     """Return what is to be done that quotas are as wanted: of an entity all, the values that are not wanted go."""
-    refusals = faults([quota for quota in wanted if not quota.get("every_client")])
+    refusals = faults([quota for quota in wanted if not quota.get("every_client")]) + entries.scope(prune, "quotas")
+    if any(quota.get("every_client") and not quota.get("user") for quota in wanted):
+        refusals.append("quota of every client of nobody; name the user whose quotas are to go")
     if refusals:
         return Plan(refusals=refusals)
     changes, unchanged = [], []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import ClusterError, State
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import Block
@@ -12,6 +13,8 @@ from ansible_collections.millrace.kafka.plugins.module_utils.waits import Lackin
 WITHOUT = " without "
 JUDGE = 2.0
 """Seconds between two looks at all that the gate is told."""
+CONFIRM = 0.5
+"""Seconds between two questions to each broker whether they are back."""
 SAME = 30.0
 """Seconds for which the same has to lack before anything is stopped in a cluster that is not whole."""
 
@@ -34,19 +37,20 @@ def lacking(state: State, expected: Iterable[int], own: Collection[int] = ()) ->
     return {kind: names for kind, names in found.items() if names}
 
 
-def away(state: State, own: Collection[int]) -> dict[str, list[str]]:
+def away(state: State, own: Collection[int], sick: Collection[int] = ()) -> dict[str, list[str]]:
     """Return what lacks by the `own` brokers, whoever else is away; {} where they have come back.
 
     A partition without a leader is theirs where one of them was in sync with it at last; else another one has to come.
+    What those lack that have given up a disk, the `sick`, comes back with another disk.
     """
     found = {
         "brokers": [str(broker) for broker in sorted(set(own) - set(state.brokers))],
-        "offline": [str(p) for p in state.offline() if set(p.isr) & set(own)],
+        "offline": [str(p) for p in state.offline() if set(p.isr) & set(own) - set(sick)],
         "under_replicated": [
             f"{p}{WITHOUT}{broker}"
             for p in state.partitions
             if p.leader in state.brokers
-            for broker in sorted(set(p.replicas) & set(own) - set(p.isr))
+            for broker in sorted(set(p.replicas) & set(own) - set(p.isr) - set(sick))
         ],
     }
     return {kind: names for kind, names in found.items() if names}
@@ -71,14 +75,22 @@ def looks(
     return look
 
 
+Confirm = Callable[[State], Sequence[State]]
+"""Asks, after a look that one broker answered, each of them (views.py). Raises ClusterError."""
+
+
 def before_restart(
     ask: Callable[[], State],
     judge: Callable[[State], Sequence[Block]],
     expected: Sequence[int],
     brokers: Sequence[int],
     patience: Patience,
+    stopped: Collection[int] = (),
 ) -> Verdict:
-    """Wait until brokers may be stopped: `judge` names nothing that is in the way."""
+    """Wait until brokers may be stopped: `judge` names nothing that is in the way.
+
+    What lacks by those of them that the run itself has `stopped` needs no patience.
+    """
 
     def settled(state: State, found: Lacking) -> Verdict:
         try:
@@ -92,7 +104,7 @@ def before_restart(
         gone = f"{who} restarted though the cluster is not whole ({words}): no partition would lose by it"
         return Verdict(True, found, gone if found else "")
 
-    missing = looks(ask, lambda s: lacking(s, expected), lambda s: "; ".join(s.problems(expected)), settled)
+    missing = looks(ask, lambda s: lacking(s, expected, stopped), lambda s: "; ".join(s.problems(expected)), settled)
     return watch(missing, patience)
 
 
@@ -102,39 +114,64 @@ def after_restart(
     returned: Sequence[int],
     before: Lacking,
     patience: Patience,
+    confirm: Confirm,
 ) -> Verdict:
-    """Wait until brokers are back: the cluster is whole, or has them and lacks nothing that it did not lack before."""
+    """Wait until brokers are back: all say that the cluster is whole, or has them and lacks nothing that it had."""
 
-    def settled(state: State, found: Lacking) -> Verdict:
-        worse = {kind: sorted(set(names) - set(before.get(kind, ()))) for kind, names in found.items()}
+    def worse(state: State) -> bool:
+        found = lacking(state, expected)
+        more = {kind: sorted(set(names) - set(before.get(kind, ()))) for kind, names in found.items()}
         # What was offline may be under-replicated now.
-        worse["under_replicated"] = [
+        more["under_replicated"] = [
             name
-            for name in worse.get("under_replicated", ())
+            for name in more.get("under_replicated", ())
             if name.partition(WITHOUT)[0] not in before.get("offline", ())
         ]
+        return bool(set(returned) - set(state.brokers)) or any(more.values())
+
+    def settled(state: State, found: Lacking) -> Verdict:
+        try:
+            states = confirm(state)
+        except ClusterError as error:
+            return Verdict(False, found, str(error))
+        if bad := [one for one in states if worse(one)]:
+            return Verdict(False, found, "; ".join(bad[0].problems(expected)))
         words = "; ".join(state.problems(expected))
-        if set(returned) - set(state.brokers) or any(worse.values()):
-            return Verdict(False, found, words)
         return Verdict(True, found, f"the cluster is not whole, as before: {words}" if found else "")
 
     missing = looks(ask, lambda s: lacking(s, expected), lambda s: "; ".join(s.problems(expected)), settled)
-    return watch(missing, patience)
+    return watch(missing, replace(patience, every=CONFIRM))
 
 
 def after_start(
-    ask: Callable[[], State], expected: Sequence[int], started: Sequence[int], patience: Patience
+    ask: Callable[[], State],
+    expected: Sequence[int],
+    started: Sequence[int],
+    patience: Patience,
+    confirm: Confirm,
+    sick: Callable[[State], Collection[int]] = lambda _: (),
 ) -> Verdict:
     """Wait until brokers that were started are registered, and in sync with all that somebody leads.
 
-    Whoever else is away is not waited for.
+    Whoever else is away is not waited for, and neither are replicas of those that have given up a disk: `sick` asks for
+    them, where something still lacks.
     """
 
+    def words(found: Lacking) -> str:
+        return "; ".join(f"{kind.replace('_', '-')}: {', '.join(names[:5])}" for kind, names in found.items())
+
     def settled(state: State, found: Lacking) -> Verdict:
-        words = "; ".join(state.problems(expected))
-        return Verdict(not found, found, f"the cluster is not whole yet: {words}" if words else "")
+        try:
+            states = [one for one in confirm(state) if found or away(one, started)]
+            lost = sick(state) if states else ()
+            missing = next(filter(None, (away(one, started, lost) for one in states)), {})
+        except ClusterError as error:
+            return Verdict(False, found, str(error))
+        if missing:
+            return Verdict(False, found, words(missing))
+        why = "; ".join(state.problems(expected))
+        disks = f"; a disk was given up by: {', '.join(map(str, lost))}" if lost else ""
+        return Verdict(True, found, f"the cluster is not whole yet: {why}{disks}" if why else "")
 
-    def words(state: State) -> str:
-        return "; ".join(f"{kind.replace('_', '-')}: {', '.join(n[:5])}" for kind, n in away(state, started).items())
-
-    return watch(looks(ask, lambda s: away(s, started), words, settled), patience)
+    missing = looks(ask, lambda s: away(s, started), lambda s: words(away(s, started)), settled)
+    return watch(missing, replace(patience, every=CONFIRM))

@@ -9,7 +9,10 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import (
     Change,
     Done,
+    Half,
+    Look,
     Plan,
+    Unsure,
     batches,
     carry_out,
     in_scope,
@@ -118,7 +121,7 @@ def configure(admin: Admin, changes: Sequence[Change], validate_only: bool = Fal
     return topics.configure(admin, settings, validate_only)
 
 
-def apply(admin: Admin, changes: Sequence[Change]) -> Done:
+def apply(admin: Admin, changes: Sequence[Change], look: Look) -> Done:
     """Write changes, what takes nothing away first; what comes after a batch that failed is not tried."""
 
     half: list[Change] = []
@@ -129,7 +132,9 @@ def apply(admin: Admin, changes: Sequence[Change]) -> Done:
         for change in batch:
             if change.name in more and (change.work["set"] or change.work["remove"]):
                 half.append(change)
-                more[change.name] = f"its settings were written, more partitions were not: {more[change.name]}"
+                why = more[change.name]
+                told = f"its settings were written, more partitions were not: {why}"
+                more[change.name] = Unsure(why) if isinstance(why, Unsure) else Half(told)
         return failed | more
 
     def delete(batch: Sequence[Change]) -> dict[str, str]:
@@ -141,5 +146,5 @@ def apply(admin: Admin, changes: Sequence[Change]) -> Done:
         for verb, write in writers.items()
         for batch in batches([change for change in changes if change.verb == verb], BATCH)
     ]
-    written = carry_out(steps)
-    return replace(written, done=[*written.done, *half])
+    written = carry_out(steps, look)
+    return replace(written, done=[*written.done, *(one for one in half if one not in written.done)])

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import declared as entries
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import (
     Change,
     Plan,
@@ -70,15 +71,18 @@ def diff(wanted: Sequence[Mapping[str, Any]], cluster: Cluster, prune: Mapping[s
     """Return what is to be done that topics are as wanted, and everything that is refused."""
     declared = {topic["name"]: topic for topic in wanted}
     placement = Placement(cluster.racks, [replicas for found in cluster.topics.values() for replicas in found.replicas])
-    changes, unchanged, refusals = [], [], list(collisions(wanted, cluster.topics.keys()))
-    managed = {name for name, topic in declared.items() if topic.get("manage", True)} - cluster.moving
+    wrong = entries.topics(wanted)
+    changes, unchanged = [], []
+    refusals = [*entries.scope(prune, "topics"), *(f"topic {name}: {why}" for name in wrong for why in wrong[name])]
+    refusals += collisions(wanted, cluster.topics.keys())
+    managed = {name for name, topic in declared.items() if topic.get("manage", True)} - cluster.moving - wrong.keys()
     for name in sorted(managed):
         topic, found = declared[name], cluster.topics.get(name)
-        change, wrong = one(topic, found, cluster, placement)
-        refusals += [f"topic {name}: {text}" for text in wrong]
+        change, refused = one(topic, found, cluster, placement)
+        refusals += [f"topic {name}: {text}" for text in refused]
         if change:
             changes.append(change)
-        elif not wrong and found:
+        elif not refused and found:
             unchanged.append(name)
     if cluster.unplaceable and (placed := [one for one in changes if one.work and one.work["replicas"]]):
         changes = [one for one in changes if one not in placed]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import declared as entries
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Change, Plan, Verb, in_scope, too_many
 
 MECHANISM, ITERATIONS = "SCRAM-SHA-512", 8192
@@ -12,6 +13,8 @@ LEAST_ITERATIONS, MOST_ITERATIONS = 4096, 16384
 """What brokers take."""
 LOGIN, GENERATION, ALWAYS = "login", "generation", "always"
 """How it is known whether a password is unchanged; the last takes none for unchanged."""
+STEP = 1024
+"""Rounds of hashing that hold a generation are a multiple of this besides it, so that two numbers make one sum once."""
 Kept = Mapping[str, Mapping[str, int]]
 """{user: {mechanism: iterations}}, as the cluster says."""
 
@@ -50,6 +53,13 @@ def uncounted(user: Mapping[str, Any], wanted: Credential) -> str:
         return f"user {name}: a generation is not looked at; say verify: generation, or take it out"
     if wanted.verify != LOGIN and generation(user) < 1:
         return f"user {name}: generation {generation(user)}: the first password is 1, and each new one is one more"
+    if wanted.verify != LOGIN and generation(user) >= STEP:
+        return (
+            f"user {name}: generation {generation(user)}: there are {STEP - 1}; say other iterations, and begin with 1"
+        )
+    if wanted.verify != LOGIN and (wanted.iterations - generation(user)) % STEP:
+        why = "other iterations with another generation would make the same sum, and a new password be missed"
+        return f"user {name}: iterations with a generation: {why}; say a multiple of {STEP}, as {ITERATIONS}"
     if not LEAST_ITERATIONS <= wanted.iterations <= MOST_ITERATIONS:
         more = "" if wanted.verify == LOGIN else ", the generation among them"
         limits = f"brokers take {LEAST_ITERATIONS} to {MOST_ITERATIONS}"
@@ -84,6 +94,18 @@ def to_try(users: Sequence[Mapping[str, Any]], found: Kept) -> list[Credential]:
     ]
 
 
+def unasked(users: Sequence[Mapping[str, Any]], protocol: str) -> list[str]:
+    """Return the refusal of passwords that would be tried where nobody is asked for one: all would seem to be right."""
+    if protocol.startswith("SASL_"):
+        return []
+    wanted = [as_declared(user) for user in with_credential(users) if user.get("state") != "absent"]
+    tried = list(dict.fromkeys(one.user for one in wanted if one.verify == LOGIN))
+    names = f"user{'s' * (len(tried) > 1)} {', '.join(tried)}"
+    why = "where no password is asked for, so that every one would seem to be right"
+    advice = "name a listener of SASL_SSL (kafka_client), or say verify: generation"
+    return [f"{names}: verify: login, and login says security.protocol: {protocol}, {why}; {advice}"] if tried else []
+
+
 def line(mechanism: str, iterations: int, password: str = "") -> str:
     """Return a credential as it is shown."""
     return f"{mechanism}: {iterations} iterations{password}"
@@ -101,11 +123,14 @@ def diff(
     `working` says of {(user, mechanism)} whether the declared password logs in; principals that are `safe` are never
     pruned.
     """
-    changes, unchanged, refusals = [], [], []
+    changes, unchanged, refusals = [], [], [*entries.users(users), *entries.scope(prune, "users")]
     for user in with_credential(users):
         name, wanted, kept = user["name"], as_declared(user), found.get(user["name"], {})
         if user.get("state") == "absent":
             gone = [one for one in kept if user.get("mechanism") in (None, one)]
+            if gone and f"User:{name}" in safe:
+                refusals.append(f"user {name}: asks itself here, or is a super user; take state: absent out")
+                continue
             changes += removed(name, kept, gone)
             continue
         if not wanted.password:

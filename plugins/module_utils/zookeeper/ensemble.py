@@ -56,6 +56,30 @@ def synced_followers(address: str, port: int, tls: Tls | None = None) -> int:
     return int(found.group(1)) if found else 0
 
 
+def learners(address: str, port: int, tls: Tls | None = None) -> int:
+    """Return how many servers follow or observe the leader at `address`, whoever they are (mntr: zk_learners)."""
+    found = re.search(r"^zk_learners\t(\d+)", four_letter_word(address, port, "mntr", tls), re.MULTILINE)
+    return int(found.group(1)) if found else 0
+
+
+def strangers(
+    servers: Mapping[str, str], port: int, tls: Tls | None, modes: Mapping[str, str], members: int, timeout: float
+) -> int:
+    """Return how many more servers the one leader has than an ensemble of `members` can give it.
+
+    A leader counts a server that went without a word for some seconds more, and twice once it is back: what is too many
+    has to be so for `timeout` seconds.
+    """
+    leaders = [name for name, mode in modes.items() if mode == "leader"]
+    deadline, tick = time.monotonic() + timeout, threading.Event()
+    while len(leaders) == 1:
+        more = learners(servers[leaders[0]], port, tls) - (members - 1)
+        if more <= 0 or time.monotonic() >= deadline:
+            return max(more, 0)
+        tick.wait(0.5)
+    return 0
+
+
 def problems(
     servers: Mapping[str, str], port: int, tls: Tls | None = None, expected: Collection[str] | None = None
 ) -> tuple[dict[str, str], list[str]]:

@@ -47,12 +47,16 @@ def words(found: Lacking, modes: Mapping[str, str]) -> str:
     return "; ".join([*silent, *found.get("leaders", ()), *(f"followers: {one}" for one in found.get("followers", ()))])
 
 
-def before_stop(look: Callable[[], Ensemble], stop: Sequence[str], patience: Patience) -> Verdict:
-    """Wait until servers may be stopped together."""
+def before_stop(
+    look: Callable[[], Ensemble], stop: Sequence[str], patience: Patience, stopped: Collection[str] = ()
+) -> Verdict:
+    """Wait until servers may be stopped together; that the run itself has `stopped` some of them needs no patience."""
 
     def once() -> Look:
         ensemble = look()
         found = lacking(ensemble)
+        left = [name for name in found.pop("servers", ()) if name not in stopped]
+        found = ({"servers": left} if left else {}) | found
 
         def settle() -> Verdict:
             if ways := blocks(ensemble, stop):

@@ -15,6 +15,8 @@ Probe = Mapping[str, Any]
 # Seconds between two clocks from which records and sessions get strange times.
 CLOCK = 0.5
 JAVA = ("17", "21")
+# Where a distribution's package puts java.
+PACKAGED = ("/usr/bin/", "/usr/lib/jvm/")
 CAP_SYS_RESOURCE = 24
 
 
@@ -50,13 +52,15 @@ def clock(_: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
 def java(model: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
     """Every java that units run is there, and is one that Kafka and ZooKeeper are run with.
 
-    Where the one that the role java sees to is not there yet, the others may come with its package.
+    Where the one that the role java sees to is not there yet, it comes with a package, and the others may as well: the
+    usual package brings what is at the usual places, one that the site names may bring any.
     """
     wanted, found = model.executables(machine), probe["java"]
     comes = next((path not in found for path, name in wanted.items() if name == "java_executable"), False)
+    anywhere = bool(machine.inputs.text("java_package"))
     for path, name in wanted.items():
         version = found.get(path)
-        if version is None and not comes:
+        if version is None and not (comes and (anywhere or path.startswith(PACKAGED))):
             wrong = "no program that can be run is there, and what is started with it would stay down"
             yield machine.problem(name, "JAVA_ABSENT", path, wrong, "install it, or name another java")
         elif version and version.split(".")[0] not in JAVA:

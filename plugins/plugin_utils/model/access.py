@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.acls import OPERATIONS
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.users import STEP
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
@@ -86,10 +87,14 @@ def _generation(hosts: tuple[str, ...], variable: str, user: Mapping[str, Any]) 
             wrong, advice = "nobody looks at it: the password is tried", "say verify: generation, or take it out"
             yield Problem(hosts, place, "USER_GENERATION", number, wrong, advice)
         return
-    most = MOST_ITERATIONS - (whole(user.get("iterations")) or 8192)
-    if number is not None and not 1 <= number <= max(most, 1):
-        wrong = f"not from 1 to {most}: it is kept as rounds of hashing, of which Kafka takes {MOST_ITERATIONS} at most"
+    iterations = whole(user.get("iterations"))
+    if number is not None and not 1 <= number < STEP:
+        wrong = f"not from 1 to {STEP - 1}: it is kept as rounds of hashing, besides those of iterations"
         yield Problem(hosts, place, "USER_GENERATION", number, wrong, "begin with 1, and count passwords")
+    if iterations is not None and (iterations % STEP or iterations > MOST_ITERATIONS - STEP):
+        wrong = "other iterations with another generation would make the same sum, and a new password be missed"
+        advice = f"say a multiple of {STEP} up to {MOST_ITERATIONS - STEP}, or leave it out: 8192"
+        yield Problem(hosts, f"{variable}.iterations", "USER_GENERATION", iterations, wrong, advice)
 
 
 def _named(name: Any) -> bool:

@@ -133,7 +133,7 @@ class Model:
     def executables(self, machine: Machine) -> dict[str, str]:
         """Return the java that the units of a host run, by its path the input that names it.
 
-        The one that the role java sees to comes first.
+        The one that the role java sees to comes first, and is the default of the others.
         """
         roles = {role for function in self.functions_of(machine) for role in function.roles}
         found: dict[str, str] = {}

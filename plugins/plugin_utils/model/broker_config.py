@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_config import THROTTLES
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_config import LOSING, THROTTLES, dangerous
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import Definitions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import size
@@ -16,16 +16,6 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.broker_config import in_numbers
 
 EVERY, OWN = "kafka_dynamic_config", "kafka_dynamic_config_overrides"
-# Rules on kafka_config, with what they know of topics, layout and promise, do not see what is set besides it.
-JUDGED = (
-    "log.cleaner.delete.retention.ms",
-    "log.retention.bytes",
-    "log.retention.ms",
-    "log.roll.jitter.ms",
-    "log.roll.ms",
-    "min.insync.replicas",
-    "unclean.leader.election.enable",
-)
 # After a change of one of these the log cleaner begins anew, with its buffer, while the old one is still there
 # (LogCleaner.ReconfigurableConfigs).
 BUFFER = "log.cleaner.dedupe.buffer.size"
@@ -70,9 +60,12 @@ def _setting(broker: Broker, definitions: Definitions, variable: str, name: str,
     elif spec["update"] == "per-broker":
         wrong = "it is a listener's, and what clients and brokers are told of those would no longer be true"
         yield broker.problem(place, "BROKER_CONFIG_LISTENER", value, wrong, "say it in kafka_listeners or kafka_config")
-    elif name in JUDGED:
+    elif name in LOSING:  # rules on kafka_config, with what they know of topics and promise, do not see it here
         wrong = "it decides what is lost, and is judged with the rest of kafka_config"
         yield broker.problem(place, "BROKER_CONFIG_JUDGED", value, wrong, instead)
+    elif why := dangerous(name, in_numbers(name, value)):
+        wrong, _, advice = why.partition("; ")
+        yield broker.problem(place, "BROKER_CONFIG_DANGER", value, wrong, advice)
     else:
         for one in findings:
             yield broker.problem(place, "BROKER_CONFIG_VALUE", one.shown, one.wrong, one.advice)

@@ -24,6 +24,10 @@ def written(model: Model) -> Iterator[Problem]:
             path = machine.inputs.get(name)
             if isinstance(path, str) and path:
                 yield from _written(machine, name, path)
+        for path, name in model.executables(machine).items():
+            yield from _written(machine, name, path)
+        for path, name in class_paths(model, machine):
+            yield from _written(machine, name, path.removesuffix("/*"))
     for broker in model.brokers:
         for path in broker.log_dirs:
             if path.startswith("/") and path.strip("/"):  # else said as LOG_DIRS_PATH
@@ -46,6 +50,12 @@ def _written(machine: Machine, name: str, path: str) -> Iterator[Problem]:
         wrong = "another way to write a path: what is the same directory would not look so"
         advice = "leave .. out" if ".." in path.split("/") else f"write {plain}"
         yield machine.problem(name, "PATH_FORM", path, wrong, advice)
+
+
+def class_paths(model: Model, machine: Machine) -> list[tuple[str, str]]:
+    """Return what functions of a host have on their class paths besides their own jars, each with its input."""
+    inputs = [f"{function.prefix}_class_path" for function in model.functions_of(machine)]
+    return [(str(path), name) for name in inputs for path in machine.inputs.sequence(name)]
 
 
 def of_locks(model: Model) -> Iterator[Problem]:
@@ -73,8 +83,7 @@ def kept(model: Model) -> Iterator[Problem]:
         for path in broker.log_dirs:
             yield from _kept(broker, "kafka_log_dirs", path)
     for machine in model.functional:
-        for name in model.input_names(machine, "java"):
-            path = str(machine.inputs.get(name) or "")
+        for path, name in [*model.executables(machine).items(), *class_paths(model, machine)]:
             if folder := below(path, *UNSEEN):
                 wrong = f"below {folder}, which units do not see (ProtectHome, PrivateTmp)"
                 yield machine.problem(name, "PATH_SYSTEM", path, wrong, "install it for all, as below /usr/lib/jvm")

@@ -39,7 +39,7 @@ RESTARTS = ("always", "on-failure")
 GIVES_UP = ("StartLimitIntervalSec", "StartLimitInterval", "StartLimitBurst", "StartLimitAction")
 # Scripts of the products read these; the units run java itself.
 SCRIPTS = re.compile(
-    r"(KAFKA_(HEAP|JVM_PERFORMANCE|GC_LOG|LOG4J|JMX)?_?OPTS|JMX_PORT|LOG_DIR|JAVA_HOME|JAVA_OPTS|EXTRA_ARGS"
+    r"(KAFKA_(HEAP|JVM_PERFORMANCE|GC_LOG|LOG4J|JMX)?_?OPTS|JMX_PORT|LOG_DIR|JAVA_HOME|CLASSPATH|JAVA_OPTS|EXTRA_ARGS"
     r"|(SERVER_)?JVMFLAGS|ZK_SERVER_HEAP|ZOO_LOG_DIR|SPARK_DRIVER_MEMORY)=.*",
     re.DOTALL,
 )
@@ -154,4 +154,8 @@ def _environment(function: Function, texts: Sequence[str]) -> Iterator[tuple[str
             name = text.strip("\"' ").partition("=")[0]
             own = " and ".join([*function.heaps, *function.jvm]) or "config.spark of the job"
             wrong = f"scripts alone read {name}, and the unit runs none"
+            if name.endswith("HOME"):
+                own, wrong = "java_executable", "the role says which java the unit runs"
+            elif name == "CLASSPATH" and function.jvm:
+                own, wrong = f"{function.prefix}_class_path", "the unit says its class path itself, which goes before"
             yield "UNIT_ENVIRONMENT", wrong, f"take it out, and use {own}", False

@@ -9,11 +9,12 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import FOLDER, nearest
-from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Function, functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import options
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import CLASS_PATH, options
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
@@ -61,12 +62,27 @@ def old(model: Model) -> Iterator[Problem]:
     """No unit runs a Java that is too old for what it is told, and for the jars."""
     for machine in model.functional:
         for function in model.functions_of(machine):
-            for name in function.java:
-                path = machine.inputs.text(name) or ""
+            for path, name in _run_by(model, machine, function).items():
                 found, least = RELEASE.search(path), LEAST.get(function.name, 11)
                 if found and int(found[1]) < least:
                     wrong = f"Java {found[1]}, and {function.name} does not start below {least}"
                     yield machine.problem(name, "JAVA_OLD", path, wrong, "name a Java 17 or 21")
+
+
+def home(model: Model) -> Iterator[Problem]:
+    """Spark is told where java is by JAVA_HOME alone (spark-class), and runs bin/java in it."""
+    for machine in model.spark_nodes:
+        for path, name in _run_by(model, machine, functions()["spark"]).items():
+            if path.startswith("/") and not path.endswith("/bin/java"):  # else said as PATH_RELATIVE
+                wrong = "Spark runs bin/java of a JAVA_HOME, and no other program"
+                advice = "name the one in bin of its runtime, as /opt/jdk-21/bin/java"
+                yield machine.problem(name, "JAVA_NO_HOME", path, wrong, advice)
+
+
+def _run_by(model: Model, machine: Machine, function: Function) -> dict[str, str]:
+    """Return the java that a function's units run, by its path the input that a site writes."""
+    own = {machine.inputs.text(name) for name in function.java}
+    return {path: name for path, name in model.executables(machine).items() if path in own}
 
 
 def flags(model: Model) -> Iterator[Problem]:
@@ -78,7 +94,9 @@ def flags(model: Model) -> Iterator[Problem]:
         for variable, told in found.items():
             asked = releases(machine, variable)
             lenient = "-XX:+IgnoreUnrecognizedVMOptions" in told
-            for option in () if lenient or not asked else told:
+            for before, option in () if lenient or not asked else pairwise(["", *told]):
+                if CLASS_PATH.fullmatch(before) and "=" not in before:
+                    continue  # of an option that is said as OPTION_CLASS_PATH
                 for code, wrong, advice, warning in judged(option, tuple(asked), frozenset(unlocked)):
                     yield machine.problem(variable, code, option, wrong, advice, warning=warning)
 

@@ -20,8 +20,12 @@ WRITABLE = "/var/lib/spark-job"
 # Where jobs read and write when they are not told (spark_jobs/README.md).
 TOPICS = {
     "count_words": ("streams-plaintext-input", "streams-wordcount-output"),
+    "generate_orders": (None, "orders"),
+    "project_orders": ("orders", None),
     "publish_lines": (None, "streams-plaintext-input"),
 }
+# Where they send records that do not fit.
+DEAD_LETTERS = {"project_orders": "orders-dead"}
 SPARK = (
     "spark.driver.memory",
     "spark.driver.memoryOverhead",
@@ -147,7 +151,8 @@ def connections(model: Model) -> Iterator[Problem]:
         client = node.inputs.mapping("kafka_client")
         ours = [entry.strip() for entry in str(client.get("bootstrap.servers") or "").split(",")]
         for job in node.jobs:
-            if not any(found and found[0] == "topic" for found in (end(job, "input"), end(job, "output"))):
+            known = any(found and found[0] == "topic" for found in (end(job, "input"), end(job, "output")))
+            if not known and (job.kind in TOPICS or not job.kafka):
                 continue
             told = [entry.strip() for entry in str(job.kafka.get("bootstrap.servers") or "").split(",")]
             asked = [places[entry] for entry in told if entry in places]

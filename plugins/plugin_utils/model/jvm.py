@@ -17,6 +17,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 LEAST = 2**26  # below this no broker and no server starts
 COLLECTOR = re.compile(r"-XX:\+Use(Serial|Parallel|G1|Z|Shenandoah|Epsilon)GC")
 # Variables of the environment that every JVM reads.
+# Java takes the last, which is the unit's.
+CLASS_PATH = re.compile(r"-cp|-classpath|--class-path(=.*)?|-Djava\.class\.path=.*", re.DOTALL)
 ENVIRONMENT = re.compile(r"(?:JAVA_TOOL_OPTIONS|JDK_JAVA_OPTIONS|_JAVA_OPTIONS)=(.*)", re.DOTALL)
 LOOPBACK = re.compile(r"localhost|127\..*|\[?::1]?")
 JMX = "-Dcom.sun.management.jmxremote"
@@ -86,6 +88,11 @@ def flags(model: Model) -> Iterator[Problem]:
                         heap = function.heaps[0]
                         wrong, advice = f"{heap} says it as well", f"take it out, and set {heap}"
                         yield machine.problem(variable, "OPTION_HEAP", option, wrong, advice)
+                    elif CLASS_PATH.fullmatch(option):
+                        wrong, advice = "the unit's own goes before, and nothing of it is read", "take it out"
+                        if (own := f"{function.prefix}_class_path") in machine.inputs.defaults:
+                            advice = f"list the jars in {own}"
+                        yield machine.problem(variable, "OPTION_CLASS_PATH", option, wrong, advice)
                     elif COLLECTOR.fullmatch(option):
                         collectors.setdefault(option, variable)
             if len(collectors) > 1:

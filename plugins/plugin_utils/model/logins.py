@@ -111,3 +111,19 @@ def _guessed(name: str, password: str) -> bool:
     plain = re.sub(r"^[\W\d_]+|[\W\d_]+$", "", password).lower()
     own = re.sub(r"^[\W\d_]+|[\W\d_]+$", "", name).lower()
     return bool(own) and plain in (own, own[::-1])
+
+
+def tried(model: Model) -> Iterator[Problem]:
+    """A password is tried where a password decides: at another listener every one of them would seem to be right."""
+    for broker in model.brokers[:1]:
+        protocol = str(broker.inputs.mapping("kafka_client").get("security.protocol") or "PLAINTEXT")
+        users = [user for user in model.present("kafka_users") if user.get("password") and _by_login(user)]
+        if users and broker.super_users and not protocol.upper().startswith("SASL_"):
+            who = ", ".join(str(user.get("name")) for user in users)
+            wrong = f"no password is asked for there, so that those of {who} would all seem to be right"
+            place, advice = "kafka_client[security.protocol]", "name a SASL listener, or say verify: generation of each"
+            yield Problem(names(model.brokers), place, "USER_LOGIN", protocol, wrong, advice)
+
+
+def _by_login(user: Mapping[str, Any]) -> bool:
+    return user.get("verify") in (None, "login") and switch(user.get("credential")) is not False

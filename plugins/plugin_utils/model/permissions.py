@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import active, end
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import DEAD_LETTERS, active, end
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Job, SparkNode
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import is_address
@@ -86,6 +86,11 @@ def needs(job: Job) -> Iterator[Need]:
         yield "READ", "topic", source[1], "literal"
         group = job.kafka.get("group.id")
         yield "READ", "group", str(group or SPARK_GROUP), "literal" if group else "prefixed"
+        if job.config.get("group"):  # to which it commits, for lag tools
+            yield "READ", "group", str(job.config["group"]), "literal"
+        dead = job.config.get("dead_letter_topic") or DEAD_LETTERS.get(job.kind)
+        if dead:
+            yield "WRITE", "topic", str(dead), "literal"
     if sink and sink[0] == "topic":
         yield "WRITE", "topic", sink[1], "literal"
 

@@ -17,6 +17,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 LEVELS = ("OFF", "ERROR", "WARN", "INFO", "DEBUG", "TRACE")
 SECTIONS = ("Unit", "Service", "Install")
 SECRET = re.compile(r"passw|secret|passphrase|token$|(access|account|api|private|shared)_?key$", re.IGNORECASE)
+# An address with its login.
+LOGIN = re.compile(r"\w://[^/\s:@]*:(?![$%{])[^/\s@]+@")
 # Names a file that holds the secret, or where one is asked for.
 ELSEWHERE = re.compile(
     r"(file|path|location|dir|id|ur[il]|name|backend|engine|policy|login|mount|provider|store|type|length|ttl)$",
@@ -97,6 +99,9 @@ def _secrets(place: str, text: str) -> Iterator[str]:
     except ValueError:
         words = text.split()
     for word in words:
+        if LOGIN.search(word):
+            yield word.partition("=")[0] if "=" in word.partition("://")[0] else "an address with its password"
+            continue
         for name, value in pairwise(word.split("=")):  # of A=-Db=c, c is b's
             if value and SECRET.search(name) and not ELSEWHERE.search(name) and not NO_SECRET.fullmatch(value):
                 yield name

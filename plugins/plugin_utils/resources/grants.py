@@ -55,14 +55,19 @@ def _streams(grant: Grant) -> Iterator[Acl]:
         yield acl(TRANSACTION, f"{application}-*", "WRITE", "DESCRIBE")  # exactly_once_v2
 
 
+def _workers(group: str) -> Iterator[Acl]:
+    """Yield what workers of Connect need as a group; transactions are those of exactly once (KIP-618)."""
+    yield acl(GROUP, group, "READ")
+    yield acl(TRANSACTION, f"connect-cluster-{group}", "WRITE", "DESCRIBE")  # the leader's
+    yield acl(TRANSACTION, f"{group}-*", "WRITE", "DESCRIBE")  # those of source tasks
+
+
 def _connect(grant: Grant) -> Iterator[Acl]:
     for topic in listed(grant.get("topics")):
         yield acl(TOPIC, topic, "READ", "WRITE", "DESCRIBE_CONFIGS")
     for group in listed(grant["connect"]):
-        yield acl(GROUP, group, "READ")
-        yield acl(TRANSACTION, f"connect-cluster-{group}", "WRITE", "DESCRIBE")  # the leader's, exactly once
-        yield acl(TRANSACTION, f"{group}-*", "WRITE", "DESCRIBE")  # those of source tasks
-    yield acl(GROUP, "connect-*", "READ")  # of sink connectors
+        yield from _workers(group)
+    yield acl(GROUP, "connect-*", "READ", "DELETE")  # of sink connectors; their offsets are reset by it (KIP-875)
 
 
 def _mirror_maker(grant: Grant) -> Iterator[Acl]:
@@ -78,9 +83,11 @@ def _mirror_maker(grant: Grant) -> Iterator[Acl]:
         for source in listed(grant.get("source")):
             operations = ("CREATE", "READ", "WRITE", "ALTER", "DESCRIBE_CONFIGS", "ALTER_CONFIGS")
             yield acl(TOPIC, f"{source}.*", *operations)
-            yield acl(GROUP, f"{source}-mm2", "READ")
         for group in groups:
             yield acl(GROUP, group, "READ", "DESCRIBE")
+    # A process has workers for both ways, though records go one: heartbeats come back (MirrorMakerConfig.clusterPairs).
+    for source in listed(grant.get("source")):
+        yield from _workers(f"{source}-mm2")
     yield acl(CLUSTER, "", "DESCRIBE")
 
 

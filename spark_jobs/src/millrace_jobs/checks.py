@@ -5,6 +5,8 @@ Standard library only, as `config`.
 
 import re
 from collections.abc import Callable, Iterator
+from datetime import datetime
+from difflib import get_close_matches
 
 # Spark sets these itself and refuses them as options.
 # https://spark.apache.org/docs/4.2.0/streaming/structured-streaming-kafka-integration.html
@@ -22,6 +24,39 @@ _OWN_KEY = {
     "spark.sql.session.timeZone": "remove it: times are UTC",
     "spark.sql.shuffle.partitions": "use shuffle_partitions, where the job has that key",
 }
+# https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-PARAMKEYWORDS, less what the job sets itself
+_LIBPQ = (
+    *(
+        "host",
+        "hostaddr",
+        "port",
+        "dbname",
+        "user",
+        "password",
+        "passfile",
+        "require_auth",
+        "channel_binding",
+    ),
+    *(
+        "connect_timeout",
+        "options",
+        "keepalives",
+        "keepalives_idle",
+        "keepalives_interval",
+        "keepalives_count",
+    ),
+    *(
+        "tcp_user_timeout",
+        "sslmode",
+        "sslcompression",
+        "sslcert",
+        "sslkey",
+        "sslpassword",
+        "sslrootcert",
+        "sslcrl",
+    ),
+    *("sslcrldir", "sslsni", "ssl_min_protocol_version", "target_session_attrs", "load_balance_hosts"),
+)
 _PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _JAAS_OPTION = re.compile(r'(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"')
 _KINDS = {
@@ -86,6 +121,62 @@ def at_least(minimum: int, most: int = 2**31 - 1) -> Callable[[str, object], Ite
             yield f"{key}: {value} is too large; give {most} or less"
 
     return check
+
+
+def one_of(*known: str) -> Callable[[str, object], Iterator[str]]:
+    """A check for one of some words."""
+
+    def check(key: str, value: object) -> Iterator[str]:
+        if value not in known:
+            shown = repr(value) if isinstance(value, str) else kind(value)
+            yield f"{key}: is {shown}; give one of {', '.join(known)}"
+
+    return check
+
+
+def start(key: str, value: object) -> Iterator[str]:
+    """Where a query without a checkpoint begins: a word, or one of {"timestamp": ...} and {"group": ...}."""
+    advice = 'give "earliest", "latest", {"timestamp": "2026-01-31T12:00:00Z"} or {"group": "name"}'
+    if isinstance(value, dict) and len(value) == 1 and value.keys() <= {"timestamp", "group"}:
+        ((word, of),) = value.items()
+        if word == "group":
+            yield from group_name(f"{key}.group", of)
+        elif not isinstance(of, str) or not _is_moment(of):
+            yield f"{key}.timestamp: is no time with its zone; write it like 2026-01-31T12:00:00Z"
+    elif value not in ("earliest", "latest"):
+        yield f"{key}: is {repr(value) if isinstance(value, str) else kind(value)}; {advice}"
+
+
+def group_name(key: str, value: object) -> Iterator[str]:
+    """The name of a consumer group."""
+    if not isinstance(value, str):
+        yield f"{key}: is {kind(value)}; give a consumer group's name"
+    elif not value.strip():
+        yield f"{key}: is empty; give a consumer group's name, or leave the key out"
+
+
+def _is_moment(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text.replace("Z", "+00:00")).tzinfo is not None
+    except ValueError:
+        return False
+
+
+def database(key: str, value: object) -> Iterator[str]:
+    """Connection properties by libpq's own names; values are never repeated in a message."""
+    if not isinstance(value, dict):
+        yield f'{key}: is {kind(value)}; write an object like {{"host": "db1", "dbname": "orders", "user": "project"}}'
+        return
+    for name, item in value.items():
+        if name not in _LIBPQ:
+            close = get_close_matches(name, _LIBPQ, n=1)
+            hint = f"did you mean {close[0]}?" if close else "remove it"
+            yield f"{key}.{name}: is no property of a connection; {hint}"
+        elif isinstance(item, bool) or not isinstance(item, (str, int)):
+            yield f"{key}.{name}: is {kind(item)}; give text or a number"
+    for name in ("host", "dbname", "user"):
+        if name not in value:
+            yield f"{key}.{name}: is missing; add it"
 
 
 def spark_properties(key: str, value: object) -> Iterator[str]:

@@ -1,10 +1,9 @@
-"""The console script: `millrace-jobs JOB --config FILE`.
+"""The console script: `millrace-jobs JOB --config FILE`, and `millrace-jobs new-job NAME`.
 
 Exit status: 0 after a stop by SIGTERM or SIGINT, 1 when the job failed, 2 when the configuration is refused.
 """
 
 import argparse
-import importlib
 import logging
 import sys
 from collections.abc import Sequence
@@ -12,7 +11,8 @@ from pathlib import Path
 from threading import Event
 
 from millrace_jobs.config import JOBS, Config, load
-from millrace_jobs.errors import ConfigError, JobError
+from millrace_jobs.errors import ConfigError, JobError, Stopped
+from millrace_jobs.parts import PostgresSink
 
 _LOG = logging.getLogger(__name__)
 
@@ -20,6 +20,8 @@ _LOG = logging.getLogger(__name__)
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one job until it is stopped; return the exit status."""
     arguments = _parser().parse_args(argv)
+    if arguments.job == "new-job":
+        return _new_job(arguments.name)
     try:
         config = load(arguments.job, arguments.config)
     except ConfigError as error:
@@ -30,7 +32,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(levelname)s millrace: %(message)s")
     logging.getLogger("py4j").setLevel(logging.CRITICAL)  # repeats each failure that the JVM reports
     try:
-        _run(config)
+        if getattr(arguments, "migrate", False):
+            _migrate(config)
+        else:
+            _run(config)
+    except Stopped as reason:
+        _LOG.info("%s: %s", config.job, reason)
     except JobError as error:
         _LOG.error("%s: %s", config.job, error)
         return 1
@@ -38,7 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    listing = "\n".join(f"  {name:15} {job.summary}" for name, job in JOBS.items())
+    summaries = {**{name: job.summary for name, job in JOBS.items()}, "new-job": "write the two files of a new job"}
+    listing = "\n".join(f"  {name:15} {summary}" for name, summary in summaries.items())
     parser = argparse.ArgumentParser(
         prog="millrace-jobs",
         description=f"PySpark jobs that feed and read Kafka topics.\n\njobs:\n{listing}",
@@ -49,27 +57,76 @@ def _parser() -> argparse.ArgumentParser:
         command = jobs.add_parser(name, description=f"{name}: {job.summary}.")
         command.add_argument("--config", type=Path, required=True, metavar="FILE", help="the job's JSON file")
         command.add_argument("--check", action="store_true", help="only say what is wrong with FILE")
+        if any(isinstance(part, PostgresSink) for part in job.outputs):
+            text = "only bring the database's schema to what this release knows"
+            command.add_argument("--migrate", action="store_true", help=text)
+    new = jobs.add_parser("new-job", description="new-job: write the module and the test of a new job.")
+    new.add_argument("name", metavar="NAME", help="a verb and a noun, as count_words")
     return parser
 
 
+def _new_job(name: str) -> int:
+    from millrace_jobs.new_job import new_job
+
+    try:
+        print("\n".join(str(file) for file in new_job(name, Path.cwd())))
+    except JobError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
 def _run(config: Config) -> None:
-    # Spark takes a second to import: not for --help and --check.
-    from millrace_jobs import session
-    from millrace_jobs.lifecycle import BatchLog, await_end, errors_of_spark, stop_on_signals
+    from millrace_jobs.signals import stop_on_signals
     from millrace_jobs.topics import wait_for_topics
 
-    stopping = Event()
+    job, stopping = JOBS[config.job], Event()
     stop_on_signals(stopping)
     wait_for_topics(config.topics, config.topic_wait_seconds, stopping)
     if stopping.is_set():
         return
+    if job.loop is not None:
+        job.loop(config.parameters, config.outputs, stopping)
+    else:
+        _run_queries(config, stopping)
+
+
+def _run_queries(config: Config, stopping: Event) -> None:
+    # Spark takes a second to import: not for --help and --check, and not for a job without it.
+    from millrace_jobs import runtime, session
+    from millrace_jobs.groups import GroupCommitter
+    from millrace_jobs.lifecycle import BatchLog, await_end, errors_of_spark
+    from millrace_jobs.signals import stop_on_signals
+    from millrace_jobs.topics import admin_properties
+
+    group = GroupCommitter(admin_properties(config.kafka), config.group) if config.group else None
     with errors_of_spark():
         spark = session.build(config)
         try:
             stop_on_signals(stopping)  # again: a new session takes SIGINT for itself
-            spark.streams.addListener(BatchLog())
+            log = BatchLog(group)
+            spark.streams.addListener(log)
             if not stopping.is_set():
-                query = importlib.import_module(f"millrace_jobs.jobs.{config.job}").run(spark, config)
-                await_end(query, stopping)
+                running = runtime.start(spark, config, stopping)
+                log.know(running)
+                try:
+                    await_end(running, stopping)
+                finally:
+                    if group is not None:
+                        log.tell_last(running)
         finally:
+            if group is not None:
+                group.close()
             spark.stop()
+
+
+def _migrate(config: Config) -> None:
+    from millrace_jobs import postgres, schema_versions
+    from millrace_jobs.ends import Database
+
+    for part in JOBS[config.job].outputs:
+        end = config.outputs[part.name]
+        if isinstance(part, PostgresSink) and isinstance(end, Database):
+            with postgres.connect(end) as connection:
+                done = schema_versions.migrate(connection, part.migrations)
+            print("\n".join(f"applied {one}" for one in done) or "nothing to apply")

@@ -5,6 +5,10 @@ class JobError(Exception):
     """The job cannot start or go on; the message says why and what to do."""
 
 
+class Stopped(JobError):
+    """A stop was asked for while the job waited for somebody; what it waited with is done after the start."""
+
+
 class ConfigError(Exception):
     """The configuration is refused; `problems` holds one line for each thing to change."""
 

@@ -1,11 +1,12 @@
-"""The life of a running query: stop between two batches on a signal, report batches and failures."""
+"""The life of running queries: stop between two batches on a signal, report batches and failures."""
 
+from __future__ import annotations
+
+import json
 import logging
-import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Event
-from types import FrameType
 
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql.streaming.listener import (
@@ -14,42 +15,46 @@ from pyspark.sql.streaming.listener import (
     QueryStartedEvent,
     QueryTerminatedEvent,
     StreamingQueryListener,
+    StreamingQueryProgress,
 )
 from pyspark.sql.streaming.query import StreamingQuery
 
-from millrace_jobs.errors import JobError
+from millrace_jobs.errors import JobError, Stopped
+from millrace_jobs.groups import GroupCommitter, Offsets, offsets_of
+from millrace_jobs.runtime import Running
 
 _LOG = logging.getLogger(__name__)
 _POLL_SECONDS = 0.5
 _BATCH_POLL_SECONDS = 0.01  # shorter than the planning of a batch, so that the next one has sent nothing yet
 
 
-def stop_on_signals(stopping: Event) -> None:
-    """Let SIGTERM and SIGINT set `stopping`; a second signal ends the process at once."""
+def await_end(running: Sequence[Running], stopping: Event) -> None:
+    """Return after `stopping` is set, the running batches are done and all queries are stopped.
 
-    def ask(number: int, frame: FrameType | None) -> None:
-        stopping.set()
-        signal.signal(number, signal.SIG_DFL)
-
-    signal.signal(signal.SIGTERM, ask)
-    signal.signal(signal.SIGINT, ask)
-
-
-def await_end(query: StreamingQuery, stopping: Event) -> None:
-    """Return after `stopping` is set, the running batch is done and the query is stopped.
+    Where one query ends by itself, the others are stopped too.
 
     Raises:
-        JobError: the query failed; the message is its cause.
+        JobError: a query failed; the message is its cause.
     """
-    while query.isActive and not stopping.wait(_POLL_SECONDS):
+    queries = [one.query for one in running]
+    while all(query.isActive for query in queries) and not stopping.wait(_POLL_SECONDS):
         pass
-    if query.isActive:
+    stopping.set()
+    if any(query.isActive for query in queries):
         _LOG.info("stopping after the running batch")
-        _finish_batch(query)
-        query.stop()
-    failure = query.exception()
-    if failure is not None:
-        raise JobError(f"the query failed: {_cause(failure)}")
+    for query in queries:
+        if query.isActive:
+            _finish_batch(query)
+            query.stop()
+    for one in running:
+        failure = one.query.exception()
+        if one.failure:
+            if isinstance(one.failure[0], Stopped):
+                _LOG.info("%s", one.failure[0])
+                continue
+            raise one.failure[0]
+        if failure is not None:
+            raise JobError(f"the query failed: {_cause(failure)}")
 
 
 @contextmanager
@@ -81,14 +86,58 @@ def _last_trigger(query: StreamingQuery) -> str | None:
 
 
 class BatchLog(StreamingQueryListener):
-    """One line for each batch that read rows."""
+    """Reports each batch that read rows, as a line that ends in JSON; tells the consumer group its offsets."""
+
+    def __init__(self, group: GroupCommitter | None = None) -> None:
+        """Report to `group` too, where there is one."""
+        super().__init__()
+        self._group = group
+        self._dead: dict[str, Mapping[str, int]] = {}
+
+    def know(self, running: Sequence[Running]) -> None:
+        """Count what these leave out."""
+        self._dead = {one.query.name: one.dead for one in running}
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
-        """Log the batch: its number, the rows it read, the seconds it took."""
+        """Log the batch: its number, the rows it read, the seconds it took; then the same and more as JSON."""
         progress = event.progress
         if progress.numInputRows:
             seconds = progress.batchDuration / 1000
-            _LOG.info("batch %d: %d rows in %.3f s", progress.batchId, progress.numInputRows, seconds)
+            _LOG.info(
+                "batch %d: %d rows in %.3f s %s", progress.batchId, progress.numInputRows, seconds,
+                json.dumps(self._facts(progress), sort_keys=True),
+            )  # fmt: skip
+        self.report(progress)
+
+    def report(self, progress: StreamingQueryProgress) -> None:
+        """Tell the group how far a query is."""
+        if self._group is not None:
+            offsets: Offsets = {}
+            for source in progress.sources:
+                offsets |= offsets_of(source.endOffset)
+            self._group.offer(progress.name or "", offsets)
+
+    def tell_last(self, running: Sequence[Running]) -> None:
+        """Tell the group the ends of queries that were stopped: the last events of a session may never come."""
+        for one in running:
+            if (progress := one.query.lastProgress) is not None:
+                self.report(progress)
+
+    def _facts(self, progress: StreamingQueryProgress) -> dict[str, object]:
+        facts: dict[str, object] = {
+            "query": progress.name,
+            "batch": progress.batchId,
+            "rows": progress.numInputRows,
+            "seconds": progress.batchDuration / 1000,
+            "milliseconds": dict(progress.durationMs),
+            "until": {
+                f"{topic}-{number}": offset
+                for source in progress.sources
+                for (topic, number), offset in offsets_of(source.endOffset).items()
+            },
+        }
+        dead = self._dead.get(progress.name or "")
+        return {**facts, "dead_letters": dict(dead)} if dead else facts
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
         """Nothing to say."""

@@ -5,17 +5,19 @@ import time
 from collections.abc import Mapping, Sequence
 from threading import Event
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 
 from millrace_jobs.checks import jaas_options
-from millrace_jobs.config import Topic
+from millrace_jobs.ends import Topic
 from millrace_jobs.errors import JobError
 
 _LOG = logging.getLogger(__name__)
 _ANSWER_SECONDS = 2  # also how long a stop may wait for an answer that does not come
+_DESCRIBE_SECONDS = 30
 _POLL_SECONDS = 1
 _LOG_SECONDS = 10
+_NOT_YET = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.LEADER_NOT_AVAILABLE)
 
 # Java client -> librdkafka. A PEM key store holds key and certificates in one file.
 _NAMES = {
@@ -60,6 +62,28 @@ def wait_for_topics(topics: Sequence[Topic], seconds: int, stopping: Event) -> N
             _LOG.info("waiting for topic %s on %s: %s", names, servers, why)
             next_line = now + _LOG_SECONDS
         stopping.wait(min(_POLL_SECONDS, deadline - now))
+
+
+def topic_id(topic: Topic) -> str:
+    """What tells a topic from another that had its name before (KIP-516).
+
+    Brokers hear of a new topic one after the other, so one that does not know it yet is asked again.
+
+    Raises:
+        JobError: nobody tells it.
+    """
+    client = _admin_client(topic.client)  # its answers end with it
+    deadline = time.monotonic() + _DESCRIBE_SECONDS
+    while True:
+        described = client.describe_topics(TopicCollection([topic.name]))
+        try:
+            return str(described[topic.name].result(_DESCRIBE_SECONDS).topic_id)
+        except (KafkaException, TimeoutError) as error:
+            unheard = isinstance(error, KafkaException) and error.args[0].code() in _NOT_YET
+            if not unheard or time.monotonic() >= deadline:
+                why = f"its id cannot be read ({error}); let this user describe it"
+                raise JobError(f"topic {topic.name}: {why}") from None
+        time.sleep(_POLL_SECONDS)
 
 
 def admin_properties(client: Mapping[str, str]) -> dict[str, str]:

@@ -46,6 +46,12 @@ MISTAKES: tuple[Mistake, ...] = (
         variables=dynamic("listener.name.client.ssl.client.auth", "none"),
     ),
     Mistake(
+        "BROKER_CONFIG_DANGER",
+        f"{EVERY}[max.connections]",
+        "say at least 1",
+        variables=dynamic("max.connections", 0),
+    ),
+    Mistake(
         "BROKER_CONFIG_JUDGED",
         f"{EVERY}[min.insync.replicas]",
         "kafka_config",

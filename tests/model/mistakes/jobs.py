@@ -129,7 +129,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "JOB_UNKNOWN",
         "dc1-spark2/spark_job_jobs[word_count].job",
-        "one of count_words, publish_lines",
+        "one of count_words, generate_orders, project_orders, publish_lines",
         variables={"spark_consumer": {"spark_job_jobs": [{**JOB, "name": "word_count"}]}},
     ),
 )

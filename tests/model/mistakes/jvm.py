@@ -13,6 +13,12 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("OPTION_HEAP", OPTIONS, "set kafka_heap", variables=kafka(kafka_java_options=["-Xmx8g"])),
     Mistake("OPTION_COLLECTOR", OPTIONS, "kafka_gc_options", variables=kafka(kafka_java_options=["-XX:+UseZGC"])),
     Mistake(
+        "OPTION_CLASS_PATH",
+        OPTIONS,
+        "list the jars in kafka_class_path",
+        variables=kafka(kafka_java_options=["-cp /opt/plugins/quota.jar"]),
+    ),
+    Mistake(
         "JMX_OPEN",
         OPTIONS,
         "host=127.0.0.1",
@@ -51,6 +57,12 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{SERVERS}/zookeeper_gc_options",
         "-XX:MaxGCPauseMillis=<number>",
         variables=zookeeper(zookeeper_gc_options=["-XX:+UseG1GC", "-XX:MaxGCPauseMillis=50ms"]),
+    ),
+    Mistake(
+        "JAVA_NO_HOME",
+        "group spark/java_executable",
+        "in bin of its runtime",
+        variables={"spark": {"java_executable": "/usr/local/bin/java21"}},
     ),
     Mistake(
         "JAVA_OLD",

@@ -31,6 +31,12 @@ MISTAKES: tuple[Mistake, ...] = (
         variables=users({"name": "orders", "password": "{{ 'orders-2026' }}"}),
     ),
     Mistake(
+        "USER_LOGIN",
+        f"{BROKERS}/kafka_client[security.protocol]",
+        "verify: generation",
+        variables=kafka(kafka_client={"bootstrap.servers": "198.18.1.21:9092", "security.protocol": "SSL"}),
+    ),
+    Mistake(
         "VAULT_EMPTY",
         "group all/vault.passwords.count_words",
         "ansible-vault edit",

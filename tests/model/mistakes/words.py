@@ -110,6 +110,15 @@ MISTAKES: tuple[Mistake, ...] = (
         also=frozenset({"RACK_UNEVEN"}),
     ),
     Mistake(
+        "DICT_REPLACED",
+        "dc1-kafka2/kafka_config_overrides",
+        "repeat there what of it is meant",
+        variables={
+            "kafka": {"kafka_config_overrides": {"num.io.threads": 16, "num.network.threads": 8}},
+            "dc1-kafka2": {"kafka_config_overrides": {"num.io.threads": 12}},
+        },
+    ),
+    Mistake(
         "GROUP_RIVALS",
         "dc1-kafka2/site_firewall_rules",
         "write it for one of the two",

@@ -31,6 +31,8 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
         return {"failed": True, "msg": f"host_state: {'; '.join(result.error_messages)}"}
     if NOTED.CALLS in variables:
         NOTED.noted("host_state", self._task, variables)
+        if variables["inventory_hostname"] in variables.get("noted_unreachable", ()):
+            return {"unreachable": True, "msg": "Failed to connect to the host via ssh"}
         units = {unit["name"]: answered(unit) for unit in result.validated_parameters["units"]}
         return {"changed": False, "changes": [], "units": units}
     folder = Path(variables["render_directory"]) / variables["inventory_hostname"]

@@ -8,7 +8,6 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.acls import Acl
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import (
     ASK,
-    WRITE,
     Admin,
     answer,
     failures,
@@ -46,15 +45,15 @@ def found(admin: Admin) -> set[Acl]:
 def create(admin: Admin, acls: Sequence[Acl]) -> dict[str, str]:
     """Make ACLs in one request; return why some failed, by the ACL in words."""
     asked = {binding(acl): acl for acl in acls}
-    futures = admin.client.create_acls(list(asked), request_timeout=WRITE) if asked else {}
-    return failures([(str(asked[one]), future) for one, future in futures.items()], WRITE)
+    futures = admin.client.create_acls(list(asked), request_timeout=admin.patience) if asked else {}
+    return failures([(str(asked[one]), future) for one, future in futures.items()], admin.patience)
 
 
 def delete(admin: Admin, acls: Sequence[Acl]) -> dict[str, str]:
     """Remove ACLs in one request; return why some failed, by the ACL in words."""
     asked = {binding(acl, True): acl for acl in acls}
-    futures = admin.client.delete_acls(list(asked), request_timeout=WRITE) if asked else {}
-    return failures([(str(asked[one]), future) for one, future in futures.items()], WRITE)
+    futures = admin.client.delete_acls(list(asked), request_timeout=admin.patience) if asked else {}
+    return failures([(str(asked[one]), future) for one, future in futures.items()], admin.patience)
 
 
 def binding(acl: Acl, as_filter: bool = False) -> Any:

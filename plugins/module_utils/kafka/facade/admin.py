@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.host.network import connect
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Failure, Unsure
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import client, ladder
 
 ASK, WRITE = 7.0, 60.0
@@ -23,14 +24,18 @@ REACH = 2.0
 QUORUM = "nothing was written; look at ZooKeeper's quorum (playbooks/check.yml)"
 FIRST = 4.0
 """Seconds until the first answer; after that the rungs are tried one by one."""
+BROKEN = ("(_TRANSPORT)", "(NETWORK_EXCEPTION)", "(UNKNOWN)")
+"""Errors with which a request may have been carried out: a connection that broke, and an end that nobody foresaw."""
 
 
-class AdminError(Exception):
+class AdminError(Failure):
     """The cluster refused, or did not answer; the text names the rung, or carries the client's own words."""
 
 
 class Unanswered(AdminError):
     """A request that was not answered in time: it was not refused, either."""
+
+    unsure = True
 
 
 class NotAllowed(AdminError):
@@ -68,6 +73,8 @@ class Metadata:
     partitions: Sequence[Partition]
     unseen: Sequence[Partition] = ()
     """Those of them whose leader does not have this listener."""
+    said_by: int = -1
+    """The broker that says it; -1 where that is not known."""
 
     @cached_property
     def topics(self) -> dict[str, list[tuple[int, ...]]]:
@@ -92,7 +99,9 @@ def failed(error: BaseException) -> AdminError:
     text = said(error)
     if "TIMED_OUT" in text or isinstance(error, TimeoutError):
         return Unanswered(text)
-    return refused(text)
+    found = refused(text)
+    found.unsure = text.endswith(BROKEN)
+    return found
 
 
 def refused(text: str) -> AdminError:
@@ -121,16 +130,16 @@ def failures(futures: Iterable[tuple[str, Future[Any]]], timeout: float, judging
         except AdminError as error:
             if judging and isinstance(error, Unanswered):
                 raise
-            found[name] = str(error)
+            found[name] = (Unsure if error.unsure else str)(error)
     return found
 
 
 class Admin:
     """One cluster, through one listener, as a super user."""
 
-    def __init__(self, properties: Mapping[str, Any]) -> None:
-        """`properties` are librdkafka's. Raises ClientError, ImportError."""
-        self.properties = dict(properties)
+    def __init__(self, properties: Mapping[str, Any], patience: float = WRITE) -> None:
+        """`properties` are librdkafka's; a write may take `patience` seconds. Raises ClientError, ImportError."""
+        self.properties, self.patience = dict(properties), patience
         self.errors: list[Any] = []
         self.known: Metadata | None = None
         self.other: Any = None
@@ -142,6 +151,10 @@ class Admin:
         other, self.other = self.other, None
         if other:
             other.close()
+
+    def leave_behind(self) -> None:
+        """Have the other library connect anew: a connection that waits for an answer gives no other."""
+        self.other = None
 
     def metadata(self) -> Metadata:
         """Ask a broker for all topics. Raises AdminError, which names the rung that failed."""
@@ -171,7 +184,8 @@ class Admin:
                 if one.error and one.error.code() == KafkaError.LISTENER_NOT_FOUND:
                     unseen.append(partitions[-1])
         brokers = {node.id: (node.host, node.port) for node in found.brokers.values()}
-        self.known = Metadata(found.cluster_id or "", found.controller_id, brokers, partitions, unseen)
+        said_by, cluster = found.orig_broker_id, found.cluster_id or ""
+        self.known = Metadata(cluster, found.controller_id, brokers, partitions, unseen, said_by)
         return self.known
 
     def anybody(self) -> dict[str, int]:

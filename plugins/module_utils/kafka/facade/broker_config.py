@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_config import ALL, Found, Known
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_config import ALL, MESSAGE, Found, Known
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import kafka_python
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import ASK, Admin, refused
 
@@ -32,7 +32,7 @@ def describe(admin: Admin, broker: int) -> tuple[Own, Own, dict[str, Known]]:
             raise refused(f"broker {broker}: {kafka_python.words(one)}")
         found[one.resource_name] = one.configs or []
     known = {
-        entry.name: Known(entry.read_only, entry.is_sensitive)
+        entry.name: Known(entry.read_only, entry.is_sensitive, None if entry.is_sensitive else entry.value)
         for entry in found[str(broker)]
         if entry.config_type  # 0 of a name that brokers do not know
     }
@@ -57,7 +57,12 @@ def found(admin: Admin, brokers: Mapping[int, Any]) -> Found:
         own, everywhere, names = describe(admin, broker)
         settings[ALL] |= everywhere
         settings[str(broker)] = own
-        known |= names
+        largest = max(
+            (one[MESSAGE] for one in (known, names) if (one.get(MESSAGE) or Known()).value),
+            key=lambda one: int(one.value or 0),
+            default=Known(),
+        )
+        known |= {**names, **({MESSAGE: largest} if MESSAGE in names else {})}
     return Found(settings, known)
 
 
@@ -72,5 +77,5 @@ def write(
 
     entries = [(key, DELETE if value is None else SET, value) for key, value in sorted(settings.items())]
     asked = Request(resources=[(BROKER, scope, entries)], validate_only=validate_only)
-    said = kafka_python.of(admin).ask(asked, ASK, broker).responses[0]
+    said = kafka_python.of(admin).ask(asked, ASK if validate_only else admin.patience, broker).responses[0]
     return kafka_python.words(said) if said.error_code else ""

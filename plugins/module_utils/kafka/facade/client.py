@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Failure
+
 QUIET = {"log_level": 0, "socket.connection.setup.timeout.ms": 3000}
 
 
-class ClientError(Exception):
+class ClientError(Failure):
     """Properties of which no client can be made, so that nobody was asked; the text names the file that is why."""
 
 

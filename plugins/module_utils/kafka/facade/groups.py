@@ -7,7 +7,6 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import (
     ASK,
-    WRITE,
     Admin,
     answer,
     failures,
@@ -68,7 +67,7 @@ def commit(admin: Admin, wanted: Mapping[str, Mapping[Place, int]]) -> dict[str,
     for name, offsets in wanted.items():
         places = [TopicPartition(topic, number, offset) for (topic, number), offset in offsets.items()]
         asked = admin.client.alter_consumer_group_offsets(
-            [ConsumerGroupTopicPartitions(name, places)], request_timeout=WRITE
+            [ConsumerGroupTopicPartitions(name, places)], request_timeout=admin.patience
         )
         futures.append((name, asked[name]))
-    return failures(futures, WRITE)
+    return failures(futures, admin.patience)

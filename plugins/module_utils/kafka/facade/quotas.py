@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import kafka_python
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import ASK, WRITE, Admin, refused
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import ASK, Admin, refused
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.quotas import Entity, Values
 
 KINDS = {"user": "user", "client_id": "client-id"}
@@ -50,7 +50,7 @@ def write(
         for who, values in wanted
     ]
     asked = Request(entries=entries, validate_only=validate_only)
-    said = kafka_python.of(admin).ask(asked, ASK if validate_only else WRITE)
+    said = kafka_python.of(admin).ask(asked, ASK if validate_only else admin.patience)
     # The broker answers entry by entry, in its own order; the library looks at none of their codes.
     failed = {}
     for entry in said.entries:

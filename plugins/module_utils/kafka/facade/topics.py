@@ -9,7 +9,6 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import (
     ASK,
-    WRITE,
     Admin,
     AdminError,
     NotAllowed,
@@ -150,11 +149,11 @@ def configure(admin: Admin, topics: Sequence[Settings], validate_only: bool = Fa
 
     def send(batch: Sequence[Any]) -> Iterable[tuple[str, Future[Any]]]:
         futures = admin.client.incremental_alter_configs(
-            batch, request_timeout=ASK if validate_only else WRITE, validate_only=validate_only
+            batch, request_timeout=ASK if validate_only else admin.patience, validate_only=validate_only
         )
         return [(resource.name, future) for resource, future in futures.items()]
 
-    return in_batches(asked, send, validate_only)
+    return in_batches(admin, asked, send, validate_only)
 
 
 def create(admin: Admin, topics: Sequence[NewTopic], validate_only: bool = False) -> dict[str, str]:
@@ -171,8 +170,11 @@ def create(admin: Admin, topics: Sequence[NewTopic], validate_only: bool = False
         for topic in topics
     ]
     return in_batches(
+        admin,
         asked,
-        lambda batch: admin.client.create_topics(batch, **times(validate_only), validate_only=validate_only).items(),
+        lambda batch: admin.client.create_topics(
+            batch, **times(admin, validate_only), validate_only=validate_only
+        ).items(),
         validate_only,
     )
 
@@ -185,9 +187,10 @@ def grow(admin: Admin, topics: Sequence[MorePartitions], validate_only: bool = F
         NewPartitions(topic.name, topic.total, [list(replicas) for replicas in topic.replicas]) for topic in topics
     ]
     return in_batches(
+        admin,
         asked,
         lambda batch: admin.client.create_partitions(
-            batch, **times(validate_only), validate_only=validate_only
+            batch, **times(admin, validate_only), validate_only=validate_only
         ).items(),
         validate_only,
     )
@@ -195,10 +198,11 @@ def grow(admin: Admin, topics: Sequence[MorePartitions], validate_only: bool = F
 
 def delete(admin: Admin, names: Sequence[str]) -> dict[str, str]:
     """Delete topics with their records; return why some failed, by name."""
-    return in_batches(names, lambda batch: admin.client.delete_topics(list(batch), **times(False)).items())
+    return in_batches(admin, names, lambda batch: admin.client.delete_topics(list(batch), **times(admin)).items())
 
 
 def in_batches(
+    admin: Admin,
     asked: Sequence[Any],
     send: Callable[[Sequence[Any]], Iterable[tuple[str, Future[Any]]]],
     validate_only: bool = False,
@@ -206,11 +210,11 @@ def in_batches(
     """Send one request for every BATCH resources. Raises Unanswered where they are only judged."""
     found: dict[str, str] = {}
     for start in range(0, len(asked), BATCH):
-        found |= failures(send(asked[start : start + BATCH]), ASK if validate_only else WRITE, validate_only)
+        found |= failures(send(asked[start : start + BATCH]), ASK if validate_only else admin.patience, validate_only)
     return found
 
 
-def times(validate_only: bool) -> dict[str, float]:
+def times(admin: Admin, validate_only: bool = False) -> dict[str, float]:
     """Return the timeouts of a request: the broker's own is a little shorter."""
-    timeout = ASK if validate_only else WRITE
+    timeout = ASK if validate_only else admin.patience
     return {"request_timeout": timeout, "operation_timeout": max(timeout - 5, timeout / 2)}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Failure, Half
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import client
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import (
     ASK,
@@ -23,6 +25,8 @@ SECONDS = 20.0
 SIDE_BY_SIDE = 8
 QUESTION = {"group.id": "unused", "allow.auto.create.topics": False}
 """Of a login: it asks for a topic, and a producer's question would make it where brokers make topics by themselves."""
+NO_MECHANISM = re.compile(r"Unsupported SASL mechanism: broker's supported mechanisms: (.*?)(?: \(after |$)")
+"""The library's words, which has them for a wrong password's kind of error."""
 
 
 def credentials(admin: Admin) -> dict[str, dict[str, int]]:
@@ -51,8 +55,8 @@ def write(admin: Admin, wanted: Sequence[Credential]) -> dict[str, str]:
         else:
             info = ScramCredentialInfo(mechanism, one.iterations)
             asked.append(UserScramCredentialUpsertion(one.user, info, one.password.encode()))
-    futures = admin.client.alter_user_scram_credentials(asked, request_timeout=SECONDS) if asked else {}
-    return failures(futures.items(), SECONDS)
+    futures = admin.client.alter_user_scram_credentials(asked, request_timeout=admin.patience) if asked else {}
+    return failures(futures.items(), admin.patience)
 
 
 class Logins:
@@ -61,9 +65,10 @@ class Logins:
     def __init__(self, properties: Mapping[str, Any]) -> None:
         """`properties` are librdkafka's, without a login."""
         self.properties = dict(properties)
+        self.protocol = str(self.properties.get("security.protocol") or "PLAINTEXT").upper()
 
     def work(self, user: str, password: str, mechanism: str) -> bool:
-        """Log in once. Raises AdminError where the listener does not answer, ClientError."""
+        """Log in once. Raises AdminError where the listener does not answer, or takes no such login, ClientError."""
         from confluent_kafka import KafkaError, KafkaException
 
         errors: list[KafkaError] = []
@@ -77,12 +82,14 @@ class Logins:
                     return True
                 except KafkaException as error:
                     asked.poll(0)
+                    where = f"login of {user} at {self.properties.get('bootstrap.servers')}"
+                    if others := next((text for one in errors for text in NO_MECHANISM.findall(one.str())), ""):
+                        raise AdminError(f"{where}: no {mechanism} there, it takes {others}") from error
                     if any(found.code() == KafkaError._AUTHENTICATION for found in errors):
                         return False
                     if time.monotonic() > deadline:
                         said = errors[-1].str() if errors else str(error)
-                        where = self.properties.get("bootstrap.servers")
-                        raise AdminError(f"login of {user} at {where}: {said}") from error
+                        raise AdminError(f"{where}: {said}") from error
         finally:
             asked.close()
 
@@ -96,10 +103,13 @@ class Logins:
 
         def until_known(one: Credential) -> str:
             deadline, tick = time.monotonic() + SECONDS, threading.Event()
-            while not self.work(one.user, one.password or "", one.mechanism):
-                if time.monotonic() > deadline:
-                    return f"was written, and cannot log in with {one.mechanism} after {SECONDS:.0f} s"
-                tick.wait(0.2)
+            try:
+                while not self.work(one.user, one.password or "", one.mechanism):
+                    if time.monotonic() > deadline:
+                        return Half(f"was written, and cannot log in with {one.mechanism} after {SECONDS:.0f} s")
+                    tick.wait(0.2)
+            except Failure as error:
+                return Half(f"was written, and nobody could log in to see it: {error}")
             return ""
 
         with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:

@@ -1,1 +1,1 @@
-"""One module per job; its `run(spark, config)` starts the query. `millrace_jobs.config.JOBS` lists them."""
+"""One module per job, which ends in its `JOB`; the names of the modules are those of the jobs."""

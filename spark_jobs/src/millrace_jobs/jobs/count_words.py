@@ -1,30 +1,24 @@
 """Count the words of a topic's lines: key = the word, value = its running count as decimal text."""
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql.streaming.query import StreamingQuery
+from __future__ import annotations
 
-from millrace_jobs.config import Config
-from millrace_jobs.io import read, start
+from typing import TYPE_CHECKING
+
+from millrace_jobs.contract import LINES, WORD_COUNTS
+from millrace_jobs.job import Job, NoParameters
+from millrace_jobs.lazy import F
+from millrace_jobs.parts import KafkaSink, KafkaSource
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 # Java's Unicode classes (UTS 18, annex C): letters, marks, digits, connector punctuation and join controls
 # make words, so a decomposed accent does not end one.
 _SEPARATORS = r"(?U)\W+"
 
 
-def run(spark: SparkSession, config: Config) -> StreamingQuery:
-    """Start the query. Counts stay exact across restarts: a killed batch sends the same counts again."""
-    counts = count(split_words(decode(read(spark, config))))
-    return start(encode(counts), config, mode="update")
-
-
-def decode(records: DataFrame) -> DataFrame:
-    """`RECORD` -> `LINE`: the value as UTF-8 text, null where the record has none."""
-    return records.select(F.col("value").cast("string").alias("line"))
-
-
 def split_words(lines: DataFrame) -> DataFrame:
-    """`LINE` -> one `word` a row, lower-cased. Empty words and null lines give no row.
+    """`line` -> one `word` a row, lower-cased. Empty words and null lines give no row.
 
     The line is lower-cased before it is split, so a Greek final sigma depends on its whole line.
     """
@@ -33,13 +27,19 @@ def split_words(lines: DataFrame) -> DataFrame:
 
 
 def count(words: DataFrame) -> DataFrame:
-    """`word` rows -> `WORD_COUNT`; on a stream, the running count of each word that a batch changed."""
+    """`word` rows -> word and count; on a stream, the running count of each word that a batch changed."""
     return words.groupBy("word").agg(F.count(F.lit(1)).alias("count"))
 
 
-def encode(counts: DataFrame) -> DataFrame:
-    """`WORD_COUNT` -> `RECORD`."""
-    return counts.select(
-        F.col("word").cast("binary").alias("key"),
-        F.col("count").cast("string").cast("binary").alias("value"),
-    )
+def transform(parameters: NoParameters, input: DataFrame) -> DataFrame:
+    """Counts stay exact across restarts: a killed batch sends the same counts again."""
+    return count(split_words(input))
+
+
+JOB = Job(
+    summary="send running counts of a topic's words to another topic",
+    inputs=(KafkaSource(LINES, files=True),),
+    outputs=(KafkaSink(WORD_COUNTS, files=True, mode="update"),),
+    transform=transform,
+    shuffles=True,
+)

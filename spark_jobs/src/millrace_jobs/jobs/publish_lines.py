@@ -1,21 +1,21 @@
 """Send the lines of text files to a topic: key = the file's base name, value = the line."""
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql.streaming.query import StreamingQuery
+from __future__ import annotations
 
-from millrace_jobs.config import Config
-from millrace_jobs.io import read, start
-from millrace_jobs.schemas import HEADERS
+from typing import TYPE_CHECKING
 
+from millrace_jobs.codec import HEADERS
+from millrace_jobs.contract import LINES
+from millrace_jobs.job import Job, NoParameters
+from millrace_jobs.lazy import F
+from millrace_jobs.parts import FileSource, KafkaSink
 
-def run(spark: SparkSession, config: Config) -> StreamingQuery:
-    """Start the query. Sending is at least once: a batch that was killed on its way is sent again."""
-    return start(stamp(read(spark, config)), config, mode="append")
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 def stamp(records: DataFrame) -> DataFrame:
-    """`RECORD` -> `RECORD` with `headers`: one `sent_at`, UTC in ISO 8601 with microseconds.
+    """Add `headers`: one `sent_at`, UTC in ISO 8601 with microseconds.
 
     The clock is read for each row as it goes out; Spark's own `now()` stands still for a whole batch.
     """
@@ -23,3 +23,16 @@ def stamp(records: DataFrame) -> DataFrame:
     sent_at = F.date_format(clock, "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX")
     header = F.struct(F.lit("sent_at").alias("key"), sent_at.cast("binary").alias("value"))
     return records.withColumn("headers", F.array(header).cast(HEADERS))
+
+
+def transform(parameters: NoParameters, input: DataFrame) -> DataFrame:
+    """Sending is at least once: a batch that was killed on its way is sent again."""
+    return stamp(input.select("key", F.col("value").cast("string").alias("line")))
+
+
+JOB = Job(
+    summary="send the lines of new files in a directory to a topic",
+    inputs=(FileSource(),),
+    outputs=(KafkaSink(LINES, files=True),),
+    transform=transform,
+)

@@ -1,0 +1,137 @@
+"""A contract at work: records become rows with a reason where they do not fit, and rows become records.
+
+`records` have the columns of `io.read`: key, value (bytes), and `record`, a struct of topic, partition, offset,
+timestamp, headers and key.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from millrace_jobs.contract import VERSION_HEADER, Contract
+from millrace_jobs.errors import JobError
+from millrace_jobs.lazy import F
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import StructType
+
+HEADERS = "array<struct<key:string,value:binary>>"
+_BROKEN = "_broken"
+
+
+def schema_of(contract: Contract) -> StructType:
+    """The columns of a contract."""
+    from pyspark.sql.types import StructType
+
+    schema = StructType.fromDDL(contract.schema)
+    assert isinstance(schema, StructType)
+    return schema
+
+
+def decode(records: DataFrame, contract: Contract) -> DataFrame:
+    """Records -> the contract's columns beside `record`; of JSON also `reason`, null for each row that fits.
+
+    Text: the value as UTF-8, null where the record has none. JSON: reasons in this order: null_value, oversized,
+    null_key, unknown_version, malformed (not UTF-8, no JSON object, a wrong type, a required column missing, the
+    character NUL), key_mismatch, and the contract's own.
+    """
+    schema = schema_of(contract)
+    if contract.codec == "text":
+        text = records.withColumn(schema.names[0], F.col("value").cast("string"))
+        return text.drop(*({"key", "value"} - set(schema.names)))
+    reader = ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in schema)
+    json = F.from_json(
+        F.col("value").cast("string"),
+        f"{reader}, `{_BROKEN}` string",
+        {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _BROKEN},
+    )
+    parsed = records.withColumn("_parsed", json)
+    flat = parsed.select("key", "value", "record", f"_parsed.{_BROKEN}", *(f"_parsed.{name}" for name in schema.names))
+    return flat.withColumn("reason", _reason(contract, schema)).drop(_BROKEN)
+
+
+def reasons(contract: Contract) -> list[str]:
+    """All reasons that `decode` may give."""
+    key = ["null_key", "key_mismatch"] if contract.key is not None else []
+    return ["null_value", "oversized", "unknown_version", "malformed", *key, *contract.checks]
+
+
+def fitting(decoded: DataFrame, contract: Contract) -> DataFrame:
+    """The rows that fit, with the contract's columns and `record`."""
+    return decoded.where("reason IS NULL").select(*schema_of(contract).names, "record")
+
+
+def dead_letters(decoded: DataFrame, contract: Contract, job: str) -> DataFrame:
+    """The records that do not fit, as records of the dead-letter topic: key, value and headers as they came.
+
+    Added headers say why, who found it, and where it stands. Of an oversized value the first `max_bytes` bytes.
+    """
+    said: list[tuple[str, Column]] = [
+        ("dead_reason", F.col("reason")),
+        ("dead_job", F.lit(job)),
+        ("dead_topic", F.col("record.topic")),
+        ("dead_partition", F.col("record.partition").cast("string")),
+        ("dead_offset", F.col("record.offset").cast("string")),
+        ("dead_bytes", F.length("value").cast("string")),
+    ]
+    more = F.array(*(F.struct(F.lit(name).alias("key"), text.cast("binary").alias("value")) for name, text in said))
+    headers = F.concat(F.coalesce(F.col("record.headers"), F.array().cast(HEADERS)), more.cast(HEADERS))
+    value = F.substring("value", 1, contract.max_bytes)
+    return decoded.where("reason IS NOT NULL").select("key", value.alias("value"), headers.alias("headers"))
+
+
+def encode(rows: DataFrame, contract: Contract, output: str) -> DataFrame:
+    """Rows of the contract's columns -> records: key and value as bytes, and `headers` where there are any.
+
+    A contract without a key takes a column `key` as it is.
+
+    Raises:
+        JobError: when the columns are not those of the contract.
+    """
+    schema = schema_of(contract)
+    wanted = {field.name: field.dataType.simpleString() for field in schema}
+    found = {field.name: field.dataType.simpleString() for field in rows.schema if field.name in wanted}
+    extra = set(rows.columns) - set(wanted) - {"headers"} - ({"key"} if contract.key is None else set())
+    if found != wanted or extra:
+        shown = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in rows.schema)
+        raise JobError(f"{output}: rows are {shown}; the contract of {contract.topic} wants {contract.schema}")
+    key = F.col(contract.key or "key").cast("binary") if contract.key or "key" in rows.columns else F.lit(None)
+    values = [name for name in schema.names if contract.codec == "json" or name != contract.key]
+    value = F.to_json(F.struct(*values)) if contract.codec == "json" else F.col(values[0]).cast("string")
+    headers = [F.col("headers")] if "headers" in rows.columns else []
+    if contract.codec == "json":
+        version = F.array(F.struct(F.lit(VERSION_HEADER).alias("key"), _version(contract).alias("value")))
+        headers = [F.concat(*headers, version.cast(HEADERS)).alias("headers")]
+    return rows.select(key.cast("binary").alias("key"), value.cast("binary").alias("value"), *headers)
+
+
+def _version(contract: Contract) -> Column:
+    return F.lit(str(contract.versions[-1])).cast("binary")
+
+
+def _reason(contract: Contract, schema: StructType) -> Column:
+    told = F.filter(F.col("record.headers"), lambda header: header["key"] == VERSION_HEADER)
+    version = F.try_element_at(told, F.lit(-1))["value"].cast("string")
+    missing = F.lit(False)
+    for field in schema:
+        if not field.nullable:
+            missing = missing | F.col(field.name).isNull()
+    texts = [field.name for field in schema if field.dataType.simpleString() == "string"]
+    nul = F.lit(False)
+    for name in texts:  # PostgreSQL's text holds every character but this one
+        nul = nul | F.coalesce(F.col(name).contains(F.lit("\0")), F.lit(False))
+    broken = ~F.is_valid_utf8(F.col("value").cast("string")) | F.col(_BROKEN).isNotNull() | missing | nul
+    reason = (
+        F.when(F.col("value").isNull(), "null_value")
+        .when(F.length("value") > contract.max_bytes, "oversized")
+        .when(F.lit(contract.key is not None) & F.col("key").isNull(), "null_key")
+        .when(~F.coalesce(version, F.lit(str(contract.versions[0]))).isin([*map(str, contract.versions)]),
+              "unknown_version")
+        .when(broken, "malformed")
+    )  # fmt: skip
+    if contract.key is not None:
+        reason = reason.when(F.col("key") != F.col(contract.key).cast("binary"), "key_mismatch")
+    for name, condition in contract.checks.items():
+        reason = reason.when(~F.coalesce(F.expr(condition), F.lit(False)), name)
+    return reason

@@ -1,0 +1,58 @@
+"""Where a job reads and writes, as its configuration says. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+# What one batch may take: a stop waits for its end, so the first one after a day of downtime has to be
+# short as well.
+MAX_OFFSETS_PER_TRIGGER = 200_000
+MAX_FILES_PER_TRIGGER = 100
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A Kafka topic, and the client properties (Kafka's own names) that reach it."""
+
+    name: str
+    client: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Directory:
+    """A directory of files in place of a topic, so that a job runs without Kafka."""
+
+    path: str
+
+
+@dataclass(frozen=True)
+class Database:
+    """A PostgreSQL database: libpq's own names and values."""
+
+    client: Mapping[str, str]
+
+
+End = Topic | Directory | Database
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a query without a checkpoint begins; `of` is the time (ISO 8601) or the name of the group."""
+
+    at: Literal["earliest", "latest", "timestamp", "group"] = "earliest"
+    of: str = ""
+
+
+@dataclass(frozen=True)
+class Input:
+    """One source of a job."""
+
+    end: Topic | Directory
+    start: Start = field(default_factory=Start)
+    isolation: str | None = None
+    """`isolation.level`; None: that with which the checkpoint began."""
+    max_offsets: int = MAX_OFFSETS_PER_TRIGGER
+    max_files: int = MAX_FILES_PER_TRIGGER
+    dead_letters: Topic | None = None

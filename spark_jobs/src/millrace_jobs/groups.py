@@ -1,0 +1,108 @@
+"""Offsets of a consumer group: what lag tools see of a job. They are told, and never read back as truth."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from threading import Condition, Thread
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from millrace_jobs.errors import JobError
+
+_LOG = logging.getLogger(__name__)
+_ANSWER_SECONDS = 10
+_AGAIN_SECONDS = 3600  # offsets of a group without members are forgotten after a week
+Offsets = dict[tuple[str, int], int]
+
+
+def offsets_of(progress_end: str | None) -> Offsets:
+    """The next offsets that a source's progress names; none for a source that is no topic."""
+    try:
+        found = json.loads(progress_end or "{}")
+    except ValueError:
+        return {}
+    topics = found.items() if isinstance(found, dict) else ()
+    return {
+        (topic, int(number)): int(offset)
+        for topic, partitions in topics
+        if isinstance(partitions, dict)
+        for number, offset in partitions.items()
+    }
+
+
+def committed(client: Mapping[str, str], group: str, topic: str) -> str:
+    """The offsets that a group committed, as Spark's startingOffsets; a partition without one from its first record.
+
+    Raises:
+        JobError: the group holds none of this topic, or nobody answers.
+    """
+    consumer = Consumer({**client, "group.id": group, "enable.auto.commit": False, "log_level": 0})
+    try:
+        partitions = consumer.list_topics(topic, timeout=_ANSWER_SECONDS).topics[topic].partitions
+        found = consumer.committed([TopicPartition(topic, number) for number in partitions], timeout=_ANSWER_SECONDS)
+    except KafkaException as error:
+        raise JobError(f"group {group}: its offsets cannot be read ({error.args[0].str()}); try again") from None
+    finally:
+        consumer.close()
+    offsets = {str(one.partition): one.offset if one.offset >= 0 else -2 for one in found}
+    if set(offsets.values()) <= {-2}:
+        raise JobError(f"group {group}: has no offsets of topic {topic}; give another start")
+    return json.dumps({topic: offsets})
+
+
+class GroupCommitter:
+    """Commits the newest finished offsets of a job's queries, by a thread of its own: no batch waits for it."""
+
+    def __init__(self, client: Mapping[str, str], group: str) -> None:
+        """Start the thread."""
+        self._consumer = Consumer({**client, "group.id": group, "enable.auto.commit": False, "log_level": 0})
+        self._group = group
+        self._of_query: dict[str, Offsets] = {}
+        self._changed = Condition()
+        self._fresh = False
+        self._closed = False
+        self._thread = Thread(target=self._run, name="group-offsets", daemon=True)
+        self._thread.start()
+
+    def offer(self, query: str, offsets: Offsets) -> None:
+        """Take the end of a finished batch; of several queries on a partition the least counts."""
+        if offsets:
+            with self._changed:
+                self._of_query[query] = offsets
+                self._fresh = True
+                self._changed.notify()
+
+    def close(self) -> None:
+        """Commit what is left, and end."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        self._thread.join(2 * _ANSWER_SECONDS)
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._fresh or self._closed, _AGAIN_SECONDS)
+                last, self._fresh = self._closed, False
+                least: Offsets = {}
+                for offsets in self._of_query.values():
+                    for place, offset in offsets.items():
+                        least[place] = min(offset, least.get(place, offset))
+            if least:
+                self._commit(least)
+            if last and not self._fresh:
+                self._consumer.close()
+                return
+
+    def _commit(self, offsets: Offsets) -> None:
+        told = [TopicPartition(topic, number, offset) for (topic, number), offset in offsets.items()]
+        try:
+            done = self._consumer.commit(offsets=told, asynchronous=False)
+            wrong = [one.error.str() for one in done or () if one.error]
+        except KafkaException as error:
+            wrong = [error.args[0].str()]
+        if wrong:
+            lag = "lag is shown too high until the next batch"
+            _LOG.warning("group %s: offsets not committed (%s); %s", self._group, wrong[0], lag)

@@ -1,0 +1,90 @@
+"""What a job is: parameters, inputs, outputs and one pure function. Standard library only."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+from millrace_jobs import checks
+from millrace_jobs.parts import Check, Sink, Source
+
+_ANY: dict[str, Check] = {
+    "kafka": checks.kafka_properties,
+    "jars_directory": checks.absolute_path,  # the role gives it to each job
+    "topic_wait_seconds": checks.at_least(0),
+}
+_STREAM: dict[str, Check] = {
+    "checkpoint": checks.absolute_path,
+    "spark": checks.spark_properties,
+    "trigger_interval": checks.interval,
+}
+
+
+def parameter(check: Check, **given: Any) -> Any:
+    """A field of a job's parameters: its check, and `default=` where it has one."""
+    return field(metadata={"check": check}, **given)
+
+
+@dataclass(frozen=True)
+class NoParameters:
+    """Of a job that has none."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job, as the last line of its module declares it.
+
+    `transform(parameters, **inputs)` is pure: a DataFrame by name of each input -> one for each output, by name, or
+    the DataFrame alone where there is one output. A job without Spark has `loop(parameters, outputs, stopping)`
+    instead, which returns once `stopping` is set.
+    """
+
+    summary: str
+    outputs: tuple[Sink, ...]
+    inputs: tuple[Source, ...] = ()
+    transform: Callable[..., Any] | None = None
+    loop: Callable[..., None] | None = None
+    parameters: Any = NoParameters
+    shuffles: bool = False  # its state is spread over tasks: it takes shuffle_partitions
+
+    @cached_property
+    def keys(self) -> dict[str, Check]:
+        """The keys of its configuration, each with its check."""
+        found = {**_ANY, **({} if self.loop else _STREAM)}
+        for part in (*self.inputs, *self.outputs):
+            found |= part.keys
+        if self.shuffles:
+            found["shuffle_partitions"] = checks.at_least(1)
+        return found | {one.name: one.metadata["check"] for one in fields(self.parameters)}
+
+    @cached_property
+    def required(self) -> tuple[str, ...]:
+        """The keys that must be given."""
+        own = [one.name for one in fields(self.parameters) if one.default is MISSING]
+        parts = [key for part in (*self.inputs, *self.outputs) for key in part.required]
+        return tuple(dict.fromkeys([*([] if self.loop else ["checkpoint"]), *parts, *own]))
+
+    @property
+    def input_topic(self) -> str | None:
+        """The first input's topic where none is named; None for a job that reads none."""
+        return self.inputs[0].topic if self.inputs else None
+
+    @property
+    def output_topic(self) -> str | None:
+        """The first output's topic where none is named; None for a job that writes none."""
+        return self.outputs[0].topic
+
+    def parameters_of(self, data: Mapping[str, object]) -> Any:
+        """The parameters that `data`, which was checked, makes."""
+        return self.parameters(**{one.name: data[one.name] for one in fields(self.parameters) if one.name in data})
+
+
+def discovered() -> dict[str, Job]:
+    """Each module of `millrace_jobs.jobs` with its `JOB`: adding a job is adding its file."""
+    package = importlib.import_module("millrace_jobs.jobs")
+    names = sorted(module.name for module in pkgutil.iter_modules(package.__path__))
+    return {name: importlib.import_module(f"millrace_jobs.jobs.{name}").JOB for name in names}

@@ -1,0 +1,24 @@
+"""PySpark, imported when it is first used: a control node that has none still reads what jobs declare."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+
+class _Later:
+    """A module that is imported when something of it is asked for."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(importlib.import_module(self._name), attribute)
+
+
+if TYPE_CHECKING:
+    from pyspark.sql import functions as F
+else:
+    F = _Later("pyspark.sql.functions")
+
+__all__ = ["F"]

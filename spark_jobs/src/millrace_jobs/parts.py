@@ -1,0 +1,274 @@
+"""The sources and sinks that a job composes: which keys each takes, and what it makes of them.
+
+Standard library only: a control node reads them out of the wheel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from millrace_jobs import checks
+from millrace_jobs.contract import Contract
+from millrace_jobs.ends import (
+    MAX_FILES_PER_TRIGGER,
+    MAX_OFFSETS_PER_TRIGGER,
+    Database,
+    Directory,
+    Input,
+    Start,
+    Topic,
+)
+
+Check = Callable[[str, object], Iterator[str]]
+Data = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class KafkaSource:
+    """A topic, read with its whole envelope; with `files`, a directory of lines may stand in for it."""
+
+    contract: Contract
+    name: str = "input"
+    files: bool = False
+
+    @property
+    def topic(self) -> str | None:
+        """The topic where none is named."""
+        return self.contract.topic
+
+    @property
+    def keys(self) -> dict[str, Check]:
+        """The keys that it takes."""
+        keys: dict[str, Check] = {
+            f"{self.name}_topic": checks.topic_name,
+            f"{self.name}_start": checks.start,
+            f"{self.name}_isolation": checks.one_of("read_committed", "read_uncommitted"),
+            "max_offsets_per_trigger": checks.at_least(1, 2**63 - 1),
+            "group": checks.group_name,
+        }
+        if self.files:
+            keys |= {
+                f"{self.name}_directory": checks.input_directory,
+                "max_files_per_trigger": checks.at_least(1),
+            }
+        if self.contract.dead_letters:
+            keys["dead_letter_topic"] = checks.topic_name
+        return keys
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The keys that must be given."""
+        return ()
+
+    def contradictions(self, data: Data) -> Iterator[str]:
+        """What is wrong with keys together."""
+        yield from _either(self.name, data)
+        on_files = self.files and f"{self.name}_directory" in data
+        idle, used, end = ("offsets", "files", "directory") if on_files else ("files", "offsets", "topic")
+        if self.files and f"max_{idle}_per_trigger" in data:
+            yield f"max_{idle}_per_trigger: the {self.name} is a {end}; use max_{used}_per_trigger"
+        for key in (f"{self.name}_start", f"{self.name}_isolation", "group"):
+            if on_files and key in data:
+                yield f"{key}: the {self.name} is a directory, which has none; remove it"
+        if self.contract.dead_letters and self.topic_of(data) == self._dead_letters(data):
+            yield "dead_letter_topic: is the topic that is read, so bad records would come again; give another"
+
+    def topic_of(self, data: Data) -> str | None:
+        """The topic that `data` makes of it; None for a directory."""
+        return None if f"{self.name}_directory" in data else str(data.get(f"{self.name}_topic", self.contract.topic))
+
+    def topics_of(self, data: Data) -> list[str]:
+        """All topics that `data` makes of it."""
+        found = self.topic_of(data)
+        return [] if found is None else [found, *filter(None, [self._dead_letters(data)])]
+
+    def bind(self, data: Data, client: Mapping[str, str]) -> Input:
+        """What to read."""
+        topic = self.topic_of(data)
+        dead = self._dead_letters(data)
+        return Input(
+            end=Directory(str(data[f"{self.name}_directory"])) if topic is None else Topic(topic, client),
+            start=_start(data.get(f"{self.name}_start")),
+            isolation=None if (said := data.get(f"{self.name}_isolation")) is None else str(said),
+            max_offsets=number(data, "max_offsets_per_trigger", MAX_OFFSETS_PER_TRIGGER),
+            max_files=number(data, "max_files_per_trigger", MAX_FILES_PER_TRIGGER),
+            dead_letters=Topic(dead, client) if dead and topic is not None else None,
+        )
+
+    def _dead_letters(self, data: Data) -> str | None:
+        default = self.contract.dead_letters
+        return str(data.get("dead_letter_topic", default)) if default else None
+
+
+@dataclass(frozen=True)
+class FileSource:
+    """Lines of the text files that appear in a directory: key = the file's base name, value = the line."""
+
+    name: str = "input"
+    contract: None = None
+    topic: None = None
+
+    @property
+    def keys(self) -> dict[str, Check]:
+        """The keys that it takes."""
+        return {"max_files_per_trigger": checks.at_least(1), f"{self.name}_directory": checks.input_directory}
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The keys that must be given."""
+        return (f"{self.name}_directory",)
+
+    def contradictions(self, data: Data) -> Iterator[str]:
+        """Nothing can be."""
+        return iter(())
+
+    def topics_of(self, data: Data) -> list[str]:
+        """None."""
+        return []
+
+    def bind(self, data: Data, client: Mapping[str, str]) -> Input:
+        """What to read."""
+        limit = number(data, "max_files_per_trigger", MAX_FILES_PER_TRIGGER)
+        return Input(Directory(str(data[f"{self.name}_directory"])), max_files=limit)
+
+
+@dataclass(frozen=True)
+class KafkaSink:
+    """A topic, at least once: Spark's sink is never transactional. With `files`, a directory may stand in for it."""
+
+    contract: Contract
+    name: str = "output"
+    files: bool = False
+    mode: Literal["append", "update"] = "append"
+
+    @property
+    def topic(self) -> str | None:
+        """The topic where none is named."""
+        return self.contract.topic
+
+    @property
+    def keys(self) -> dict[str, Check]:
+        """The keys that it takes."""
+        files: dict[str, Check] = {f"{self.name}_directory": checks.absolute_path} if self.files else {}
+        return {f"{self.name}_topic": checks.topic_name, **files}
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The keys that must be given."""
+        return ()
+
+    def contradictions(self, data: Data) -> Iterator[str]:
+        """What is wrong with keys together."""
+        yield from _either(self.name, data)
+
+    def topics_of(self, data: Data) -> list[str]:
+        """The topic that `data` makes of it; none for a directory."""
+        if f"{self.name}_directory" in data:
+            return []
+        return [str(data.get(f"{self.name}_topic", self.contract.topic))]
+
+    def bind(self, data: Data, client: Mapping[str, str]) -> Topic | Directory:
+        """What to write to."""
+        topics = self.topics_of(data)
+        return Topic(topics[0], client) if topics else Directory(str(data[f"{self.name}_directory"]))
+
+
+@dataclass(frozen=True)
+class FileSink:
+    """A directory of JSON lines, one folder a batch; a batch that is repeated replaces its folder."""
+
+    name: str = "output"
+    mode: Literal["append", "update"] = "append"
+    contract: None = None
+    topic: None = None
+
+    @property
+    def keys(self) -> dict[str, Check]:
+        """The keys that it takes."""
+        return {f"{self.name}_directory": checks.absolute_path}
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The keys that must be given."""
+        return (f"{self.name}_directory",)
+
+    def contradictions(self, data: Data) -> Iterator[str]:
+        """Nothing can be."""
+        return iter(())
+
+    def topics_of(self, data: Data) -> list[str]:
+        """None."""
+        return []
+
+    def bind(self, data: Data, client: Mapping[str, str]) -> Directory:
+        """What to write to."""
+        return Directory(str(data[f"{self.name}_directory"]))
+
+
+@dataclass(frozen=True)
+class PostgresSink:
+    """A table of a read model, exactly once: rows and the offsets they come from are one transaction.
+
+    A row whose key is there replaces it, column by column; `merge` says otherwise, in SQL that knows the row as
+    `excluded` and the one that is there by the name `held`.
+    """
+
+    table: str
+    key: tuple[str, ...]
+    migrations: str  # folder below millrace_jobs/migrations
+    merge: Mapping[str, str] = field(default_factory=dict)
+    name: str = "output"
+    contract: None = None
+    topic: None = None
+
+    @property
+    def keys(self) -> dict[str, Check]:
+        """The keys that it takes."""
+        return {"database": checks.database}
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The keys that must be given."""
+        return ("database",)
+
+    def contradictions(self, data: Data) -> Iterator[str]:
+        """Nothing can be."""
+        return iter(())
+
+    def topics_of(self, data: Data) -> list[str]:
+        """None."""
+        return []
+
+    def bind(self, data: Data, client: Mapping[str, str]) -> Database:
+        """What to write to."""
+        return Database(properties(data["database"]))
+
+
+Source = KafkaSource | FileSource
+Sink = KafkaSink | FileSink | PostgresSink
+
+
+def number(data: Data, key: str, default: int) -> int:
+    """A whole number, or the default."""
+    value = data.get(key)
+    return value if isinstance(value, int) else default
+
+
+def properties(value: object) -> dict[str, str]:
+    """Values as a properties file spells them: true, not True."""
+    pairs = value.items() if isinstance(value, dict) else ()
+    return {name: str(item).lower() if isinstance(item, bool) else str(item) for name, item in pairs}
+
+
+def _either(name: str, data: Data) -> Iterator[str]:
+    if f"{name}_topic" in data and f"{name}_directory" in data:
+        yield f"{name}_directory: {name}_topic is given as well; keep one of the two"
+
+
+def _start(value: object) -> Start:
+    if isinstance(value, dict):
+        ((at, of),) = value.items()
+        return Start(at, str(of))
+    return Start("latest") if value == "latest" else Start()

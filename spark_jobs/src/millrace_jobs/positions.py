@@ -1,0 +1,76 @@
+"""Which records a batch holds, by offsets: what makes writing it twice, or after a lost checkpoint, harmless."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from millrace_jobs.errors import JobError
+
+Place = tuple[str, int]  # topic and partition
+
+
+@dataclass(frozen=True)
+class Range:
+    """Records of one partition: the first offset, and the one after the last."""
+
+    first: int
+    until: int
+
+
+def ranges_of(checkpoint: str, batch: int) -> dict[Place, Range]:
+    """The records of a batch, as the checkpoint planned them before it began.
+
+    Spark writes offsets/<batch> first, a version, a line about the query, and a line for each source; what the first
+    batch began with stands in sources/<number>/0. A partition that is new begins at 0.
+    """
+    folder = Path(checkpoint)
+    until = _planned(folder / "offsets" / str(batch))
+    if batch > 0:
+        first = _planned(folder / "offsets" / str(batch - 1))
+    else:
+        first = {}
+        for file in sorted(folder.glob("sources/*/0")):
+            first |= _offsets(file.read_text(encoding="utf-8"))
+    found = {place: Range(first.get(place, 0), end) for place, end in until.items()}
+    return {place: one for place, one in found.items() if one.first < one.until}
+
+
+def unapplied(ranges: Mapping[Place, Range], applied: Mapping[Place, int], query: str) -> dict[Place, Range]:
+    """What of the ranges the sink does not hold yet.
+
+    Raises:
+        JobError: a range begins after what the sink holds: the records between would be missing for good.
+    """
+    left: dict[Place, Range] = {}
+    for (topic, partition), one in ranges.items():
+        holds = applied.get((topic, partition), one.first)
+        if one.first > holds:
+            raise JobError(
+                f"{query}: the database holds topic {topic} partition {partition} up to offset {holds}, and the "
+                f"checkpoint goes on at {one.first}: the records between would be missing; restore the database's "
+                "newer state, or stop the job, remove its checkpoint and give it an early enough start (input_start)"
+            )
+        if one.until > holds:
+            left[topic, partition] = Range(holds, one.until)
+    return left
+
+
+def _planned(file: Path) -> dict[Place, int]:
+    found: dict[Place, int] = {}
+    for line in file.read_text(encoding="utf-8").splitlines()[2:]:
+        found |= _offsets(line)
+    return found
+
+
+def _offsets(text: str) -> dict[Place, int]:
+    begin = text.find("{")
+    if begin < 0:
+        return {}
+    return {
+        (topic, int(number)): int(offset)
+        for topic, partitions in json.loads(text[begin:]).items()
+        for number, offset in partitions.items()
+    }

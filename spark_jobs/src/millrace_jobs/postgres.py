@@ -1,0 +1,179 @@
+"""A read model in PostgreSQL: rows, and the offsets that they come from, in one transaction."""
+
+from __future__ import annotations
+
+import io
+import logging
+import time
+from collections.abc import Callable, Mapping
+from threading import Event
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import psycopg
+from psycopg import sql
+
+from millrace_jobs.ends import Database
+from millrace_jobs.errors import JobError, Stopped
+from millrace_jobs.parts import PostgresSink
+from millrace_jobs.positions import Place, Range
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+T = TypeVar("T")
+Connection = psycopg.Connection[tuple[Any, ...]]
+_LOG = logging.getLogger(__name__)
+_AGAIN_SECONDS = 1.0
+_LOG_SECONDS = 60
+# Classes of errors that go by themselves: connection, transaction, resources, shutdown.
+# https://www.postgresql.org/docs/15/errcodes-appendix.html
+_PASSING = ("08", "40", "53", "55", "57")
+_STAGED = sql.Identifier("staged")
+
+
+class Moved(Exception):
+    """Somebody applied records since the positions were read."""
+
+
+# A host that has vanished is noticed after half a minute, also in the middle of a COPY or a COMMIT.
+_SILENCE = {
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "30000",
+}
+
+
+def connect(database: Database) -> Connection:
+    """A connection on which a transaction is what `transaction()` says."""
+    defaults = {"connect_timeout": "10", "application_name": "millrace-jobs", **_SILENCE}
+    return psycopg.connect(autocommit=True, **{**defaults, **database.client})  # type: ignore[arg-type]
+
+
+def patiently(what: Callable[[], T], stopping: Event) -> T:
+    """Do it again while the database is away, and say so once a minute.
+
+    A commit whose answer was lost is no harm: the positions tell the next attempt.
+
+    Raises:
+        Stopped: `stopping` was set meanwhile.
+        JobError: the database answers, and does not take it.
+    """
+    since, next_line = time.monotonic(), 0.0
+    while True:
+        try:
+            return what()
+        except psycopg.OperationalError as error:
+            if error.sqlstate is not None and error.sqlstate[:2] not in _PASSING:
+                raise _refused(error) from error
+            now = time.monotonic()
+            if now >= next_line:
+                why = " ".join(str(error).split())
+                _LOG.warning("database: no answer for %d s (%s); trying again", now - since, why)
+                next_line = now + _LOG_SECONDS
+            if stopping.wait(_AGAIN_SECONDS):
+                raise Stopped("database: no answer, and a stop was asked for") from None
+        except psycopg.Error as error:
+            raise _refused(error) from error
+
+
+def _refused(error: psycopg.Error) -> JobError:
+    why = error.diag.message_primary or " ".join(str(error).split())  # its details may hold rows
+    return JobError(f"database: refused ({why}); nothing was written")
+
+
+def applied(connection: Connection, query: str) -> dict[Place, int]:
+    """The offset after the last record that the database holds, for each partition."""
+    rows = connection.execute("SELECT topic, partition, until_offset FROM job_positions WHERE query = %s", (query,))
+    return {(topic, partition): until for topic, partition, until in rows.fetchall()}
+
+
+def check_topic(connection: Connection, query: str, topic: str, topic_id: str) -> None:
+    """Return if what the query has applied came from this very topic.
+
+    Raises:
+        JobError: it was deleted and made anew: offsets that are new would look applied.
+    """
+    found = connection.execute(
+        "SELECT topic_id FROM job_positions WHERE query = %s AND topic = %s AND topic_id <> %s",
+        (query, topic, topic_id),
+    ).fetchone()
+    if found:
+        raise JobError(
+            f"{query}: topic {topic} was deleted and made anew since the database took its records (its id was "
+            f"{found[0]} and is {topic_id}), so offsets mean others; delete the query's rows of job_positions, what "
+            "they brought, and the checkpoint, and start again"
+        )
+
+
+def apply(
+    connection: Connection,
+    sink: PostgresSink,
+    query: str,
+    topic_id: str,
+    held: Mapping[Place, int],
+    ranges: Mapping[Place, Range],
+    rows: pa.Table,
+    dead: Mapping[str, int],
+) -> None:
+    """Write rows, the ranges that they come from and what was left out of them, all or nothing.
+
+    Raises:
+        Moved: the database does not hold `held` any more; nothing was written.
+    """
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(hashtext('job_positions'), hashtext(%s))", (query,))
+        if applied(connection, query) != held:
+            raise Moved
+        _merge(connection, sink, rows)
+        positions = [(query, topic, topic_id, number, one.first, one.until) for (topic, number), one in ranges.items()]
+        with connection.cursor() as cursor:
+            cursor.executemany(
+                "INSERT INTO job_positions (query, topic, topic_id, partition, from_offset, until_offset)"
+                " VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT (query, topic, partition) DO UPDATE"
+                " SET from_offset = excluded.from_offset, until_offset = excluded.until_offset, applied_at = now()",
+                positions,
+            )
+            cursor.executemany(
+                "INSERT INTO job_dead_letters AS held (query, reason, records) VALUES (%s, %s, %s)"
+                " ON CONFLICT (query, reason) DO UPDATE SET records = held.records + excluded.records",
+                [(query, reason, number) for reason, number in dead.items() if number],
+            )
+
+
+def _merge(connection: Connection, sink: PostgresSink, rows: pa.Table) -> None:
+    """COPY the rows beside the table, then insert them or put them in place of those that are there."""
+    from pyarrow import csv
+
+    if not rows.num_rows:
+        return
+    table = sql.Identifier(sink.table)
+    columns = sql.SQL(", ").join(map(sql.Identifier, rows.column_names))
+    connection.execute(
+        sql.SQL("CREATE TEMP TABLE {} ON COMMIT DROP AS SELECT {} FROM {} WITH NO DATA").format(_STAGED, columns, table)
+    )
+    text = io.BytesIO()
+    csv.write_csv(rows, text, csv.WriteOptions(include_header=False))
+    with (
+        connection.cursor() as cursor,
+        cursor.copy(sql.SQL("COPY {} ({}) FROM STDIN (FORMAT csv)").format(_STAGED, columns)) as copy,
+    ):
+        copy.write(text.getbuffer())
+    changes = [
+        sql.SQL("{} = {}").format(
+            sql.Identifier(name),
+            sql.SQL(sink.merge[name]) if name in sink.merge else sql.Identifier("excluded", name),
+        )
+        for name in rows.column_names
+        if name not in sink.key
+    ]
+    connection.execute(
+        sql.SQL("INSERT INTO {} AS held ({}) SELECT {} FROM {} ON CONFLICT ({}) DO UPDATE SET {}").format(
+            table,
+            columns,
+            columns,
+            _STAGED,
+            sql.SQL(", ").join(map(sql.Identifier, sink.key)),
+            sql.SQL(", ").join(changes),
+        )
+    )

@@ -1,0 +1,108 @@
+"""One batch of a read model: what the database lacks of it is decoded, transformed and applied, exactly once."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from threading import Event
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as F
+
+from millrace_jobs import codec, io, postgres, schema_versions
+from millrace_jobs.contract import Contract
+from millrace_jobs.ends import Database, Topic
+from millrace_jobs.parts import PostgresSink
+from millrace_jobs.positions import Place, Range, ranges_of, unapplied
+from millrace_jobs.topics import topic_id
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass
+class ReadModel:
+    """A query that keeps a table; `__call__` is its foreachBatch.
+
+    Dead letters go out before the transaction: after a kill between the two they go out again, with the same position
+    in their headers, and are counted once.
+    """
+
+    query: str
+    job: str
+    checkpoint: str
+    contract: Contract
+    transform: Callable[[DataFrame], DataFrame]
+    sink: PostgresSink
+    database: Database
+    source: Topic
+    dead_letters: Topic | None
+    stopping: Event
+    dead: dict[str, int] = field(default_factory=dict)  # since the start, by reason
+    _topic_id: str = ""
+    _connection: postgres.Connection | None = None
+
+    def check(self) -> None:
+        """Return if the database has the schema that this release knows, and holds records of this very topic.
+
+        Waits while it does not answer.
+
+        Raises:
+            JobError: it has another schema, or records of another topic.
+        """
+        self._topic_id = topic_id(self.source)
+        postgres.patiently(self._check, self.stopping)
+
+    def _check(self) -> None:
+        schema_versions.check(self._connected(), self.sink.migrations)
+        postgres.check_topic(self._connected(), self.query, self.source.name, self._topic_id)
+
+    def __call__(self, batch: DataFrame, batch_id: int) -> None:
+        """Apply what the database does not hold yet."""
+        ranges = ranges_of(self.checkpoint, batch_id)
+        while not postgres.patiently(lambda: self._apply(batch, ranges), self.stopping):
+            _LOG.warning("%s: another process applies the same records: is the job running twice?", self.query)
+
+    def _apply(self, batch: DataFrame, ranges: Mapping[Place, Range]) -> bool:
+        held = postgres.applied(self._connected(), self.query)
+        left = unapplied(ranges, held, self.query)
+        if not left:
+            _LOG.info("%s: the database holds all of this batch already", self.query)
+            return True
+        decoded = codec.decode(_between(batch, left), self.contract)
+        rows, dead = self._rows(decoded)
+        if any(dead.values()) and self.dead_letters is not None:
+            io.send(codec.dead_letters(decoded, self.contract, self.job), self.dead_letters)
+        try:
+            postgres.apply(self._connected(), self.sink, self.query, self._topic_id, held, left, rows, dead)
+        except postgres.Moved:
+            return False
+        for reason, number in dead.items():
+            self.dead[reason] = self.dead.get(reason, 0) + number
+        return True
+
+    def _rows(self, decoded: DataFrame) -> tuple[pa.Table, dict[str, int]]:
+        """What the transform makes of the rows that fit, and how many do not: all of one pass over the records."""
+        counts = [F.count_if(F.col("reason") == reason).alias(reason) for reason in codec.reasons(self.contract)]
+        seen = Observation()
+        fitting = codec.fitting(decoded.observe(seen, *counts), self.contract)
+        rows = self.transform(fitting).toArrow()
+        return rows, {reason: number for reason, number in seen.get.items() if number}
+
+    def _connected(self) -> postgres.Connection:
+        if self._connection is None or self._connection.closed:
+            self._connection = postgres.connect(self.database)
+        return self._connection
+
+
+def _between(batch: DataFrame, ranges: Mapping[Place, Range]) -> DataFrame:
+    """The records of these ranges."""
+    wanted = F.lit(False)
+    for (topic, partition), one in ranges.items():
+        place = (F.col("record.topic") == topic) & (F.col("record.partition") == partition)
+        wanted = wanted | (place & F.col("record.offset").between(one.first, one.until - 1))
+    return batch.where(wanted)

@@ -1,0 +1,107 @@
+"""The schema of a read model: plain SQL files that the wheel carries, applied in their order, each once."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from importlib.resources import files
+
+import psycopg
+
+from millrace_jobs.errors import JobError
+
+# Every read model's database also holds the positions of the queries that write to it.
+POSITIONS = "positions"
+_TABLE = """
+CREATE TABLE IF NOT EXISTS job_migrations (
+  model text NOT NULL, version integer NOT NULL, digest text NOT NULL,
+  applied_at timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (model, version)
+)
+"""
+
+
+@dataclass(frozen=True)
+class Migration:
+    """One version of a model."""
+
+    model: str
+    version: int
+    sql: str
+
+    @property
+    def digest(self) -> str:
+        """What tells its text from another."""
+        return hashlib.sha256(self.sql.encode()).hexdigest()
+
+
+def migrations(model: str) -> list[Migration]:
+    """All of a model and of the positions, in their order."""
+    found = []
+    for name in (POSITIONS, model):
+        for file in sorted(files("millrace_jobs.migrations").joinpath(name).iterdir(), key=lambda file: file.name):
+            number = re.match(r"(\d{4})_\w+\.sql", file.name)
+            if number:
+                found.append(Migration(name, int(number[1]), file.read_text(encoding="utf-8")))
+    return found
+
+
+def migrate(connection: psycopg.Connection, model: str) -> list[str]:
+    """Apply what the database lacks, all in one transaction; return what was applied, as `orders 1`.
+
+    Raises:
+        JobError: the database holds versions that this wheel does not know.
+    """
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(hashtext('job_migrations'))")
+        connection.execute(_TABLE)
+        held = _held(connection)
+        _refuse_unknown(held, model)
+        done = []
+        for one in migrations(model):
+            if (one.model, one.version) not in held:
+                connection.execute(one.sql.encode())
+                row = (one.model, one.version, one.digest)
+                connection.execute("INSERT INTO job_migrations (model, version, digest) VALUES (%s, %s, %s)", row)
+                done.append(f"{one.model} {one.version}")
+    return done
+
+
+def check(connection: psycopg.Connection, model: str) -> None:
+    """Return if the database holds just the versions that this wheel knows.
+
+    Raises:
+        JobError: it lacks one, holds another, or one whose text was another.
+    """
+    with connection.transaction():
+        there = connection.execute("SELECT to_regclass('job_migrations') IS NOT NULL").fetchone()
+        held = _held(connection) if there and there[0] else {}
+    _refuse_unknown(held, model)
+    lacking = [f"{one.model} {one.version}" for one in migrations(model) if (one.model, one.version) not in held]
+    if lacking:
+        raise JobError(
+            f"database: lacks {', '.join(lacking)} of its schema; run the job once with --migrate, as a user that may "
+            "make tables"
+        )
+
+
+def _refuse_unknown(held: dict[tuple[str, int], str], model: str) -> None:
+    known = {(one.model, one.version): one.digest for one in migrations(model)}
+    for (name, version), digest in sorted(held.items()):
+        if name not in (model, POSITIONS):
+            continue
+        if (name, version) not in known:
+            raise JobError(
+                f"database: its schema is at {name} {version}, which this release does not know; deploy the "
+                "release that made it"
+            )
+        if known[name, version] != digest:
+            raise JobError(
+                f"database: {name} {version} was made from another text than this release has; a migration that was "
+                "applied is never changed: deploy the release that made it, or add a new version"
+            )
+
+
+def _held(connection: psycopg.Connection) -> dict[tuple[str, int], str]:
+    rows = connection.execute("SELECT model, version, digest FROM job_migrations").fetchall()
+    return {(model, version): digest for model, version, digest in rows}

@@ -1,0 +1,117 @@
+"""The configuration of sources, sinks and parameters: what is refused, how it is said, what comes out."""
+
+import pytest
+from millrace_jobs.config import JOBS, parse, problems
+from millrace_jobs.contract import LINES, Contract
+from millrace_jobs.ends import Database, Input, Start, Topic
+from millrace_jobs.jobs.generate_orders import Parameters
+
+from .configured import COUNT, GENERATE, KAFKA, PROJECT
+
+START = 'give "earliest", "latest", {"timestamp": "2026-01-31T12:00:00Z"} or {"group": "name"}'
+ZONE = "is no time with its zone; write it like 2026-01-31T12:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("job", "changes", "problem"),
+    [
+        ("count_words", {"input_start": "first"}, f"input_start: is 'first'; {START}"),
+        ("count_words", {"input_start": {}}, f"input_start: is an object; {START}"),
+        ("count_words", {"input_start": {"group": "g", "timestamp": "t"}}, f"input_start: is an object; {START}"),
+        ("count_words", {"input_start": {"timestamp": "2026-01-31T12:00:00"}}, f"input_start.timestamp: {ZONE}"),
+        ("count_words", {"input_start": {"timestamp": 5}}, f"input_start.timestamp: {ZONE}"),
+        (
+            "count_words",
+            {"input_start": {"group": " "}},
+            "input_start.group: is empty; give a consumer group's name, or leave the key out",
+        ),
+        (
+            "count_words",
+            {"input_isolation": "serializable"},
+            "input_isolation: is 'serializable'; give one of read_committed, read_uncommitted",
+        ),
+        ("count_words", {"group": 3}, "group: is a number; give a consumer group's name"),
+        (
+            "count_words",
+            {"group": "g", "kafka": {**KAFKA, "group.id": "g"}},
+            "group: is kafka.group.id as well, so Spark's readers would be in it; remove that one",
+        ),
+        (
+            "count_words",
+            {"input_directory": "/in", "group": "g"},
+            "group: the input is a directory, which has none; remove it",
+        ),
+        ("project_orders", {"database": None}, 'database: is null; write an object like {"host": "db1", '),
+        (
+            "project_orders",
+            {"database": {"host": "db1", "dbname": "orders"}},
+            "database.user: is missing; add it",
+        ),
+        (
+            "project_orders",
+            {"database": {"host": "d", "dbname": "o", "user": "p", "pasword": "geheim"}},
+            "database.pasword: is no property of a connection; did you mean password?",
+        ),
+        (
+            "project_orders",
+            {"database": {"host": "d", "dbname": "o", "user": "p", "password": ["geheim"]}},
+            "database.password: is a list; give text or a number",
+        ),
+        (
+            "project_orders",
+            {"dead_letter_topic": "orders"},
+            "dead_letter_topic: is the topic that is read, so bad records would come again; give another",
+        ),
+        ("project_orders", {"input_directory": "/in"}, "input_directory: is unknown; "),
+        ("generate_orders", {"seed": -1}, "seed: -1 is too small; give 0 or more"),
+        ("generate_orders", {"checkpoint": "/c"}, "checkpoint: is unknown; remove it (known: "),
+        ("generate_orders", {"kafka": {}}, "kafka.bootstrap.servers: is missing, "),
+    ],
+)
+def test_one_problem(job: str, changes: dict[str, object], problem: str) -> None:
+    """Each mistake alone gives one line; no value that may be a secret is in it."""
+    good = {"count_words": COUNT, "project_orders": PROJECT, "generate_orders": GENERATE}[job]
+    assert problems(job, good) == []
+    (found,) = problems(job, {**good, **changes})
+    assert found.startswith(problem)
+    assert "geheim" not in found
+
+
+def test_all_problems_of_parts_together() -> None:
+    """What is missing, what is unknown, what is wrong."""
+    found = problems("project_orders", {"inptu_topic": "t", "input_start": 3, "group": ""})
+    assert sorted(line.split(":")[0] for line in found) == [
+        "checkpoint",
+        "database",
+        "group",
+        "inptu_topic",
+        "input_start",
+        "kafka",
+    ]
+
+
+def test_what_comes_out() -> None:
+    """Ends, start and limits of each part by its name; parameters as the job declares them."""
+    config = parse("project_orders", {**PROJECT, "input_start": {"group": "g"}, "max_offsets_per_trigger": 9})
+    assert config.inputs == {
+        "input": Input(Topic("orders", KAFKA), Start("group", "g"), None, 9, dead_letters=Topic("orders-dead", KAFKA))
+    }
+    assert config.outputs == {"output": Database({"host": "db1", "dbname": "orders", "user": "project"})}
+    assert [topic.name for topic in config.topics] == ["orders", "orders-dead"]
+    assert parse("generate_orders", {**GENERATE, "seed": 4}).parameters == Parameters(seed=4, events_per_second=100)
+    assert parse("count_words", {**COUNT, "input_start": "latest"}).inputs["input"].start == Start("latest")
+
+
+def test_each_job_says_what_it_does() -> None:
+    """Every module of jobs is found, and reads or writes something."""
+    assert {"count_words", "generate_orders", "project_orders", "publish_lines"} <= JOBS.keys()
+    for job in JOBS.values():
+        assert job.summary and job.outputs and (job.loop is None) != (job.transform is None)
+
+
+def test_a_contract_that_could_not_be_kept_is_refused() -> None:
+    """JSON without a place for what does not fit, and text with one."""
+    with pytest.raises(ValueError, match="contract t: JSON needs dead_letters"):
+        Contract("t", LINES.schema, "json")
+    with pytest.raises(ValueError, match="contract t: JSON needs dead_letters, and text has none"):
+        Contract("t", LINES.schema, dead_letters="d")

@@ -1,0 +1,72 @@
+"""The generator of orders: what it sends, again for the same seed, and how it arrives."""
+
+import json
+import threading
+import time
+from collections import defaultdict
+from datetime import datetime, timedelta, timezone
+from itertools import islice
+
+from millrace_jobs.config import parse
+from millrace_jobs.jobs.generate_orders import loop, order_events
+
+from .broker import Broker
+
+
+def test_each_order_is_created_changed_and_ended() -> None:
+    """In this order, with numbers without a gap, and ids that are no other event's; orders mix."""
+    events = list(islice(order_events(3, 10), 2000))
+    assert len({event.event_id for event in events}) == 2000
+    of: dict[str, list[tuple[object, object]]] = defaultdict(list)
+    for event in events:
+        of[event.order_id].append((event.value["event"], event.value["sequence"]))
+    for told in of.values():
+        kinds = [kind for kind, _ in told]
+        assert [number for _, number in told] == list(range(1, len(told) + 1))
+        assert kinds[0] == "OrderCreated"
+        assert set(kinds[1:-1]) <= {"OrderUpdated"}
+        assert kinds[-1] in ("OrderCreated", "OrderUpdated", "OrderClosed", "OrderCancelled")
+    assert {kinds for told in of.values() for kinds, _ in told} == {
+        "OrderCreated", "OrderUpdated", "OrderClosed", "OrderCancelled",
+    }  # fmt: skip
+    assert list(islice(order_events(3, 10), 2000)) == events
+    assert list(islice(order_events(4, 10), 2000)) != events
+
+
+def test_events_arrive_once_in_their_order_at_the_rate(broker: Broker) -> None:
+    """Keyed by their order, with id, time of sending and version."""
+    topic, begin = broker.topic(partitions=3), datetime.now(timezone.utc) - timedelta(milliseconds=1)
+    data = {
+        "kafka": {"bootstrap.servers": broker.servers},
+        "output_topic": topic,
+        "seed": 5,
+        "events": 200,
+        "events_per_second": 400,
+        "customers": 9,
+    }
+    config = parse("generate_orders", data)
+    started = time.monotonic()
+    loop(config.parameters, config.outputs, threading.Event())  # type: ignore[arg-type]
+    assert time.monotonic() - started >= 199 / 400
+    sent = list(islice(order_events(5, 9), 200))
+    found = broker.records(topic)
+    assert sorted(record.headers["event_id"] for record in found) == sorted(event.event_id for event in sent)
+    of: dict[str, list[object]] = defaultdict(list)
+    for record in found:
+        of[str(record.key)].append(json.loads(str(record.value)))
+        at = datetime.fromisoformat(record.headers["sent_at"].replace("Z", "+00:00"))
+        assert begin <= at <= datetime.now(timezone.utc)
+        assert record.headers["schema_version"] == "1"
+    wanted: dict[str, list[object]] = defaultdict(list)
+    for event in sent:
+        wanted[event.order_id].append(event.value)
+    assert of == wanted
+
+
+def test_a_stop_ends_it_with_all_that_was_sent_stored(broker: Broker) -> None:
+    """Without end, until it is asked to."""
+    topic, stopping = broker.topic(), threading.Event()
+    config = parse("generate_orders", {"kafka": {"bootstrap.servers": broker.servers}, "output_topic": topic})
+    threading.Timer(1, stopping.set).start()
+    loop(config.parameters, config.outputs, stopping)  # type: ignore[arg-type]
+    assert 0 < len(broker.records(topic)) <= 200

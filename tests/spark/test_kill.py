@@ -1,0 +1,82 @@
+"""A job of its own process is killed in the middle of a batch; what its consumer group shows meanwhile."""
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+
+import psycopg
+from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+
+from .broker import Broker
+from .built import unpacked
+from .database import Server, rows
+from .helpers import MILLRACE, environment, eventually, spark_properties
+from .ledger import expected, read_model, send, some_events
+
+GROUP = "read-model-of-orders"
+
+
+def committed(broker: Broker, topic: str) -> dict[int, int]:
+    """What lag tools read: the group's offset of each partition."""
+    asked = [ConsumerGroupTopicPartitions(GROUP, [TopicPartition(topic, number) for number in (0, 1)])]
+    (future,) = broker.admin.list_consumer_group_offsets(asked).values()
+    return {one.partition: one.offset for one in future.result(30).topic_partitions or ()}
+
+
+def held(database: dict[str, str]) -> dict[int, int]:
+    """What the database says that it holds."""
+    return dict(rows(database, "SELECT partition, until_offset FROM job_positions"))
+
+
+def test_exact_after_kill_9_in_a_batch(broker: Broker, server: Server, tmp_path: Path) -> None:
+    """Nothing double, nothing missing; the group never says more than the database holds, and in the end as much."""
+    database, events = server.database(), some_events(300)
+    topic = broker.topic(partitions=2)
+    config = tmp_path / "job.json"
+    config.write_text(
+        json.dumps(
+            {
+                "checkpoint": str(tmp_path / "checkpoint"),
+                "kafka": {"bootstrap.servers": broker.servers},
+                "jars_directory": str(unpacked("spark-jars-*.tgz")),
+                "spark": spark_properties(),
+                "trigger_interval": "100 milliseconds",
+                "input_topic": topic,
+                "dead_letter_topic": broker.topic(),
+                "group": GROUP,
+                "database": database,
+            }
+        )
+    )
+    command = [MILLRACE, "project_orders", "--config", str(config)]
+    made = subprocess.run([*command, "--migrate"], capture_output=True, text=True, env=environment(), check=True)
+    assert made.stdout == "applied positions 1\napplied orders 1\n"
+    send(broker.servers, topic, events[:200])
+    with psycopg.connect(autocommit=True, **database) as other, (tmp_path / "log").open("ab") as log:
+        # Whoever holds this lock keeps the job's transaction from going on: it stands in the middle of a batch.
+        other.execute("SELECT pg_advisory_lock(hashtext('job_positions'), hashtext('project_orders'))")
+        with subprocess.Popen(command, stderr=log, env=environment()) as job:
+            try:
+                waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+                eventually(lambda: rows(database, waiting), [(1,)], 300)
+            finally:
+                job.kill()
+    assert read_model(database) == set()
+    assert set(committed(broker, topic).values()) == {-1001}
+    send(broker.servers, topic, events[200:])
+    with (tmp_path / "log").open("ab") as log, subprocess.Popen(command, stderr=log, env=environment()) as job:
+        try:
+            eventually(lambda: sum(held(database).values()), 300, 300)
+            eventually(lambda: committed(broker, topic) == held(database), True, 60)
+            job.send_signal(signal.SIGTERM)
+            assert job.wait(120) == 0, (tmp_path / "log").read_text()
+        finally:
+            job.kill()
+    assert read_model(database) == expected(events)
+    assert committed(broker, topic) == held(database)
+    batches = [line for line in (tmp_path / "log").read_text().splitlines() if " millrace: batch " in line]
+    facts = [json.loads(line[line.index("{") :]) for line in batches]
+    assert [one["query"] for one in facts] == ["project_orders"] * len(facts)
+    assert sum(one["rows"] for one in facts) >= 300
+    assert facts[-1]["until"] == {f"{topic}-{number}": until for number, until in held(database).items()}

@@ -1,0 +1,150 @@
+"""What the gate is told of brokers on loopback that speak Kafka's protocol; no JVM."""
+
+import socket
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from unit.fake_cluster import FakeCluster
+from unit.fake_settings import Answer
+from unit.fake_wire import brokers
+
+from ansible_collections.millrace.kafka.plugins.module_utils import waits
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import gate_facts, views
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, ClusterError, State
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Partition
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import blocks
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate_facts import alone, gone, snapshot
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.views import confirmed, with_failed_dirs
+
+
+def orders(*isr: int) -> Answer:
+    """What a broker says of the one topic."""
+    partition = {"error_code": 0, "partition_index": 0, "leader_id": 1, "replica_nodes": [1, 2, 3], "isr_nodes": [*isr]}
+    return {"topics": [{"error_code": 0, "name": "orders", "is_internal": False, "partitions": [partition]}]}
+
+
+def in_the_way(
+    cluster: FakeCluster,
+    *dead: int,
+    first: int = 1,
+    stop: Sequence[int] = (1,),
+    says: Mapping[int, Answer] | None = None,
+    hangs: bool = False,
+) -> list[str]:
+    """Return what keeps brokers from stopping, while others are dead that count as in sync."""
+    cluster.topics["orders"], cluster.configs["orders"] = [[1, 2, 3]], {"min.insync.replicas": "2"}
+    cluster.says = dict(says or {})
+    with brokers(cluster) as servers, socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # nobody listens
+        if hangs:
+            nobody.listen(64)  # the kernel takes connections, and nobody answers
+        for broker in dead:
+            cluster.ports[broker] = nobody.getsockname()[1]
+        asked = Cluster({"CLIENT": {"bootstrap.servers": servers.split(",")[first - 1]}})
+        return [str(block) for block in blocks(snapshot(asked, asked.state(), stop), stop)]
+
+
+def test_a_broker_that_died_keeps_the_gate_closed_while_its_session_lives(cluster: FakeCluster) -> None:
+    """The cluster itself counts it as in sync until then, and a stop beside it would leave one replica of three."""
+    assert in_the_way(cluster, 3) == [
+        "partition orders-0: broker 3 answers nobody, though it counts as in sync; start broker 3 or, where it hangs, "
+        "restart it (restart.yml -l, which needs no answer of it), or wait until its session ends"
+    ]
+
+
+def test_brokers_that_answer_are_not_in_the_way(cluster: FakeCluster) -> None:
+    assert in_the_way(cluster) == []
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+@pytest.mark.parametrize("controller", [1, 2])
+def test_one_that_hangs_may_itself_be_restarted(
+    cluster: FakeCluster, hangs: bool, controller: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing that the gate asks waits for it, also where it is the first of all, or the controller."""
+    monkeypatch.setattr(views, "ANSWER", 0.5)
+    cluster.controller = controller
+    assert in_the_way(cluster, 1, first=2, stop=[1], hangs=hangs) == []
+
+
+LAGS = "partition orders-0: broker 2 is not in sync; wait until broker 2 has caught up"
+
+
+@pytest.mark.parametrize("first", [1, 2, 3])
+@pytest.mark.parametrize("says", [{}, orders(1, 2, 3)], ids=["as it is", "as it was"])
+def test_one_broker_alone_is_not_believed(cluster: FakeCluster, first: int, says: Answer) -> None:
+    """Whoever is asked first: the controller, 3, knows that 2 lags, and another says what was."""
+    cluster.controller = 3
+    (why,) = in_the_way(cluster, first=first, says={1: says, 2: says, 3: orders(1, 3)})
+    assert why.startswith(LAGS)
+
+
+@pytest.mark.parametrize("first", [1, 2, 3])
+def test_who_names_no_partition_proves_nothing(cluster: FakeCluster, first: int) -> None:
+    """Broker 2 has just started: it knows the others, and none of their partitions."""
+    (why,) = in_the_way(cluster, first=first, says={1: {"topics": []}, 2: {"topics": []}, 3: orders(1, 3)})
+    assert why.startswith(LAGS)
+
+
+def test_where_nobody_answers_that_stays_the_gate_is_closed(cluster: FakeCluster) -> None:
+    """Whoever is to stop may be the one that knows least."""
+    with pytest.raises(ClusterError, match=r"none of the brokers that would stay \(2, 3\) answers"):
+        in_the_way(cluster, 2, 3, says={1: {"topics": []}})
+
+
+def test_a_cluster_without_topics_is_believed_after_a_while(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new controller names the brokers to one another, and the partitions after that."""
+    rests: list[float] = []
+
+    def rest(seconds: float) -> None:
+        rests.append(seconds)
+        cluster.says = {} if len(rests) == 2 else cluster.says
+
+    monkeypatch.setattr(waits, "rest", rest)
+    cluster.topics["orders"] = [[1, 2, 3]]
+    cluster.says = {broker: {"topics": []} for broker in (1, 2, 3)}
+    with brokers(cluster) as servers:
+        asked = Cluster({"CLIENT": {"bootstrap.servers": servers}})
+        found = confirmed(asked, asked.state())
+    assert [[str(p) for p in state.partitions] for state in found] == [["orders-0"]] * 3
+    assert len(rests) == 2
+
+
+def alone_in(*partitions: Partition, brokers: Sequence[int] = (1, 2, 3)) -> bool:
+    """Tell whether broker 1 is one that nobody follows who could."""
+    return alone(State({number: {} for number in brokers}, 2, partitions), 1)
+
+
+def test_whom_nobody_follows_who_could() -> None:
+    left, followed = Partition("t", 0, 1, (1, 2), (1,)), Partition("t", 1, 1, (1, 3), (1, 3))
+    assert alone_in(left)
+    assert not alone_in(left, followed)
+    assert not alone_in(left, brokers=(1, 3)), "2 is down, so it is no wonder that it does not follow"
+    assert not alone_in(Partition("t", 0, 1, (1,), (1,)))
+
+
+@pytest.mark.parametrize(("answers", "is_gone"), [("---", True), ("--+", False), ("+", False)])
+def test_one_silence_is_no_death(answers: str, is_gone: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    left = list(answers)
+    monkeypatch.setattr(gate_facts, "answered", lambda *_: ("CLIENT", None) if left.pop(0) == "+" else None)
+    cluster: Any = None
+    assert gone(cluster, State({1: {}}), 1) is is_gone
+    assert left == []
+
+
+def test_who_has_given_up_a_disk_says_so_itself(cluster: FakeCluster) -> None:
+    cluster.given_up = {2: ["/data/2"], 3: ["/data/1"]}
+    with brokers(cluster) as servers:
+        asked = Cluster({"CLIENT": {"bootstrap.servers": servers}})
+        state = asked.state()
+        assert with_failed_dirs(asked, state, [1, 2, 9]) == [2]
+
+
+@pytest.mark.parametrize("first", [1, 2, 3])
+def test_brokers_that_know_no_partition_yet_do_not_open_it(cluster: FakeCluster, first: int) -> None:
+    """As after their start, or that of a controller: broker 1 alone has what nobody else has in sync."""
+    with pytest.raises(ClusterError, match="have not been told of partitions yet"):
+        in_the_way(cluster, first=first, says={1: orders(1), 2: {"topics": []}, 3: {"topics": []}})

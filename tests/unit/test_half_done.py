@@ -1,0 +1,180 @@
+"""Writes that end half way, or without an answer: what was done, what was not, and of what nobody knows."""
+
+from typing import Any
+
+import pytest
+from unit.fake_cluster import FakeCluster
+from unit.fake_wire import Run
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import broker_control
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import admin
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import users as credentials
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import AdminError
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.users import Logins
+from ansible_collections.millrace.kafka.plugins.modules import (
+    kafka_access,
+    kafka_broker_config,
+    kafka_quotas,
+    kafka_topics,
+)
+
+SASL = {"security.protocol": "SASL_SSL"}
+ACL: dict[str, Any] = {"principal": "User:a", "operations": ["READ"], "resource": "topic", "name": "t"}
+KINDS: dict[str, tuple[str, Any, dict[str, Any], str]] = {
+    "topics": (
+        "create_topics",
+        kafka_topics,
+        {"topics": [{"name": "t", "partitions": 1, "replication_factor": 3}]},
+        "topic t",
+    ),
+    "more partitions": (
+        "create_partitions",
+        kafka_topics,
+        {"topics": [{"name": "old", "partitions": 2, "replication_factor": 3, "allow_more_partitions": True}]},
+        "topic old",
+    ),
+    "topics that go": (
+        "delete_topics",
+        kafka_topics,
+        {"topics": [{"name": "old", "state": "absent", "allow_delete": True}]},
+        "topic old",
+    ),
+    "ACLs": ("create_acls", kafka_access, {"login": {}, "acls": [ACL]}, "ACL User:a from * may READ topic t (literal)"),
+    "users": (
+        "alter_user_scram_credentials",
+        kafka_access,
+        {"login": SASL, "users": [{"name": "a", "password": "Guoph0Eeshi7", "verify": "generation"}]},
+        "user a",
+    ),
+    "quotas": (
+        "alter_client_quotas",
+        kafka_quotas,
+        {"quotas": [{"user": "a", "values": {"producer_byte_rate": 5.0}}]},
+        "quota user a",
+    ),
+    "settings of brokers": (
+        "incremental_alter_configs",
+        kafka_broker_config,
+        {"brokers": [{"id": 2, "config": {"num.io.threads": 9}}]},
+        "settings of broker 2",
+    ),
+}
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
+    monkeypatch.setattr(broker_control, "SETTLED", 0.1)
+    monkeypatch.setattr(broker_control, "SECONDS", 1.0)
+    cluster = FakeCluster()
+    cluster.topics = {"old": [[1, 2, 3]]}
+    return cluster
+
+
+@pytest.mark.parametrize(("method", "module", "arguments", "name"), KINDS.values(), ids=KINDS)
+def test_a_write_whose_answer_does_not_come(
+    run: Run, cluster: FakeCluster, method: str, module: Any, arguments: dict[str, Any], name: str
+) -> None:
+    """It was done all the same: that is read back, and no failure."""
+    cluster.late = {method}
+    done = run(module, write_timeout=2, **arguments)
+    assert (done.get("failed"), done["changed"]) == (None, True), done["msg"]
+    assert len(cluster.written) == 1
+    cluster.late = set()
+    assert run(module, **arguments)["changed"] is False
+
+
+@pytest.mark.parametrize(("method", "module", "arguments", "name"), KINDS.values(), ids=KINDS)
+def test_a_write_that_never_arrives(
+    run: Run, cluster: FakeCluster, method: str, module: Any, arguments: dict[str, Any], name: str
+) -> None:
+    cluster.lost = {method}
+    done = run(module, write_timeout=2, **arguments)
+    assert (done["failed"], done["changed"], cluster.written) == (True, True, [])
+    assert list(done["outcome"]["failed"]) == [name]
+    assert done["outcome"]["failed"][name].endswith("; it was read back, and is not done so far")
+    assert done["outcome"]["unknown"] == [name], "it may still be in a queue"
+
+
+@pytest.mark.parametrize(("method", "module", "arguments", "name"), KINDS.values(), ids=KINDS)
+def test_a_write_of_which_nobody_knows(
+    run: Run, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch, method: str, module: Any, arguments: Any, name: str
+) -> None:
+    """Nobody answers afterwards, either: something may have changed."""
+    monkeypatch.setattr(admin, "FIRST", 2.0)
+    cluster.last = {method}
+    done = run(module, write_timeout=2, **arguments)
+    assert (done["failed"], done["changed"]) == (True, True)
+    assert done["outcome"]["unknown"] == [name]
+    assert "nobody knows whether it was done, for it could not be read back (" in done["msg"]
+
+
+def test_a_limit_that_is_none(run: Run) -> None:
+    assert run(kafka_quotas, write_timeout=0)["msg"].startswith("write_timeout 0: no write ends in that time")
+
+
+def test_what_was_granted_before_is_said(run: Run, cluster: FakeCluster) -> None:
+    cluster.acls, cluster.lost = [(2, "t", 3, "User:b", "*", 3, 3)], {"delete_acls"}
+    done = run(kafka_access, write_timeout=2, login={}, acls=[ACL, {**ACL, "principal": "User:b", "state": "absent"}])
+    assert (done["changed"], done["outcome"]["done"]) == (True, ["ACL User:a from * may READ topic t (literal)"])
+    assert list(done["outcome"]["failed"]) == ["ACL User:b from * may READ topic t (literal)"]
+
+
+def test_passwords_that_are_written_and_nobody_can_try(
+    run: Run, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The listener went away meanwhile; the credential is there, and ACLs are not begun."""
+
+    def work(*_: Any) -> bool:
+        raise AdminError("login of a at nowhere: no answer")
+
+    monkeypatch.setattr(Logins, "work", work)
+    done = run(kafka_access, login=SASL, users=[{"name": "a", "password": "Guoph0Eeshi7"}], acls=[ACL])
+    assert cluster.written == ["credential a"] and done["changed"] is True
+    why = "was written, and nobody could log in to see it: login of a at nowhere: no answer"
+    assert done["outcome"]["failed"] == {"user a": why}
+    assert done["outcome"]["not_tried"] == ["ACL User:a from * may READ topic t (literal)"]
+
+
+def test_a_password_that_is_written_and_does_not_log_in(
+    run: Run, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(credentials, "SECONDS", 0.3)
+    monkeypatch.setattr(Logins, "work", lambda *_: False)
+    done = run(kafka_access, login=SASL, users=[{"name": "a", "password": "Guoph0Eeshi7"}])
+    assert (done["failed"], done["changed"]) == (True, True)
+    assert done["outcome"]["failed"]["user a"].startswith("was written, and cannot log in with SCRAM-SHA-512")
+
+
+def test_settings_of_the_first_broker_are_said_where_the_second_fails(run: Run, cluster: FakeCluster) -> None:
+    cluster.refused = {"2": "no"}
+    brokers = [{"id": one, "config": {"num.io.threads": 9}} for one in (1, 2, 3)]
+    done = run(kafka_broker_config, brokers=brokers)
+    assert done["changed"] is True and done["outcome"] == {
+        "done": ["settings of broker 1"],
+        "failed": {"settings of broker 2": "no (PolicyViolationError)"},
+        "not_tried": ["settings of broker 3"],
+        "unknown": [],
+    }
+
+
+def test_settings_for_all_whose_answers_do_not_come(run: Run, cluster: FakeCluster) -> None:
+    """Neither that of the broker which takes them first, nor that of all."""
+    cluster.late = {"incremental_alter_configs"}
+    done = run(kafka_broker_config, write_timeout=2, config={"num.io.threads": 9})
+    assert cluster.written == ["tell 2", "tell all", "tell 2"]
+    assert (done.get("failed"), done["changed"]) == (None, True)
+    assert cluster.told == {"": {"num.io.threads": "9"}, "2": {}}
+
+
+def test_settings_for_all_that_never_arrive(run: Run, cluster: FakeCluster) -> None:
+    cluster.lost = {"incremental_alter_configs"}
+    done = run(kafka_broker_config, write_timeout=2, config={"num.io.threads": 9})
+    told = "broker 2 was to take it before all others, and it gave no answer ("
+    assert done["outcome"]["failed"]["settings of all brokers"].startswith(told)
+    assert (done["changed"], cluster.told) == (False, {})
+
+
+def test_a_broker_that_a_setting_ended_was_changed(run: Run, cluster: FakeCluster) -> None:
+    cluster.fatal = {"num.io.threads"}
+    done = run(kafka_broker_config, brokers=[{"id": 2, "config": {"num.io.threads": 9}}])
+    assert (done["failed"], done["changed"]) == (True, True)

@@ -1,0 +1,42 @@
+"""What a job has to be allowed, as preflight compares it with the ACLs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Job
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.permissions import needs
+
+SPARK = ("READ", "group", "spark-kafka-source", "prefixed")
+
+
+@pytest.mark.parametrize(
+    ("kind", "config", "wanted"),
+    [
+        (
+            "count_words",
+            {"group": "words"},
+            {
+                ("READ", "topic", "streams-plaintext-input", "literal"),
+                SPARK,
+                ("READ", "group", "words", "literal"),
+                ("WRITE", "topic", "streams-wordcount-output", "literal"),
+            },
+        ),
+        (
+            "project_orders",
+            {},
+            {("READ", "topic", "orders", "literal"), SPARK, ("WRITE", "topic", "orders-dead", "literal")},
+        ),
+        (
+            "project_orders",
+            {"input_topic": "o", "dead_letter_topic": "d"},
+            {("READ", "topic", "o", "literal"), SPARK, ("WRITE", "topic", "d", "literal")},
+        ),
+        ("generate_orders", {}, {("WRITE", "topic", "orders", "literal")}),
+    ],
+)
+def test_topics_and_groups(kind: str, config: dict[str, Any], wanted: set[tuple[str, ...]]) -> None:
+    assert set(needs(Job("some", kind, config))) == wanted

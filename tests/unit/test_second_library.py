@@ -1,0 +1,32 @@
+"""kafka-python, which several threads ask at once."""
+
+import os
+import subprocess
+import sys
+
+SCRIPT = """
+import sys, threading
+sys.setswitchinterval(1e-6)
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import kafka_python
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import AdminError
+at_once, said = threading.Barrier(8), []
+
+def ask(number):
+    at_once.wait()
+    try:
+        (kafka_python.metadata_of if number % 2 else kafka_python.failed_dirs)({}, "127.0.0.1:1", number)
+    except Exception as error:
+        said.append(type(error).__name__)
+
+threads = [threading.Thread(target=ask, args=[number]) for number in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(*said)
+"""
+
+
+def test_threads_that_ask_first_at_the_same_time_import_it_whole() -> None:
+    """Nobody listens there, and that is what each has to say."""
+    paths = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=120, env=paths)
+    assert done.stdout.split() == ["AdminError"] * 8, done.stdout + done.stderr

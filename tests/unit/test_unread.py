@@ -1,0 +1,70 @@
+"""Nothing is said for nobody: what roles take, what they compute and what a site may say is read somewhere."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec, site_words
+
+ROOT = Path(__file__).parents[2]
+ROLES = sorted(folder.name for folder in (ROOT / "roles").iterdir())
+# Where a name is said, and not read.
+SAYS = re.compile(r".*(README\.md|argument_specs\.yml|defaults/main\.yml)|plugins/definitions/.*")
+
+
+def readers(*folders: str) -> dict[str, str]:
+    """Return the files of some folders that read variables, by their paths, with what is read in them."""
+    listed = subprocess.run(["git", "ls-files", "-z", *folders], cwd=ROOT, capture_output=True, text=True, check=True)
+    paths = [path for path in listed.stdout.split("\0") if path and not SAYS.fullmatch(path)]
+    return {path: read_in(path, (ROOT / path).read_text(encoding="utf-8")) for path in paths}
+
+
+def read_in(path: str, text: str) -> str:
+    """Return a text without the names that it says itself: keys of variables are said there, and read elsewhere."""
+    return re.sub(r"^ *\w+:(?=\s)", "", text, flags=re.MULTILINE) if path.endswith((".yml", ".yaml")) else text
+
+
+def unread(names: list[str], texts: dict[str, str]) -> list[str]:
+    """Return those of the names that stand in no text."""
+    words = {word for text in texts.values() for word in re.findall(r"\w+", text)}
+    return [name for name in names if name not in words]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_input_of_a_role_is_read(role: str) -> None:
+    """The role pki hands its inputs to a module, which has them without their prefix."""
+    texts = readers("roles", "plugins", "playbooks", "functions")
+    missing = unread(list(argument_spec(role)), texts)
+    assert [name for name in missing if role != "pki" or unread([name.removeprefix("pki_")], texts)] == []
+
+
+@pytest.mark.parametrize("role", [role for role in ROLES if (ROOT / "roles" / role / "vars" / "main.yml").exists()])
+def test_everything_that_a_role_computes_is_read(role: str) -> None:
+    names = list(yaml.safe_load((ROOT / "roles" / role / "vars" / "main.yml").read_text()))
+    assert unread(names, readers(f"roles/{role}")) == []
+
+
+def test_every_word_of_a_site_is_read() -> None:
+    words = [name for name in site_words() if not name.startswith("ansible_")]  # Ansible itself reads these
+    assert unread(words, readers("roles", "plugins", "playbooks", "functions", "lab")) == []
+
+
+def test_every_word_that_a_playbook_has_a_default_for_is_described_with_it() -> None:
+    """What a person can say to check.yml stands where a person looks, and is the same there."""
+    said = {
+        (name, value)
+        for text in readers("playbooks").values()
+        for name, value in re.findall(r"\b(check_\w+) \| default\((.*?)\)", text)
+    }
+    assert said, "no playbook has such a word any more: take this test away"
+    words = site_words()
+    assert said == {(name, repr(words[name].get("default"))) for name, _ in said if name in words}
+
+
+def test_a_name_that_is_only_said_is_found() -> None:
+    """What this file looks with."""
+    texts = {"a.yml": read_in("a.yml", 'x_patience: 30\nx_path: "{{ x_home }}"\n')}
+    assert unread(["x_patience", "x_path", "x_home"], texts) == ["x_patience", "x_path"]
