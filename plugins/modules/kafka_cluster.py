@@ -54,7 +54,7 @@ extends_documentation_fragment: [millrace.kafka.waits]
 attributes:
   check_mode: {description: The same as without., support: full}
   diff_mode: {description: There is none., support: none}
-requirements: [confluent-kafka]
+requirements: [confluent-kafka, kafka-python]
 author: [Millrace developers]
 """
 
@@ -133,31 +133,8 @@ def described(state: State, problems: list[str], expected: Sequence[int] = ()) -
     }
 
 
-def main() -> None:
-    """Run as an Ansible module."""
-    module = KafkaModule(
-        argument_spec={
-            "listeners": {"type": "dict", "required": True},
-            "brokers": {"type": "list", "elements": "int", "required": True},
-            "timeout": {"type": "int", "default": 0},
-            "fail": {"type": "bool", "default": True},
-            "returned": {"type": "list", "elements": "int", "default": []},
-            "sick": {"type": "list", "elements": "int", "default": []},
-            "before": {"type": "dict"},
-            **OPTIONS,
-        },
-        supports_check_mode=True,
-    )
-    try:
-        cluster = Cluster(module.params["listeners"])
-    except ImportError:
-        module.fail_json(msg=missing_required_lib("confluent-kafka"))
-    except ClientError as error:
-        if module.params["fail"]:
-            module.fail_json(msg=str(error), problems=[str(error)])
-        module.exit_json(changed=False, **described(State(), [str(error)]))
-    if module.params["before"]:
-        back(module, cluster)
+def look(module: AnsibleModule, cluster: Cluster) -> None:
+    """Wait until the cluster is whole, and describe it; ends the module."""
     sick = module.params["sick"]
     wait = Wait(module.params["timeout"], module.params["pause"], **module.params["waited"])
     state, found = cluster.wait(module.params["brokers"], wait.part, sick, partial(confirmed, cluster))
@@ -180,6 +157,34 @@ def main() -> None:
             **result,
         )
     module.exit_json(changed=False, **result)
+
+
+def main() -> None:
+    """Run as an Ansible module."""
+    module = KafkaModule(
+        argument_spec={
+            "listeners": {"type": "dict", "required": True},
+            "brokers": {"type": "list", "elements": "int", "required": True},
+            "timeout": {"type": "int", "default": 0},
+            "fail": {"type": "bool", "default": True},
+            "returned": {"type": "list", "elements": "int", "default": []},
+            "sick": {"type": "list", "elements": "int", "default": []},
+            "before": {"type": "dict"},
+            **OPTIONS,
+        },
+        supports_check_mode=True,
+    )
+    try:
+        cluster = Cluster(module.params["listeners"])
+        if module.params["before"]:
+            back(module, cluster)
+        look(module, cluster)
+    except ImportError as error:
+        module.fail_json(msg=missing_required_lib(error.name or "confluent-kafka"))
+    except ClientError as error:
+        if module.params["fail"]:
+            module.fail_json(msg=str(error), problems=[str(error)])
+        module.exit_json(changed=False, **described(State(), [str(error)]))
 
 
 if __name__ == "__main__":

@@ -192,7 +192,14 @@ def order(module: AnsibleModule, cluster: Cluster) -> None:
 def refuse(module: AnsibleModule, found: Sequence[Block]) -> None:
     """End the module: waiting changes nothing."""
     words = "".join(f"\n- {text}" for text in dict.fromkeys(map(str, found)))
-    module.fail_json(msg=f"the gate stays closed, and waiting would not open it; no broker was stopped:{words}")
+    module.fail_json(msg=f"the gate stays closed, and waiting would not open it; {stopped(module).lower()}:{words}")
+
+
+def stopped(module: AnsibleModule) -> str:
+    """Return in words whom this run has stopped."""
+    ids = module.params["stopped"]
+    who = f"broker{'s' if ids[1:] else ''} {', '.join(map(str, ids))}"
+    return f"This run has stopped {who}, which start.yml starts again; no other" if ids else "No broker was stopped"
 
 
 def answer(module: AnsibleModule, verdict: Verdict) -> None:
@@ -211,7 +218,7 @@ def answer(module: AnsibleModule, verdict: Verdict) -> None:
     if not verdict.go:
         after = "" if verdict.lasting else f" after {seconds} s"
         failed = {
-            "may_stop": f"{who} may not stop now: the gate is closed{after}: {verdict.why}. No broker was stopped",
+            "may_stop": f"{who} may not stop now: the gate is closed{after}: {verdict.why}. {stopped(module)}",
             "back": f"Kafka cluster not whole{after}: {verdict.why}; {who} {were}; no other was stopped",
             "started": f"{who} did not come back{after}: {verdict.why}",
             "order": f"the gate is closed{after}: {verdict.why}. No broker was stopped",
@@ -274,7 +281,7 @@ def main() -> None:
     except ImportError as error:
         module.fail_json(msg=missing_required_lib(error.name or "confluent-kafka"))
     except ClientError as error:
-        module.fail_json(msg=f"{error}. No broker was stopped")
+        module.fail_json(msg=f"{error}. {stopped(module)}")
 
 
 if __name__ == "__main__":

@@ -115,6 +115,12 @@ def voters(module: AnsibleModule) -> list[Voter]:
     ]
 
 
+def stopped(module: AnsibleModule) -> str:
+    """Return in words whom this run has stopped."""
+    names = ", ".join(module.params["stopped"])
+    return f"This run has stopped {names}, which start.yml starts again; no other" if names else "No server was stopped"
+
+
 def answer(module: AnsibleModule, verdict: Verdict) -> None:
     """End the module with what a wait came to."""
     seconds, stop = module.params["timeout"], ", ".join(module.params["stop"])
@@ -129,7 +135,7 @@ def answer(module: AnsibleModule, verdict: Verdict) -> None:
     if not verdict.go:
         failed = {
             "may_stop": f"{stop} may not stop now: the gate is closed after {seconds} s: {verdict.why}. "
-            "No server was stopped",
+            f"{stopped(module)}",
             "started": f"ZooKeeper ensemble not whole after {seconds} s: {verdict.why}; {stop} did not come back, and "
             "no other was stopped",
         }[module.params["question"]]
@@ -175,7 +181,7 @@ def main() -> None:
             answer(module, after_start(look, stop, module.params["before"], patience))
         answer(module, before_stop(look, stop, patience, module.params["stopped"]))
     except OwnFileError as error:
-        module.fail_json(msg=f"{error}. No server was stopped")
+        module.fail_json(msg=f"{error}. {stopped(module)}")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,12 +11,14 @@ from unit.fake_settings import Answer
 from unit.fake_wire import brokers
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka import gate_facts, views
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import views
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, ClusterError, State
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Partition
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import blocks
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate_facts import alone, gone, snapshot
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.views import confirmed, with_failed_dirs
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate_facts import alone, snapshot
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart import after_restart, after_start
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.views import confirmed, gone, with_failed_dirs
+from ansible_collections.millrace.kafka.plugins.module_utils.waits import Patience
 
 
 def orders(*isr: int) -> Answer:
@@ -81,6 +84,26 @@ def test_one_broker_alone_is_not_believed(cluster: FakeCluster, first: int, says
 
 
 @pytest.mark.parametrize("first", [1, 2, 3])
+def test_a_controller_that_is_to_stop_is_asked_too(cluster: FakeCluster, first: int) -> None:
+    """Cut off from the others it has shrunk the ISR to itself, and they have not been told: it alone holds records."""
+    cluster.controller = 1
+    found = in_the_way(cluster, first=first, says={1: orders(1), 2: orders(1, 2, 3), 3: orders(1, 2, 3)})
+    assert [why.partition(";")[0] for why in found] == [
+        "partition orders-0: broker 2 is not in sync",
+        "partition orders-0: broker 3 is not in sync",
+    ]
+
+
+def test_of_two_that_hang_nobody_is_sent_from_one_to_the_other(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each would be in the way of the other for ever."""
+    monkeypatch.setattr(views, "ANSWER", 0.3)
+    (why,) = in_the_way(cluster, 1, 2, first=3, stop=[1], hangs=True)
+    assert "restart one on its host (systemctl restart kafka)" in why and "restart.yml" not in why
+
+
+@pytest.mark.parametrize("first", [1, 2, 3])
 def test_who_names_no_partition_proves_nothing(cluster: FakeCluster, first: int) -> None:
     """Broker 2 has just started: it knows the others, and none of their partitions."""
     (why,) = in_the_way(cluster, first=first, says={1: {"topics": []}, 2: {"topics": []}, 3: orders(1, 3)})
@@ -113,6 +136,24 @@ def test_a_cluster_without_topics_is_believed_after_a_while(
     assert len(rests) == 2
 
 
+def test_who_is_registered_and_answers_nobody_is_not_back(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a broker that died does until its session ends: neither started nor back, and the cluster is not whole."""
+    monkeypatch.setattr(views, "ANSWER", 0.3)
+    with brokers(cluster) as servers, socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        cluster.topics["orders"], cluster.ports[3] = [[1, 2, 3]], nobody.getsockname()[1]
+        asked = Cluster({"CLIENT": {"bootstrap.servers": servers.split(",")[0]}})
+        whole = partial(confirmed, asked)
+        state = asked.state()
+        assert [one.problems([1, 2, 3]) for one in whole(state)] == [["broker 3 is registered and answers nobody"]] * 2
+        for number, is_back in ((3, False), (2, True)):
+            patience = Patience(1, 0.1, at_last=True)
+            assert after_restart(lambda: state, [1, 2, 3], [number], {}, patience, whole).go is is_back
+            assert after_start(lambda: state, [1, 2, 3], [number], Patience(1, 0.1), whole).go is is_back
+
+
 def alone_in(*partitions: Partition, brokers: Sequence[int] = (1, 2, 3)) -> bool:
     """Tell whether broker 1 is one that nobody follows who could."""
     return alone(State({number: {} for number in brokers}, 2, partitions), 1)
@@ -129,7 +170,7 @@ def test_whom_nobody_follows_who_could() -> None:
 @pytest.mark.parametrize(("answers", "is_gone"), [("---", True), ("--+", False), ("+", False)])
 def test_one_silence_is_no_death(answers: str, is_gone: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     left = list(answers)
-    monkeypatch.setattr(gate_facts, "answered", lambda *_: ("CLIENT", None) if left.pop(0) == "+" else None)
+    monkeypatch.setattr(views, "answered", lambda *_: ("CLIENT", None) if left.pop(0) == "+" else None)
     cluster: Any = None
     assert gone(cluster, State({1: {}}), 1) is is_gone
     assert left == []

@@ -18,11 +18,15 @@ class ClusterError(Exception):
 
 @dataclass(frozen=True)
 class State:
-    """One answer: brokers `{id: {rack, <listener>: host:port}}`, the controller's id (-1: none) and all partitions."""
+    """One answer: brokers `{id: {rack, <listener>: host:port}}`, the controller's id (-1: none) and all partitions.
+
+    `mute` are those of the brokers that were asked themselves, again and again, and answer nobody.
+    """
 
     brokers: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
     controller: int = -1
     partitions: Sequence[Partition] = ()
+    mute: Collection[int] = ()
 
     def offline(self) -> list[Partition]:
         """Return partitions without a live leader."""
@@ -66,6 +70,7 @@ class State:
         """
         missing = sorted(set(expected) - set(self.brokers))
         found = [f"broker {broker} is not registered" for broker in missing]
+        found += [f"broker {broker} is registered and answers nobody" for broker in sorted(self.mute)]
         if self.controller < 0:
             found.append("no controller")
         for what, partitions in (("offline", self.offline()), ("under-replicated", self.under_replicated(sick))):
@@ -107,8 +112,11 @@ class Cluster:
         return State({number: facts for number, facts in brokers.items() if number in known}, controller, partitions)
 
     def with_racks(self, state: State, timeout: float = 5.0) -> State:
-        """Return the state with the rack of each broker, None where one does not answer within `timeout` seconds."""
-        found = racks(next(iter(self.clients.values())), state.brokers, timeout)
+        """Return the state with the rack of each broker, None where one does not tell it within `timeout` seconds."""
+        try:
+            found = racks(next(iter(self.clients.values())), state.brokers, timeout)
+        except AdminError:  # nobody may ask for settings
+            found = {}
         return replace(
             state, brokers={number: {**facts, "rack": found.get(number)} for number, facts in state.brokers.items()}
         )

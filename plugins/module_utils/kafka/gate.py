@@ -48,8 +48,13 @@ class Snapshot:
 
     Where there are some, nothing else was asked.
     """
+    hung: Collection[int] = ()
+    """Brokers that are to stop and answer nobody; asked for where some of those that stay do not, either."""
     views: Mapping[int, State] = field(default_factory=dict)
-    """What each broker that stays says, asked by itself; the worst of it counts. Without any, what was seen first."""
+    """What each broker that stays says, and their controller, asked by itself; the worst of it counts.
+
+    Without any, what was seen first.
+    """
 
     @property
     def states(self) -> list[State]:
@@ -192,10 +197,17 @@ def _in_the_way(
             yield f"broker {broker} is not in sync", cure
         elif broker in snapshot.unheard:
             why = f"broker {broker} answers nobody, though it counts as in sync"
-            cure = f"start broker {broker} or, where it hangs, restart it {UNASKED}, or wait until its session ends"
-            yield why, cure
+            yield why, _cure_of_silence(broker, snapshot)
     if str(partition) in snapshot.moving:
         yield "replicas of it are being moved", "wait until that has ended, or cancel it"
+
+
+def _cure_of_silence(broker: int, snapshot: Snapshot) -> str:
+    if snapshot.hung:
+        hung = _listed(map(str, sorted(snapshot.hung)), "broker")
+        cure = "so nobody can tell what one of them still holds: restart one on its host (systemctl restart kafka)"
+        return f"{hung} {'do' if len(snapshot.hung) > 1 else 'does'} not, either, {cure}, then ask again"
+    return f"start broker {broker} or, where it hangs, restart it {UNASKED}, or wait until its session ends"
 
 
 def uncontrolled(snapshot: Snapshot) -> Block | None:

@@ -10,10 +10,8 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import Snapshot, held, uncontrolled
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.views import Views, answered, views
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.views import Views, gone, views
 
-TRIES = 3
-"""How often a broker that alone has something has to stay silent before it counts as one that serves nobody."""
 MIN_ISR = "min.insync.replicas"
 
 
@@ -21,7 +19,8 @@ def snapshot(cluster: Cluster, state: State, stop: Sequence[int], one_by_one: bo
     """Return all that the gate has to know before these brokers stop. Raises ClusterError, ImportError.
 
     Each of those that stay is asked: one alone may say what was, and those that stop may be the very ones that know
-    least. Who does not answer a part keeps the gate closed; where they hold nothing in sync, no part is asked for.
+    least. So is their controller: of what it decides the others may not have been told. Who does not answer a part
+    keeps the gate closed; where they hold nothing in sync, no part is asked for.
     """
     stay = set(state.brokers) if one_by_one else set(state.brokers) - set(stop)
     found = views(cluster, state, stay or set(state.brokers))
@@ -38,11 +37,13 @@ def snapshot(cluster: Cluster, state: State, stop: Sequence[int], one_by_one: bo
     if stay and not found.states:
         names = ", ".join(map(str, sorted(stay)))
         raise ClusterError(f"the gate stays closed: none of the brokers that would stay ({names}) answers")
+    found = with_controller(cluster, state, found, stop)
     states = list(found.states.values()) or [state]
     silent = {one for one in stop if all(alone(seen, one) for seen in states) and gone(cluster, state, one)}
     used = [partition for seen in states for partition in held(seen, stop, silent)]
     unheard = set(found.mute) & stay & {broker for p in used for broker in p.isr}
-    told = Snapshot(state, silent=silent, unheard=unheard, views=found.states)
+    hung = {one for one in stop if one in silent or gone(cluster, state, one)} if unheard else set[int]()
+    told = Snapshot(state, silent=silent, unheard=unheard, hung=hung, views=found.states)
     if not used or unheard or uncontrolled(told):  # that opens it, or closes it, whatever else there is
         return told
     try:
@@ -52,6 +53,13 @@ def snapshot(cluster: Cluster, state: State, stop: Sequence[int], one_by_one: bo
         raise ClusterError(f"the gate stays closed, for not all that it asks was answered: {error}") from error
     known = {name: one[MIN_ISR].value for name, one in settings.items() if MIN_ISR in one}
     return replace(told, min_isr={name: int(value) for name, value in known.items() if value}, moving=moving)
+
+
+def with_controller(cluster: Cluster, state: State, found: Views, stop: Sequence[int]) -> Views:
+    """Add what the controller says, where those that stay name one that is to stop, and it answers."""
+    named = {seen.controller for seen in found.states.values()} & set(stop) & set(state.brokers)
+    own = views(cluster, state, named - set(found.states)).states
+    return Views({**found.states, **{one: seen for one, seen in own.items() if seen.partitions}}, found.mute)
 
 
 def who_answers(cluster: Cluster, found: Views) -> Admin:
@@ -89,8 +97,3 @@ def alone(state: State, broker: int) -> bool:
     led = [p for p in state.partitions if p.leader == broker]
     left = any(p.isr == (broker,) and set(p.replicas) & set(state.brokers) - {broker} for p in led)
     return left and not any(len(p.isr) > 1 for p in led)
-
-
-def gone(cluster: Cluster, state: State, broker: int) -> bool:
-    """Tell whether a broker answers nobody, however often it is asked."""
-    return broker in state.brokers and all(answered(cluster, state, broker) is None for _ in range(TRIES))

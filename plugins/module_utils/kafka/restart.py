@@ -44,7 +44,7 @@ def away(state: State, own: Collection[int], sick: Collection[int] = ()) -> dict
     What those lack that have given up a disk, the `sick`, comes back with another disk.
     """
     found = {
-        "brokers": [str(broker) for broker in sorted(set(own) - set(state.brokers))],
+        "brokers": [str(broker) for broker in sorted(set(own) - (set(state.brokers) - set(state.mute)))],
         "offline": [str(p) for p in state.offline() if set(p.isr) & set(own) - set(sick)],
         "under_replicated": [
             f"{p}{WITHOUT}{broker}"
@@ -127,7 +127,7 @@ def after_restart(
             for name in more.get("under_replicated", ())
             if name.partition(WITHOUT)[0] not in before.get("offline", ())
         ]
-        return bool(set(returned) - set(state.brokers)) or any(more.values())
+        return bool(set(returned) - (set(state.brokers) - set(state.mute))) or any(more.values())
 
     def settled(state: State, found: Lacking) -> Verdict:
         try:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, ClusterError, State
@@ -18,6 +18,8 @@ ANSWER = 3.0
 """Seconds until a broker that is asked by itself has to answer."""
 AT_ONCE = 16
 """Brokers that are asked at the same time."""
+TRIES = 3
+"""How often a broker has to stay silent before it counts as one that serves nobody."""
 EMPTY = 3.0
 """Seconds for which no broker may name a partition before that is believed.
 
@@ -74,6 +76,11 @@ def answered(cluster: Cluster, state: State, broker: int) -> Said | None:
     return None
 
 
+def gone(cluster: Cluster, state: State, broker: int) -> bool:
+    """Tell whether a broker answers nobody, however often it is asked."""
+    return broker in state.brokers and all(answered(cluster, state, broker) is None for _ in range(TRIES))
+
+
 def seen_by(state: State, listener: str, metadata: Metadata) -> State:
     """Return what one broker says as a state; what it does not say of other brokers' listeners is that of `state`."""
     brokers = {
@@ -84,17 +91,19 @@ def seen_by(state: State, listener: str, metadata: Metadata) -> State:
 
 
 def confirmed(cluster: Cluster, state: State) -> list[State]:
-    """Return what each registered broker says that answers. Raises ClusterError where none does.
+    """Return what each registered broker says that answers, and in each who does not. Raises ClusterError if none does.
 
     Where none names a partition, they are asked for a while.
     """
     begun = waits.now()
     while True:
-        found = list(views(cluster, state, set(state.brokers)).states.values())
-        if state.brokers and not found:
+        found = views(cluster, state, set(state.brokers))
+        said = list(found.states.values())
+        if state.brokers and not said:
             raise ClusterError("no broker answers at the address at which it is registered")
-        if any(one.partitions for one in (state, *found)) or waits.now() - begun >= EMPTY:
-            return found or [state]
+        if any(one.partitions for one in (state, *said)) or waits.now() - begun >= EMPTY:
+            mute = {broker for broker in found.mute if gone(cluster, state, broker)}
+            return [replace(one, mute=mute) for one in said or [state]]
         waits.rest(waits.TICK)
 
 
