@@ -93,7 +93,7 @@ def replaced(texts: Sequence[str]) -> dict[int, int]:
         old, new = int(parts[1]), int(parts[2])
         if old == new:
             raise ValueError(
-                f"replace {text}: a broker that comes back under its id copies what it lacks by itself; nothing is to do"
+                f"replace {text}: a broker that comes back under its id copies by itself what it lacks; do nothing"
             )
         if old in found or new in found.values():
             raise ValueError(f"replace {text}: a broker is named twice")

@@ -28,6 +28,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.topics import durability
 
+MIN_ISR = "min.insync.replicas"
 NAMED = 20
 """Moves that a plan names; the others are counted."""
 AGAIN = "run the same again to go on, with another throttle if need be, or with cancel=true to put everything back"
@@ -83,15 +84,15 @@ def too_few(admin: Admin, request: Asked, there: seen.Seen) -> list[str]:
     if factor is None:
         return []
     settings = topics.describe(admin, "TOPIC", [name for name in request.topics if name in there.metadata.topics])
-    minimum = {name: one["min.insync.replicas"].value for name, one in settings.items() if "min.insync.replicas" in one}
-    return [f"topic {name}: {why}" for name, least in sorted(minimum.items()) for why in durability(factor, least or None)]
+    found = {name: one[MIN_ISR].value or None for name, one in sorted(settings.items()) if MIN_ISR in one}
+    return [f"topic {name}: {why}" for name, least in found.items() for why in durability(factor, least)]
 
 
 def go_on(request: Asked, there: seen.Seen, begun: Record) -> Work:
     """Return what an interrupted run left. Raises Refused where somebody else moves something besides."""
     now = standing(begun, there.metadata, there.running)
     foreign = sorted(there.running.keys() - {move.place for move in begun.moves})
-    if foreign or now.turned and not begun.back:
+    if foreign or (now.turned and not begun.back):
         names = [f"{topic}-{number}" for topic, number in foreign] + [str(move) for move in now.turned]
         raise Refused(f"replicas of {seen.named(names)} are being moved by somebody else: wait until that has ended")
     left = [*now.running, *now.waiting, *now.turned]
@@ -202,6 +203,5 @@ def ended(admin: Admin, made: Record, now: Standing, path: Path, begun: float) -
         raise Unfinished(f"all is moved, and {'; '.join(wrong[:5])}; {AGAIN}", {"changed": True})
     path.unlink(missing_ok=True)
     notes = [*left, *([strangers(now.gone)] if now.gone else [])]
-    seconds = round(waits.now() - begun, 1)
-    moved = [str(move) for move in now.done]
-    return {"changed": True, "moved": moved, "bytes": sum(m.bytes for m in now.done), "seconds": seconds, "notes": notes}
+    done = {"moved": [str(move) for move in now.done], "bytes": sum(move.bytes for move in now.done)}
+    return {"changed": True, **done, "seconds": round(waits.now() - begun, 1), "notes": notes}

@@ -132,7 +132,8 @@ class Run:
         targets = {broker for move in now.running for broker in move.added}
         if not targets:
             return done
-        there = {(one.broker, place): size for one in log_dirs(self.admin, targets) for place, size in one.sizes.items()}
+        dirs = log_dirs(self.admin, targets)
+        there = {(one.broker, place): size for one in dirs for place, size in one.sizes.items()}
         return done + sum(
             min(move.size, there.get((broker, move.place), 0)) for move in now.running for broker in move.added
         )
@@ -140,7 +141,8 @@ class Run:
     def words(self, now: Standing) -> str:
         """Say how far it is, and note it for the next time. Raises AdminError."""
         time, copied, whole = waits.now(), self.copied(now), sum(move.bytes for move in self.record.moves)
-        text = f"{len(now.done)} of {len(self.record.moves)} partitions, {amounts.size(copied)} of {amounts.size(whole)}"
+        text = f"{len(now.done)} of {len(self.record.moves)} partitions"
+        text += f", {amounts.size(copied)} of {amounts.size(whole)}"
         rate = (copied - self.progress.bytes) / max(1.0, time - self.progress.at)
         shown = f"{len(now.done)} {copied}"
         if shown != self.progress.standing:

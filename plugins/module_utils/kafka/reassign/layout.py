@@ -10,7 +10,6 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
 
 
-
 @dataclass(frozen=True)
 class Replicas:
     """One partition: ids of its brokers, the preferred leader first, and the bytes of one replica."""

@@ -1,4 +1,4 @@
-"""What somebody asks for becomes moves, or the reasons why it cannot be had. Pure, and the same for the same cluster."""
+"""What somebody asks for becomes moves, or the reasons why it cannot be had. Pure; always the same for the same."""
 
 from __future__ import annotations
 

@@ -137,10 +137,10 @@ def too_full(disks: Iterable[Disk]) -> list[str]:
             continue
         room = one.free - int(RESERVE * one.total)
         if one.coming > room:
+            there = f"{amounts.size(one.free)} are free there, of which {amounts.size(one.free - room)} stay so"
             wrong.append(
-                f"broker {one.broker}: {one.path} would get {amounts.size(one.coming)}, and {amounts.size(max(0, room))}"
-                f" are left there ({amounts.size(one.free)} free, of which {RESERVE:.0%} of the disk stay free): give "
-                "it a larger disk, add a broker, or shorten a topic's retention"
+                f"broker {one.broker}: {one.path} would get {amounts.size(one.coming)}, and {there}: "
+                "give it a larger disk, add a broker, or shorten a topic's retention"
             )
     return wrong
 
@@ -148,7 +148,7 @@ def too_full(disks: Iterable[Disk]) -> list[str]:
 def before_and_after(seen: Seen, moves: Sequence[Move]) -> list[str]:
     """Return a table of what each broker holds and leads, and would: lines of columns."""
     then = {one.place: one.after for one in moves}
-    held, led, size = (Counter[int](), Counter[int]()), (Counter[int](), Counter[int]()), (Counter[int](), Counter[int]())
+    held, led, size = ((Counter[int](), Counter[int]()) for _ in range(3))
     for one in seen.partitions():
         for side, brokers in enumerate((one.brokers, then.get(one.place, one.brokers))):
             held[side].update(brokers)
@@ -156,7 +156,7 @@ def before_and_after(seen: Seen, moves: Sequence[Move]) -> list[str]:
             for broker in brokers:
                 size[side][broker] += one.size
     disks = disks_after(seen, moves)
-    rows = [("broker", "rack", "replicas", "leaders", "bytes", "fullest disk")]
+    rows: list[tuple[str, ...]] = [("broker", "rack", "replicas", "leaders", "bytes", "fullest disk")]
     for broker in sorted({*seen.metadata.brokers, *held[0], *held[1]}):
         rack = seen.racks.get(broker) or "-" if broker in seen.metadata.brokers else "(down)"
         bytes_then = _became(*(amounts.size(side[broker]) for side in size))
