@@ -74,16 +74,16 @@ class Move:
 class Plan:
     """What is to be moved; where there is one refusal, nothing is."""
 
-    moves: Sequence[Move] = ()
-    refusals: Sequence[str] = ()
-    notes: Sequence[str] = ()
+    moves: tuple[Move, ...] = ()
+    refusals: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def plan(wish: Wish, racks: Mapping[int, Rack], partitions: Sequence[Replicas]) -> Plan:
     """Return the moves that make a wish come true; `racks` are those of the brokers that are there."""
     stay = {broker: rack for broker, rack in racks.items() if broker not in wish.leaving}
     if refusals := impossible(wish, racks, stay, partitions):
-        return Plan(refusals=refusals)
+        return Plan(refusals=tuple(refusals))
     layout = Layout(stay, sorted(partitions, key=lambda one: one.place))
     wanted = shares(layout, lambda place: wish.factor or len(layout.now[place]))
     if wish.factor:
@@ -100,13 +100,13 @@ def plan(wish: Wish, racks: Mapping[int, Rack], partitions: Sequence[Replicas]) 
     if not wish.replace:
         balance.leaders(layout, [place for place in layout.now if layout.changed(place)])
         balance.leaders(layout, list(layout.now))
-    moves = [
+    moves = tuple(
         Move(*place, one.brokers, tuple(layout.now[place]), one.size)
         for place, one in layout.there.items()
         if one.brokers != tuple(layout.now[place])
-    ]
+    )
     lost = [] if wish.fewer_racks else _in_fewer_racks(racks, moves)
-    return Plan([] if lost else moves, lost, _unreached(layout, moves))
+    return Plan(() if lost else moves, tuple(lost), tuple(_unreached(layout, moves)))
 
 
 def _largest_first(layout: Layout, leaving: Collection[int]) -> list[tuple[Place, int]]:
