@@ -80,7 +80,7 @@ def test_drained(cluster: FakeCluster, reassign: Reassign, tmp_path: Path, monke
         line.split() == ["5", "b", "1", "->", "2", "1", "0", "B", "->", "5.0", "MiB", "-"] for line in planned["plan"]
     )
     again = reassign(drain=[3])
-    assert (again["changed"], again["plan"]) == (False, [])
+    assert (again["changed"], again["plan"]) == (False, ["drain=3: nothing to move"])
 
 
 def test_what_others_limit_stays(cluster: FakeCluster, reassign: Reassign) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import broker_config, topics
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import broker_config, moves, topics
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.topics import Settings
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
@@ -21,10 +21,10 @@ LEADER, FOLLOWER = THROTTLES
 EVERY = "*"
 
 
-def lists_of(moves: Iterable[Move]) -> dict[str, dict[str, tuple[str, ...]]]:
+def lists_of(made: Iterable[Move]) -> dict[str, dict[str, tuple[str, ...]]]:
     """Return by topic and setting whom the rates are to hold for: who has a replica sends, who gets one takes."""
     found: dict[str, dict[str, list[str]]] = {}
-    for move in moves:
+    for move in made:
         if move.added:
             both = found.setdefault(move.topic, {LEADER: [], FOLLOWER: []})
             both[LEADER] += [f"{move.number}:{one}" for one in move.before]
@@ -96,6 +96,16 @@ def take_out(admin: Admin, record: Record, brokers: Iterable[int]) -> list[str]:
         else:
             away.append(f"broker {broker} is away and keeps {', '.join(RATES)}")
     return away
+
+
+def left_behind(admin: Admin, brokers: Iterable[int]) -> dict[int, str]:
+    """Return by broker the rate that somebody left there; none while replicas are moved. Raises AdminError."""
+    found = {}
+    for name, settings in topics.describe(admin, "BROKER", [str(broker) for broker in brokers]).items():
+        rates = [settings[key].value for key in RATES if key in settings and settings[key].dynamic]
+        if rates:
+            found[int(name)] = rates[0] or ""
+    return {} if found and moves.running(admin) else found
 
 
 def _there(admin: Admin, wanted: Iterable[str]) -> dict[str, dict[str, str]]:
