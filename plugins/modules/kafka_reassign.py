@@ -20,7 +20,7 @@ description:
   - Plans which replicas go where, with as few copies as can be; its action prints the plan before anything moves. In
     the order in which they count, racks are kept even for each partition, then replicas over brokers (as far as racks
     let them), then leaders, then bytes. The same cluster gives the same plan.
-  - Moves a few partitions at a time, within I(throttle), and begins no more while a partition is under-replicated for
+  - Moves a few partitions at a time, within I(rate), and begins no more while a partition is under-replicated for
     another reason. In the end each partition has the planned replicas, all in sync, and the limits are taken back;
     limits that others set stay.
   - What was begun stands in a file of I(record_directory) until its end. The same call again goes on after an
@@ -42,7 +42,7 @@ options:
   replication_factor: {type: int, description: "How many replicas each partition of I(topic) is to have."}
   cancel: {type: bool, default: false, description: What an interrupted call moved goes back.}
   topic: {type: list, elements: str, default: [], description: Topics that it is about; all where none is named.}
-  throttle:
+  rate:
     description: >-
       Bytes a second that each broker may send, and take, for it, as C(50MB), or C(unlimited). It has to be said, but
       with I(leaders) and I(cancel); without it I(cancel) has that of the call before.
@@ -81,7 +81,7 @@ EXAMPLES = """
   millrace.kafka.kafka_reassign:
     admin: "{{ kafka_admin_listeners.REPLICATION }}"
     add: [4]
-    throttle: 50MB
+    rate: 50MB
   delegate_to: localhost
 """
 
@@ -136,7 +136,7 @@ def main() -> None:
             **dict.fromkeys(("replace", "topic"), TEXTS),
             **dict.fromkeys(("rebalance", "leaders", "cancel", "fewer_racks", "only_plan"), SWITCH),
             "replication_factor": {"type": "int"},
-            "throttle": {"type": "str", "default": ""},
+            "rate": {"type": "str", "default": ""},
             "brokers": {"type": "list", "elements": "dict", "default": [], "options": BROKER},
             "record_directory": {"type": "str", "default": record.FOLDER},
             **OPTIONS,

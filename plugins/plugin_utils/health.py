@@ -11,7 +11,7 @@ from typing import Any
 FULL = 0.85
 # Leaders are skewed when one broker leads this many times its share (and the difference is not a rounding matter).
 SKEW = 1.5
-LIMIT = "-e throttle=50MB"
+LIMIT = "-e rate=50MB"
 
 
 def table(headline: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:

@@ -8,7 +8,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.health import page
 def test_a_broker_that_holds_nothing_is_named_with_what_fills_it() -> None:
     """As one that has just joined."""
     assert page(declared(), probes(), cluster() | {"replicas": {"1": 20, "2": 0}})[1] == [
-        "broker 2 (kafka2) holds no partition: reassign.yml -e add=2 -e throttle=50MB moves its share there"
+        "broker 2 (kafka2) holds no partition: reassign.yml -e add=2 -e rate=50MB moves its share there"
     ]
     assert page(declared(), probes(), cluster() | {"replicas": {"1": 20, "2": 1}})[1] == []
 

@@ -35,7 +35,7 @@ def reassign(
     with modules(cluster, capsys) as run:
 
         def module(check_mode: bool = False, **options: Any) -> dict[str, Any]:
-            said = {"throttle": "50MB", "record_directory": str(tmp_path / "state"), **options}
+            said = {"rate": "50MB", "record_directory": str(tmp_path / "state"), **options}
             return run(kafka_reassign, check_mode, **said)
 
         yield module
@@ -94,7 +94,7 @@ def test_what_others_limit_stays(cluster: FakeCluster, reassign: Reassign) -> No
 
 
 def test_without_a_limit_none_is_set(cluster: FakeCluster, reassign: Reassign) -> None:
-    assert reassign(drain=[3], throttle="unlimited")["changed"]
+    assert reassign(drain=[3], rate="unlimited")["changed"]
     assert cluster.written == ["move orders-1 to [4, 5]"]
 
 
@@ -122,7 +122,7 @@ def test_an_interrupted_run_is_gone_on_with(cluster: FakeCluster, reassign: Reas
 def test_cancelled(cluster: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
     """What is on the move is called off, what has arrived goes back."""
     interrupted(cluster, reassign, replace=["5:2", "3:6"])
-    assert reassign(cancel=True, throttle="")["changed"]
+    assert reassign(cancel=True, rate="")["changed"]
     assert cluster.topics == {"orders": [[1, 2], [4, 3]], "other": [[5, 6]]}
     assert cluster.written.count("call off orders-1") == 1
     assert (limits(cluster), left_behind(tmp_path)) == (({}, {}), [])
@@ -149,7 +149,7 @@ def test_progress_is_said(cluster: FakeCluster, reassign: Reassign) -> None:
 def test_a_throttle_may_be_raised_on_the_way(cluster: FakeCluster, reassign: Reassign) -> None:
     interrupted(cluster, reassign, drain=[3])
     cluster.stuck = {"orders"}
-    assert "waiting" in reassign(pause=1, drain=[3], throttle="80MB")
+    assert "waiting" in reassign(pause=1, drain=[3], rate="80MB")
     assert {rate for rates in cluster.told.values() for rate in rates.values()} == {"80000000"}
 
 
@@ -205,9 +205,9 @@ def test_a_third_replica(cluster: FakeCluster, reassign: Reassign) -> None:
     [
         ({}, "nothing is said: say one of add, drain, replace, rebalance, leaders, replication_factor, cancel"),
         ({"add": [1], "rebalance": True}, "add and rebalance are said: say one of"),
-        ({"rebalance": True, "throttle": ""}, "no throttle is said, and moving replicas can take all"),
-        ({"rebalance": True, "throttle": "fast"}, "throttle fast: say how many bytes a second"),
-        ({"rebalance": True, "throttle": "5"}, "throttle 5: 5 bytes a second is too little to end"),
+        ({"rebalance": True, "rate": ""}, "no rate is said, and moving replicas can take all"),
+        ({"rebalance": True, "rate": "fast"}, "rate fast: say how many bytes a second"),
+        ({"rebalance": True, "rate": "5"}, "rate 5: 5 bytes a second is too little to end"),
         ({"replace": ["3"]}, "replace 3: say the ids of the old broker and of the new one, as replace=3:7"),
         ({"replace": ["3:3"]}, "replace 3:3: a broker that comes back under its id copies by itself what it lacks"),
         ({"replication_factor": 3}, "replication_factor: say of which topics, as topic=orders,returns"),

@@ -18,18 +18,18 @@ LEAST = 1024
 """Bytes a second: with less, a replica would never catch up with what is written meanwhile."""
 
 
-def throttle(text: str) -> int | None:
+def rate(text: str) -> int | None:
     """Return bytes a second of `50MB`, `50 MiB/s` or `52428800`; None of `unlimited`. Raises ValueError."""
     if text.strip().lower() == "unlimited":
         return None
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]?I?B?)(?:/s)?", text.strip().upper().replace("/S", "/s"))
     if not found or found.group(2) not in UNITS:
         raise ValueError(
-            f"throttle {text}: say how many bytes a second each broker may send, and take, for this: 50MB, or unlimited"
+            f"rate {text}: say how many bytes a second each broker may send, and take, for this: 50MB, or unlimited"
         )
     rate = int(float(found.group(1)) * UNITS[found.group(2)])
     if rate < LEAST:
-        raise ValueError(f"throttle {text}: {rate} bytes a second is too little to end; say 1MB or more")
+        raise ValueError(f"rate {text}: {rate} bytes a second is too little to end; say 1MB or more")
     return rate
 
 

@@ -24,7 +24,7 @@ class Asked:
     """Those that it is about; all where none is named."""
     rate: int | None = None
     limited: bool = False
-    """Whether a throttle was said, `unlimited` among them."""
+    """Whether a rate was said, `unlimited` among them."""
     cancel: bool = False
 
 
@@ -54,20 +54,20 @@ def asked(said: Mapping[str, Any]) -> tuple[Asked, list[str]]:
             wrong.append(f"replication_factor {said['replication_factor']}: say how many replicas, 1 or more")
         if not said["topic"]:
             wrong.append("replication_factor: say of which topics, as topic=orders,returns")
-    if said["throttle"]:
+    if said["rate"]:
         try:
-            rate = amounts.throttle(said["throttle"])
+            rate = amounts.rate(said["rate"])
         except ValueError as error:
             wrong.append(str(error))
     elif not (said["cancel"] or said["leaders"]):
         wrong.append(
-            "no throttle is said, and moving replicas can take all that disks and networks have: say how many bytes a "
-            "second each broker may send, and take, as throttle=50MB, or unlimited"
+            "no rate is said, and moving replicas can take all that disks and networks have: say how many bytes a "
+            "second each broker may send, and take, as rate=50MB, or unlimited"
         )
     words = [f"{name}={shown(said[name])}" for name in verbs]
     words += [f"topic={','.join(sorted(said['topic']))}"] if said["topic"] and not said["cancel"] else []
     return Asked(
-        wish, " ".join(words), tuple(sorted(said["topic"])), rate, bool(said["throttle"]), bool(said["cancel"])
+        wish, " ".join(words), tuple(sorted(said["topic"])), rate, bool(said["rate"]), bool(said["cancel"])
     ), wrong
 
 

@@ -31,7 +31,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.topics import
 MIN_ISR = "min.insync.replicas"
 NAMED = 20
 """Moves that a plan names; the others are counted."""
-AGAIN = "run the same again to go on, with another throttle if need be, or with cancel=true to put everything back"
+AGAIN = "run the same again to go on, with another rate if need be, or with cancel=true to put everything back"
 Result = dict[str, Any]
 
 
