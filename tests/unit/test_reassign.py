@@ -75,7 +75,7 @@ def test_drained(cluster: FakeCluster, reassign: Reassign, tmp_path: Path, monke
     assert rates == {"3": RATES, "4": RATES, "5": RATES}
     assert limits(cluster) == ({}, {})
     assert left_behind(tmp_path) == []
-    assert "orders-1: 4,3 -> 4,5, 5.0 MiB" in planned["plan"][1]
+    assert "orders-1: 4,3 -> 4,5, 5.0 MiB" in planned["plan"][2]
     assert any(
         line.split() == ["5", "b", "1", "->", "2", "1", "0", "B", "->", "5.0", "MiB", "-"] for line in planned["plan"]
     )

@@ -41,6 +41,12 @@ def size(number: float) -> str:
     return f"{number:.0f} B"
 
 
+def speed(rate: int) -> str:
+    """Return bytes a second in the unit in which they were said."""
+    exact = [unit for unit in ("GB", "MB", "KB") if rate % UNITS[unit] == 0]
+    return f"{rate // UNITS[exact[0]]} {exact[0]}" if exact else size(rate)
+
+
 def time(seconds: float) -> str:
     """Return a time as a person says it."""
     if seconds < 120:

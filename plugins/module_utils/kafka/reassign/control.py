@@ -137,15 +137,16 @@ def lines(made: Record, there: seen.Seen, moves: Sequence[Move]) -> list[str]:
     orders = sum(not move.added for move in moves)
     text = f"{made.asked}: {len(moves)} partitions change; {copies} replicas are copied, {amounts.size(size)}"
     text += f"; {orders} only change the order of their replicas" if orders else ""
+    told = [text]
     if copies and made.rate:
-        each = f"{amounts.size(made.rate)} a second of each broker"
-        text += f"; at {each} that takes {amounts.time(max(busiest(moves) / made.rate, 1))} or more"
+        each = f"{amounts.speed(made.rate)} a second of each broker"
+        told.append(f"at {each} that takes {amounts.time(max(busiest(moves) / made.rate, 1))} or more")
     named = [
         f"  {move}: {','.join(map(str, move.before))} -> {','.join(map(str, move.after))}, {amounts.size(move.bytes)}"
         for move in sorted(moves, key=lambda one: (-one.bytes, one.place))[:NAMED]
     ]
     named += [f"  and {len(moves) - NAMED} more"] if len(moves) > NAMED else []
-    return [text, *named, *(f"  {row}" for row in seen.before_and_after(there, moves))]
+    return [*told, *named, *(f"  {row}" for row in seen.before_and_after(there, moves))]
 
 
 def busiest(moves: Sequence[Move]) -> int:
