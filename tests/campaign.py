@@ -109,6 +109,12 @@ def resources(campaign: Campaign) -> None:
         campaign.run("pytest", tests, "-m", "campaign", "--inventory", inventory)
 
 
+def moves(campaign: Campaign) -> None:
+    """Replicas move under load: the control node is killed in the middle, the run gone on with, or put back."""
+    with campaign.lab("moves", *prepared()) as inventory:
+        campaign.run("pytest", "tests/operations/test_reassign.py", "-m", "campaign", "--inventory", inventory)
+
+
 def roll(campaign: Campaign) -> None:
     """All brokers are restarted under 2,000 messages a second: by restart.yml, by a bare script, by one that sleeps."""
     with campaign.lab("roll", *prepared()) as inventory:
@@ -188,6 +194,7 @@ PARTS: dict[str, Callable[[Campaign], None]] = {
     "faults": faults,
     "kills": kills,
     "cures": cures,
+    "moves": moves,
     "roll": roll,
     "upgrade": upgrade,
     "resources": resources,

@@ -11,8 +11,10 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, State
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import AdminError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.throttles import left_behind
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart import SAME, after_restart, lacking
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.views import confirmed
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTIONS, Part, Patience, Wait, waiting
@@ -50,6 +52,7 @@ options:
     type: list
     elements: int
     default: []
+  throttles: {type: bool, default: false, description: Look for limits that somebody left who moved replicas.}
 extends_documentation_fragment: [millrace.kafka.waits]
 attributes:
   check_mode: {description: The same as without., support: full}
@@ -96,6 +99,11 @@ undeclared:
   type: dict
   returned: always
 leaders: {description: "By id (a text), number of partitions that the broker leads.", type: dict, returned: always}
+replicas: {description: "By id (a text), number of replicas that the broker holds.", type: dict, returned: always}
+throttled:
+  description: "By id (a text), bytes a second that a broker still sends or takes, though no replica is being moved."
+  type: dict
+  returned: with throttles
 """
 
 
@@ -129,8 +137,18 @@ def described(state: State, problems: list[str], expected: Sequence[int] = ()) -
         "under_replicated": len(state.under_replicated()),
         "partitions": len(state.partitions),
         "leaders": {str(broker): count for broker, count in state.leaders().items()},
+        "replicas": {str(broker): count for broker, count in state.replicas().items()},
         "undeclared": {str(broker): count for broker, count in state.undeclared(expected).items()},
     }
+
+
+def throttled(cluster: Cluster, state: State) -> dict[str, str]:
+    """Return what limits replication though nothing moves; who does not answer has said so elsewhere."""
+    try:
+        found = left_behind(next(iter(cluster.clients.values())), state.brokers)
+    except AdminError:
+        return {}
+    return {str(broker): rate for broker, rate in found.items()}
 
 
 def look(module: AnsibleModule, cluster: Cluster) -> None:
@@ -149,6 +167,8 @@ def look(module: AnsibleModule, cluster: Cluster) -> None:
     if state.brokers:
         result["lacking"] = lacking(state, module.params["brokers"], module.params["returned"])
         result["at"] = time.time()
+    if module.params["throttles"]:
+        result["throttled"] = throttled(cluster, state)
     if found and module.params["fail"]:
         module.fail_json(
             msg=f"Kafka cluster not whole after {module.params['timeout']} s: {'; '.join(found)}. No "
@@ -170,6 +190,7 @@ def main() -> None:
             "returned": {"type": "list", "elements": "int", "default": []},
             "sick": {"type": "list", "elements": "int", "default": []},
             "before": {"type": "dict"},
+            "throttles": {"type": "bool", "default": False},
             **OPTIONS,
         },
         supports_check_mode=True,

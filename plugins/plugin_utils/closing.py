@@ -8,7 +8,7 @@ from typing import Any
 COLLECTION = "millrace.kafka."
 RESOURCES = {f"{COLLECTION}kafka_{name}" for name in ("access", "groups", "quotas", "topics")}
 """Actions whose changes are lines of `Change`: verb, kind, name."""
-CHANGING = {f"{COLLECTION}{name}" for name in ("host_state", "kafka_certificates")} | RESOURCES
+CHANGING = {f"{COLLECTION}{name}" for name in ("host_state", "kafka_certificates", "kafka_reassign")} | RESOURCES
 """Actions of which every run that may change something has one; a run without them has no such line."""
 BY_HAND = {"deleted": "emptied topic", "made": "recreated topic"}
 """What kafka_topic answers where it changes something."""
@@ -19,6 +19,7 @@ ANSWERS = {
     f"{COLLECTION}install_archives": ("missing", "archive"),
     f"{COLLECTION}kafka_certificates": ("changes", "reloaded listener"),
     f"{COLLECTION}kafka_leaders": ("moved", "elected leader"),
+    f"{COLLECTION}kafka_reassign": ("moved", "moved partition"),
     f"{COLLECTION}zookeeper_ensemble": ("changes", "ACL"),
 }
 """What of other answers is counted, and as what."""

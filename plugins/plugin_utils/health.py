@@ -11,6 +11,7 @@ from typing import Any
 FULL = 0.85
 # Leaders are skewed when one broker leads this many times its share (and the difference is not a rounding matter).
 SKEW = 1.5
+LIMIT = "-e rate=50MB"
 
 
 def table(headline: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
@@ -135,6 +136,7 @@ def kafka(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
         if broker:
             rows.append((number, "-", broker["rack"], there, leaders.get(number, 0)))
         problems.append(stranger(number, there, replicas))
+    problems += unused(hosts, cluster) + throttled(cluster)
     total, share = cluster.get("partitions", 0), cluster.get("partitions", 0) / max(len(hosts), len(found), 1)
     most = max(leaders.values(), default=0)
     skew = f"{most / share:.2f}" if share else "-"
@@ -151,10 +153,33 @@ def kafka(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
     ], problems
 
 
+def unused(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> list[str]:
+    """Return which brokers hold nothing while others hold enough for all: nobody moves replicas by himself."""
+    held = cluster.get("replicas", {})
+    names = {str(facts["broker_id"]): host for host, facts in hosts.items()}
+    empty = sorted((number for number in names if held.get(number) == 0), key=int)
+    if not empty or sum(held.values()) < len(held):
+        return []
+    told = ", ".join(f"broker {number} ({names[number]})" for number in empty)
+    what = f"hold{'s' if len(empty) == 1 else ''} no partition: reassign.yml -e add={','.join(empty)} {LIMIT}"
+    return [f"{told} {what} moves {'its' if len(empty) == 1 else 'their'} share there"]
+
+
+def throttled(cluster: Mapping[str, Any]) -> list[str]:
+    """Return which brokers were left with a limit on replication: a replica may never catch up with it."""
+    return [
+        f"broker {number} limits replication to {rate} bytes a second though nothing is moved: end the run of "
+        "reassign.yml that was interrupted (the same again, or -e cancel=true), or take "
+        "leader.replication.throttled.rate and follower.replication.throttled.rate back with null in "
+        "kafka_dynamic_config_overrides of its host"
+        for number, rate in cluster.get("throttled", {}).items()
+    ]
+
+
 def stranger(number: str, endpoints: str, replicas: int) -> str:
     """Return what is wrong with a broker that no host of the inventory has, and how to mend it."""
     back = "put its host back into the group kafka"
-    move = "move its replicas to the others (kafka-reassign-partitions.sh)"
+    move = f"move its replicas to the others (reassign.yml -e drain={number} {LIMIT})"
     if not endpoints:
         return (
             f"broker {number} is neither in the inventory nor registered, and {replicas} partitions still count on a "

@@ -31,7 +31,8 @@ def in_parts(ask: Callable[[Mapping[str, Any]], dict[str, Any]], tell: Say, ever
     begun = time.monotonic()
     result = ask({"pause": int(every)})
     while going := result.get("waiting"):
-        tell(f"{time.monotonic() - begun:.0f} of {going['timeout']} s: {'; '.join(going['what'])}")
+        most = f" of {going['timeout']}" if going["timeout"] else ""  # 0: nobody knows how long it takes
+        tell(f"{time.monotonic() - begun:.0f}{most} s: {'; '.join(going['what'])}")
         result = ask({"pause": int(every), "waited": going["waited"]})
     return result
 

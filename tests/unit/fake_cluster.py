@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unit.fake_moves import FakeMoves
 from unit.fake_settings import (
     BROKER,
     LOGIN,
@@ -15,12 +16,11 @@ from unit.fake_settings import (
     TIMED_OUT,
     TOPIC_EXISTS,
     Answer,
-    FakeSettings,
     unknown,
 )
 
 
-class FakeCluster(FakeSettings):
+class FakeCluster(FakeMoves):
     """What the brokers know, and what they were asked to write (`written`)."""
 
     def __init__(self, brokers: int = 3) -> None:
@@ -53,7 +53,15 @@ class FakeCluster(FakeSettings):
         """Writes, by the names of methods, that are done and not answered, that are neither, and that are neither
         while nothing is answered any more."""
         self.moving: dict[str, list[int]] = {}
-        """By topic the partitions whose replicas are being moved."""
+        """By topic the partitions whose replicas somebody else is moving."""
+        self.under_way: dict[tuple[str, int], list[int]] = {}
+        """By partition that is on the move the replicas that it is to have."""
+        self.asks, self.stuck = 1, set[str]()
+        """How often who asks is told of a move before it is done, and topics of which none ever is."""
+        self.sizes: dict[tuple[str, int], int] = {}
+        """Bytes by partition."""
+        self.disks: dict[int, tuple[int, int]] = {}
+        """By broker, bytes of its file systems, all and free; one that is not here does not tell."""
         self.mute: set[int] = set()
         """Brokers that are there, and do not say what is set for them."""
         self.ungrown: set[str] = set()
@@ -110,25 +118,6 @@ class FakeCluster(FakeSettings):
     def sasl_authenticate(self, request: Any, broker: int) -> Answer:
         """Nobody's password is right."""
         return {"error_code": LOGIN, "error_message": "no", "auth_bytes": b"", "session_lifetime_ms": 0}
-
-    def describe_log_dirs(self, request: Any, broker: int) -> Answer:
-        lost = self.given_up.get(broker, [])
-        kept = {"topics": [], "total_bytes": -1, "usable_bytes": -1}
-        results = [{"error_code": 56 if one in lost else 0, "log_dir": one, **kept} for one in ("/data/1", "/data/2")]
-        return {"error_code": 0, "results": results}
-
-    def list_partition_reassignments(self, request: Any, broker: int) -> Answer:
-        moving = [
-            {
-                "name": name,
-                "partitions": [
-                    {"partition_index": one, "replicas": [], "adding_replicas": [], "removing_replicas": []}
-                    for one in numbers
-                ],
-            }
-            for name, numbers in self.moving.items()
-        ]
-        return {"error_code": self.judged(broker), "error_message": None, "topics": moving}
 
     def create_topics(self, request: Any, broker: int) -> Answer:
         results = []

@@ -17,6 +17,7 @@ INVALID_CONFIG, TOPIC_EXISTS, POLICY, NOT_CONTROLLER, TIMED_OUT, LOGIN, NOT_ALLO
     33,
 )
 KNOWN = {"retention.ms", "cleanup.policy", "min.insync.replicas", "segment.bytes"}
+KNOWN |= {f"{side}.replication.throttled.replicas" for side in ("leader", "follower")}
 BROKER = {
     "log.retention.hours": "168",
     "log.retention.bytes": "-1",

@@ -14,12 +14,12 @@ def test_a_broker_that_is_not_in_the_inventory() -> None:
     text, problems = page(declared(), probes(), found)
     assert problems == [
         "broker 4 is registered (CLIENT://10.0.1.24:9092) but not in the inventory, and holds 12 replicas: put its "
-        "host back into the group kafka, or move its replicas to the others (kafka-reassign-partitions.sh), and then "
-        "stop and disable its kafka.service",
+        "host back into the group kafka, or move its replicas to the others (reassign.yml -e drain=4 -e rate=50MB), "
+        "and then stop and disable its kafka.service",
         "broker 5 is registered (CLIENT://10.0.1.25:9092) but not in the inventory, and holds no replica: stop and "
         "disable its kafka.service, or put its host back into the group kafka",
         "broker 6 is neither in the inventory nor registered, and 3 partitions still count on a replica there: put its "
-        "host back into the group kafka, or move its replicas to the others (kafka-reassign-partitions.sh)",
+        "host back into the group kafka, or move its replicas to the others (reassign.yml -e drain=6 -e rate=50MB)",
     ]
     assert "\n  4   -       dc1-c  CLIENT://10.0.1.24:9092 " in text
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -57,6 +58,11 @@ class State:
             if partition.leader in counts:
                 counts[partition.leader] += 1
         return counts
+
+    def replicas(self) -> dict[int, int]:
+        """Return the number of replicas that each registered broker holds."""
+        held = Counter(replica for p in self.partitions for replica in p.replicas)
+        return {broker: held[broker] for broker in self.brokers}
 
     def undeclared(self, declared: Collection[int]) -> dict[int, int]:
         """Return the ids that are not declared, of brokers that are registered and of replicas, with their replicas."""

@@ -1,0 +1,1 @@
+"""Which replicas go where, under a plan, and how they get there."""

@@ -1,0 +1,56 @@
+"""Bytes, rates and times as people write and read them. Pure."""
+
+from __future__ import annotations
+
+import re
+
+UNITS = {
+    "": 1,
+    "B": 1,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "KIB": 1 << 10,
+    "MIB": 1 << 20,
+    "GIB": 1 << 30,
+}
+LEAST = 1024
+"""Bytes a second: with less, a replica would never catch up with what is written meanwhile."""
+
+
+def rate(text: str) -> int | None:
+    """Return bytes a second of `50MB`, `50 MiB/s` or `52428800`; None of `unlimited`. Raises ValueError."""
+    if text.strip().lower() == "unlimited":
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]?I?B?)(?:/s)?", text.strip().upper().replace("/S", "/s"))
+    if not found or found.group(2) not in UNITS:
+        raise ValueError(
+            f"rate {text}: say how many bytes a second each broker may send, and take, for this: 50MB, or unlimited"
+        )
+    rate = int(float(found.group(1)) * UNITS[found.group(2)])
+    if rate < LEAST:
+        raise ValueError(f"rate {text}: {rate} bytes a second is too little to end; say 1MB or more")
+    return rate
+
+
+def size(number: float) -> str:
+    """Return bytes as a person says them."""
+    for unit, scale in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if number >= scale:
+            return f"{number / scale:.1f} {unit}"
+    return f"{number:.0f} B"
+
+
+def speed(rate: int) -> str:
+    """Return bytes a second in the unit in which they were said."""
+    exact = [unit for unit in ("GB", "MB", "KB") if rate % UNITS[unit] == 0]
+    return f"{rate // UNITS[exact[0]]} {exact[0]}" if exact else size(rate)
+
+
+def time(seconds: float) -> str:
+    """Return a time as a person says it."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"

@@ -1,0 +1,101 @@
+"""What a person asks for, as options of a module and as words; mistakes all together. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Wish
+
+VERBS = ("add", "drain", "replace", "rebalance", "leaders", "replication_factor", "cancel")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request."""
+
+    wish: Wish
+    words: str
+    """As on the command line: the same words are the same request."""
+    topics: tuple[str, ...] = ()
+    """Those that it is about; all where none is named."""
+    rate: int | None = None
+    limited: bool = False
+    """Whether a rate was said, `unlimited` among them."""
+    cancel: bool = False
+
+
+def asked(said: Mapping[str, Any]) -> tuple[Asked, list[str]]:
+    """Return the request, and what is wrong with it."""
+    verbs = [name for name in VERBS if said[name] not in (None, False, "", [])]
+    wrong, wish, rate = [], Wish(), None
+    if len(verbs) != 1:
+        told = f"{' and '.join(verbs)} are said" if verbs else "nothing is said"
+        wrong.append(f"{told}: say one of {', '.join(VERBS)}")
+    wrong += [f"{name}: broker {one} is named twice" for name in ("add", "drain") for one in twice(said[name])]
+    try:
+        pairs = replaced(said["replace"])
+        wish = Wish(
+            tuple(sorted(said["add"])),
+            tuple(sorted(said["drain"])),
+            pairs,
+            bool(said["rebalance"]),
+            bool(said["leaders"]),
+            said["replication_factor"],
+            bool(said["fewer_racks"]),
+        )
+    except ValueError as error:
+        wrong.append(str(error))
+    if said["replication_factor"] is not None:
+        if said["replication_factor"] < 1:
+            wrong.append(f"replication_factor {said['replication_factor']}: say how many replicas, 1 or more")
+        if not said["topic"]:
+            wrong.append("replication_factor: say of which topics, as topic=orders,returns")
+    if said["rate"]:
+        try:
+            rate = amounts.rate(said["rate"])
+        except ValueError as error:
+            wrong.append(str(error))
+    elif not (said["cancel"] or said["leaders"]):
+        wrong.append(
+            "no rate is said, and moving replicas can take all that disks and networks have: say how many bytes a "
+            "second each broker may send, and take, as rate=50MB, or unlimited"
+        )
+    words = [f"{name}={shown(said[name])}" for name in verbs]
+    words += [f"topic={','.join(sorted(said['topic']))}"] if said["topic"] and not said["cancel"] else []
+    return Asked(
+        wish, " ".join(words), tuple(sorted(said["topic"])), rate, bool(said["rate"]), bool(said["cancel"])
+    ), wrong
+
+
+def shown(value: Any) -> str:
+    """Return an option as it is said on a command line."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(str(one) for one in sorted(value)) if isinstance(value, list) else str(value)
+
+
+def twice(values: Sequence[int]) -> list[int]:
+    """Return what is there more than once."""
+    return sorted({one for one in values if values.count(one) > 1})
+
+
+def replaced(texts: Sequence[str]) -> dict[int, int]:
+    """Return who takes the place of whom, of `3:7`. Raises ValueError."""
+    found: dict[int, int] = {}
+    for text in texts:
+        parts = re.fullmatch(r"(\d+):(\d+)", text.strip())
+        if not parts:
+            raise ValueError(f"replace {text}: say the ids of the old broker and of the new one, as replace=3:7")
+        old, new = int(parts[1]), int(parts[2])
+        if old == new:
+            raise ValueError(
+                f"replace {text}: a broker that comes back under its id copies by itself what it lacks; do nothing"
+            )
+        if old in found or new in found.values():
+            raise ValueError(f"replace {text}: a broker is named twice")
+        found[old] = new
+    return found

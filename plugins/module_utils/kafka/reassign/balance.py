@@ -1,0 +1,175 @@
+"""Evens out who holds and who leads, with as few moves as can be. Pure."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from heapq import heapify, heappop, heappush
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.layout import Layout
+
+TINY = 1e-6
+"""Less of a share than this is none: shares are fractions."""
+
+
+class Queue:
+    """The replicas that may go from one broker to another, the best first.
+
+    That is one of the topic of which the first has most more than the other; of it, the size that evens bytes.
+    """
+
+    def __init__(self, layout: Layout, source: int, target: int) -> None:
+        """Look at all that the source holds now."""
+        self.layout, self.source, self.target = layout, source, target
+        self.sizes: dict[str, list[tuple[int, Place]]] = defaultdict(list)
+        for place in layout.on[source]:
+            if layout.may_move(place, source, target):
+                self.sizes[place[0]].append((layout.there[place].size, place))
+        for sizes in self.sizes.values():
+            sizes.sort()
+        self.topics = [(self._lead(topic), topic) for topic in self.sizes]
+        heapify(self.topics)
+
+    def _lead(self, topic: str) -> int:
+        return self.layout.of_topic[self.target, topic] - self.layout.of_topic[self.source, topic]
+
+    def pop(self, size: float) -> Place | None:
+        """Return a replica that may still go, of about so many bytes; None where there is none."""
+        while self.topics:
+            lead, topic = heappop(self.topics)
+            if not self.sizes[topic]:
+                continue
+            if lead != self._lead(topic):  # others moved meanwhile
+                heappush(self.topics, (self._lead(topic), topic))
+                continue
+            sizes = self.sizes[topic]
+            at = bisect_left(sizes, (size, ("", 0)))
+            near = [n for n in (at - 1, at) if 0 <= n < len(sizes)]
+            _, place = sizes.pop(min(near, key=lambda n: abs(sizes[n][0] - size)))
+            heappush(self.topics, (lead, topic))
+            there = self.source in self.layout.now[place]
+            if there and self.layout.may_move(place, self.source, self.target):
+                return place
+        return None
+
+
+def repair(layout: Layout, wanted: Mapping[int, float], targets: Collection[int]) -> None:
+    """Move replicas until the rule of racks holds, as far as these targets may hold more."""
+    for place in layout.now:
+        while found := layout.uneven(layout.now[place]):
+            most, least = found
+            full = [one for one in layout.now[place] if one in layout.racks and layout.racks[one] == most]
+            free = [one for one in layout.members[least] if one in targets and one not in layout.now[place]]
+            if not free:
+                break
+            source = max(full, key=lambda one: (layout.held(one) - wanted[one], -one))
+            layout.move(place, source, min(free, key=lambda one: (layout.held(one) - wanted[one], one)))
+
+
+def spread(layout: Layout, wanted: Mapping[int, float], targets: Collection[int]) -> None:
+    """Move replicas to these brokers until each holds its share, and while one of them holds too much."""
+    queues: dict[tuple[int, int], Queue] = {}
+
+    def queue(source: int, target: int) -> Queue:
+        if (source, target) not in queues:
+            queues[source, target] = Queue(layout, source, target)
+        return queues[source, target]
+
+    every_byte, every = sum(layout.bytes.values()), max(1.0, sum(wanted.values()))
+    stuck: set[tuple[int, int]] = set()
+    while pair := next(_pairs(layout, wanted, targets, stuck), None):
+        source, target = pair
+        lacks = max(1, round(wanted[target] - layout.held(target)))
+        due = every_byte * wanted[target] / every
+        place = queue(source, target).pop(max(0.0, due - layout.bytes[target]) / lacks)
+        if place is not None:
+            layout.move(place, source, target)
+        elif not _by_another(layout, wanted, source, target, targets):
+            stuck.add(pair)
+
+
+def _pairs(
+    layout: Layout, wanted: Mapping[int, float], targets: Collection[int], stuck: Collection[tuple[int, int]]
+) -> Iterator[tuple[int, int]]:
+    """Yield who gives a replica to whom, the most urgent first: who lacks some, and has one less than who gives."""
+    over = {one: layout.held(one) - wanted[one] for one in layout.racks}
+    sources = sorted(over, key=lambda one: (-over[one], one))
+    for target in sorted(targets, key=lambda one: (over[one], one)):
+        if over[target] > -TINY:
+            return
+        same = [one for one in sources if layout.racks[one] == layout.racks[target]]
+        for source in [*same, *(one for one in sources if one not in same)]:
+            if over[source] - over[target] > 1 + TINY and (source, target) not in stuck:
+                yield source, target
+
+
+def _by_another(
+    layout: Layout, wanted: Mapping[int, float], source: int, target: int, targets: Collection[int]
+) -> bool:
+    """Move one replica on to a third broker, and another one from there, where no replica can go at once."""
+    for third in sorted(targets, key=lambda one: (layout.held(one) - wanted[one], one)):
+        if third in (source, target):
+            continue
+        first = next((p for p in layout.on[source] if layout.may_move(p, source, third)), None)
+        second = next((p for p in layout.on[third] if layout.may_move(p, third, target)), None)
+        if first is not None and second is not None:
+            layout.move(first, source, third)
+            layout.move(second, third, target)
+            return True
+    return False
+
+
+def leaders(layout: Layout, movable: Sequence[Place]) -> None:
+    """Have brokers lead the same number of partitions, or one more, by the order of replicas alone.
+
+    Only partitions of `movable` change. Who leads two more than another hands one on, over others if need be.
+    """
+    led = {broker: 0 for broker in layout.racks}
+    for replicas in layout.now.values():
+        if replicas[0] in led:
+            led[replicas[0]] += 1
+    ways: dict[int, dict[int, list[Place]]] = {broker: defaultdict(list) for broker in led}
+    for place in sorted(movable):
+        _offer(layout, ways, place)
+    while _hand_on(layout, led, ways):
+        pass
+
+
+def _offer(layout: Layout, ways: Mapping[int, dict[int, list[Place]]], place: Place, take: bool = False) -> None:
+    """Note, or take back, to whom the leader of a partition can hand it on."""
+    leader, *others = layout.now[place]
+    for other in others if leader in ways else []:
+        if other in ways:
+            found = ways[leader][other]
+            if take:
+                found.pop(bisect_left(found, place))
+            else:
+                insort(found, place)
+
+
+def _hand_on(layout: Layout, led: dict[int, int], ways: Mapping[int, dict[int, list[Place]]]) -> bool:
+    for fullest in sorted(led, key=lambda one: (-led[one], one)):
+        steps: dict[int, int] = {fullest: fullest}
+        order = [fullest]
+        for broker in order:
+            for other in sorted(ways[broker]):
+                if ways[broker][other] and other not in steps:
+                    steps[other] = broker
+                    order.append(other)
+        emptiest = min(order, key=lambda one: (led[one], one))
+        if led[fullest] - led[emptiest] < 2:
+            continue
+        other = emptiest
+        while other != fullest:
+            broker = steps[other]
+            place = ways[broker][other][0]
+            _offer(layout, ways, place, take=True)
+            layout.now[place] = [other, *(one for one in layout.now[place] if one != other)]
+            _offer(layout, ways, place)
+            other = broker
+        led[fullest] -= 1
+        led[emptiest] += 1
+        return True
+    return False

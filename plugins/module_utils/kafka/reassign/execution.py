@@ -1,0 +1,197 @@
+"""Carries out moves, some at a time, and sees that they come to their end; no Ansible import."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ansible_collections.millrace.kafka.plugins.module_utils import waits
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import moves
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_dirs import log_dirs
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.moves import Running
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.seen import lacking, named
+
+INBOUND = 5
+"""Replicas that a broker gets at the same time; those that wait are on disks and networks of nobody."""
+ORDERS = 200
+"""Partitions that get another order of the same replicas in one request: nothing is copied."""
+SETTLES = 5.0
+"""Seconds until what was begun has to be told by the controller, or to be done."""
+SILENT = 60.0
+"""Seconds for which brokers may refuse questions before that ends a run."""
+STALLED = 600.0
+"""Seconds without a byte or a partition after which a run gives up."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far the moves of a record are."""
+
+    done: Sequence[Move] = ()
+    running: Sequence[Move] = ()
+    waiting: Sequence[Move] = ()
+    turned: Sequence[Move] = ()
+    """On the move, and not where they are to go."""
+    gone: Sequence[Move] = ()
+    """Their topic was deleted meanwhile, or somebody else moved them to other brokers."""
+
+
+def standing(record: Record, metadata: Metadata, running: Mapping[Place, Running]) -> Standing:
+    """Sort the moves of a record by what the cluster says."""
+    there = {(one.topic, one.number): one.replicas for one in metadata.partitions}
+    found: dict[str, list[Move]] = {name: [] for name in ("done", "running", "waiting", "turned", "gone")}
+    for move in record.moves:
+        under_way, replicas = running.get(move.place), there.get(move.place)
+        if under_way is not None:
+            kind = "running" if under_way.target == move.after else "turned"
+        elif replicas == move.after:
+            kind = "done"
+        elif replicas is None or set(replicas) - {*move.before, *move.after}:
+            kind = "gone"
+        else:
+            kind = "waiting"
+        found[kind].append(move)
+    return Standing(**found)
+
+
+def next_ones(now: Standing, sent: Collection[Place]) -> list[Move]:
+    """Return the moves that are begun next: so many for each broker, the smallest first, and orders besides."""
+    coming = Counter(broker for move in now.running for broker in move.added)
+    chosen, orders = [], 0
+    for move in sorted(now.waiting, key=lambda one: (one.size, one.place)):
+        if move.place in sent:
+            coming.update(move.added)
+            continue
+        if not move.added:
+            orders += 1
+            chosen += [move] if orders <= ORDERS else []
+        elif all(coming[broker] < INBOUND for broker in move.added):
+            coming.update(move.added)
+            chosen.append(move)
+    return chosen
+
+
+@dataclass
+class Progress:
+    """What was told before, from one part of a wait to the next."""
+
+    begun: float = 0.0
+    at: float = 0.0
+    bytes: int = 0
+    moved: float = 0.0
+    """When something was last copied or done."""
+    standing: str = ""
+
+
+@dataclass
+class Run:
+    """One process that carries out a record."""
+
+    admin: Admin
+    record: Record
+    progress: Progress
+    sent: dict[Place, float] = field(default_factory=dict)
+    """When it was begun, of what was begun by this process."""
+    held: str = ""
+    """Why no more is begun."""
+    refused: dict[str, str] = field(default_factory=dict)
+
+    def step(self) -> Standing:
+        """Look once, and begin what may be begun. Raises AdminError."""
+        metadata, running = self.admin.metadata(), moves.running(self.admin)
+        now = standing(self.record, metadata, running)
+        if self.record.back and now.turned:
+            self.begin(dict.fromkeys(move.place for move in now.turned))
+            return now
+        ours = {str(move) for move in (*now.running, *now.turned)}
+        ours |= {f"{topic}-{number}" for topic, number in self.sent}
+        others = [one for one in metadata.partitions if str(one) not in ours]
+        found = lacking(others, metadata.brokers, self.record.leaving)
+        self.held = f"{named(list(found))} {next(iter(found.values()))}" if found else ""
+        time = waits.now()
+        self.sent = {place: at for place, at in self.sent.items() if time - at < SETTLES}
+        if not found and (chosen := next_ones(now, self.sent)):
+            self.begin({move.place: move.after for move in chosen})
+        return now
+
+    def begin(self, wanted: Mapping[Place, Sequence[int] | None]) -> None:
+        """Have the controller begin moves, or call them off."""
+        failed = moves.alter(self.admin, wanted)
+        self.refused = {f"{topic}-{number}": why for (topic, number), why in failed.items()}
+        self.sent |= dict.fromkeys(wanted, waits.now())
+
+    def copied(self, now: Standing) -> int:
+        """Return how many bytes of the moves have arrived. Raises AdminError."""
+        done = sum(move.bytes for move in now.done)
+        targets = {broker for move in now.running for broker in move.added}
+        if not targets:
+            return done
+        dirs = log_dirs(self.admin, targets)
+        there = {(one.broker, place): size for one in dirs for place, size in one.sizes.items()}
+        return done + sum(
+            min(move.size, there.get((broker, move.place), 0)) for move in now.running for broker in move.added
+        )
+
+    def words(self, now: Standing) -> str:
+        """Say how far it is, and note it for the next time. Raises AdminError."""
+        time, copied, whole = waits.now(), self.copied(now), sum(move.bytes for move in self.record.moves)
+        text = f"{len(now.done)} of {len(self.record.moves)} partitions"
+        text += f", {amounts.size(copied)} of {amounts.size(whole)}"
+        rate = (copied - self.progress.bytes) / max(1.0, time - self.progress.at)
+        shown = f"{len(now.done)} {copied}"
+        if shown != self.progress.standing:
+            self.progress.moved, self.progress.standing = time, shown
+        self.progress.at, self.progress.bytes = time, copied
+        if rate > 0 and copied < whole:
+            text += f", {amounts.size(rate)}/s, {amounts.time((whole - copied) / rate)} left"
+        if self.held:
+            text += f"; no more is begun while {self.held}"
+        if self.refused:
+            text += f"; refused for now: {'; '.join(f'{name}: {why}' for name, why in list(self.refused.items())[:3])}"
+        return text
+
+    def until_done(self, seconds: float) -> tuple[Standing, bool]:
+        """Carry on for so many seconds at most (0: to the end); tell whether all is done.
+
+        Raises AdminError where nobody answers for a while.
+        """
+        end, silent, now = waits.now() + seconds, 0.0, Standing()
+        while True:
+            before = waits.now()
+            try:
+                now, silent = self.step(), 0.0
+            except AdminError as error:  # another controller, a broker that is restarted
+                self.admin.leave_behind()
+                silent = silent or before
+                if before - silent > SILENT:
+                    raise
+                self.held = str(error)
+            else:
+                if not (now.running or now.waiting or now.turned):
+                    return now, True
+            if seconds and waits.now() >= end:
+                return now, False
+            waits.rest(max(0.3, min(5.0, 2 * (waits.now() - before))))
+
+
+def verified(record: Record, metadata: Metadata) -> list[str]:
+    """Return what is not as it was to be in the end, in words."""
+    there = {(one.topic, one.number): one for one in metadata.partitions}
+    found = []
+    for move in record.moves:
+        one = there.get(move.place)
+        if one and one.replicas == move.after and (behind := sorted(set(one.replicas) - set(one.isr))):
+            found.append(f"{one}: broker {behind[0]} is not in sync")
+    return found
+
+
+def strangers(moves: Iterable[Move]) -> str:
+    """Say what of a plan somebody else took out of its hands."""
+    names = [str(move) for move in moves]
+    return f"{named(names)}: the topic was deleted, or somebody else moved it to other brokers; it is left so"

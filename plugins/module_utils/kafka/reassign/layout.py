@@ -1,0 +1,164 @@
+"""Where the replicas of a cluster are, and where more may go; counts follow each change. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
+
+
+@dataclass(frozen=True)
+class Replicas:
+    """One partition: ids of its brokers, the preferred leader first, and the bytes of one replica."""
+
+    topic: str
+    number: int
+    brokers: tuple[int, ...]
+    size: int = 0
+
+    @property
+    def place(self) -> Place:
+        """Return topic and number."""
+        return self.topic, self.number
+
+
+class Layout:
+    """The replicas of some partitions, as they would be after the changes so far.
+
+    The same partitions in the same order with the same changes are the same layout.
+    """
+
+    def __init__(self, racks: Mapping[int, Rack], partitions: Iterable[Replicas]) -> None:
+        """`racks` has the rack of each broker that may hold replicas; others may still hold some."""
+        self.racks = dict(sorted(racks.items()))
+        self.there = {one.place: one for one in partitions}
+        self.now: dict[Place, list[int]] = {place: list(one.brokers) for place, one in self.there.items()}
+        self.members: dict[Rack, list[int]] = defaultdict(list)
+        for broker, rack in self.racks.items():
+            self.members[rack].append(broker)
+        self.on: dict[int, dict[Place, None]] = defaultdict(dict)
+        self.bytes, self.of_topic = Counter[int](), Counter[tuple[int, str]]()
+        for place, brokers in self.now.items():
+            for broker in brokers:
+                self._count(place, broker)
+
+    def _count(self, place: Place, broker: int, by: int = 1) -> None:
+        if by > 0:
+            self.on[broker][place] = None
+        else:
+            del self.on[broker][place]
+        self.bytes[broker] += by * self.there[place].size
+        self.of_topic[broker, place[0]] += by
+
+    def held(self, broker: int) -> int:
+        """Return how many replicas a broker holds."""
+        return len(self.on[broker])
+
+    def move(self, place: Place, source: int, target: int) -> None:
+        """Have another broker hold a replica, at the same position: who led by it leads by it."""
+        self.now[place][self.now[place].index(source)] = target
+        self._count(place, source, -1)
+        self._count(place, target)
+
+    def add(self, place: Place, broker: int) -> None:
+        """Have one more replica."""
+        self.now[place].append(broker)
+        self._count(place, broker)
+
+    def remove(self, place: Place, broker: int) -> None:
+        """Have one replica less."""
+        self.now[place].remove(broker)
+        self._count(place, broker, -1)
+
+    def changed(self, place: Place) -> bool:
+        """Tell whether other brokers hold it than at first."""
+        return set(self.now[place]) != set(self.there[place].brokers)
+
+    # The rule of racks: of one partition, as many replicas in one rack as in another, as far as that can be.
+
+    def in_racks(self, brokers: Iterable[int]) -> dict[Rack, int]:
+        """Return how many of these brokers each rack has; who may not hold replicas is in none."""
+        found: dict[Rack, int] = dict.fromkeys(self.members, 0)
+        for broker in brokers:
+            if broker in self.racks:
+                found[self.racks[broker]] += 1
+        return found
+
+    def uneven(self, brokers: Sequence[int]) -> tuple[Rack, Rack] | None:
+        """Return a rack that has two replicas more than another that has a broker to spare, and that one."""
+        counts = self.in_racks(brokers)
+        spare = [rack for rack, number in counts.items() if number < len(self.members[rack])]
+        most = max(counts, key=lambda rack: counts[rack], default=None)
+        least = min(spare, key=lambda rack: counts[rack], default=None)
+        return (most, least) if spare and counts[most] - counts[least] >= 2 else None
+
+    def may_move(self, place: Place, source: int, target: int) -> bool:
+        """Tell whether a replica may go from one broker to another, and racks stay as even as they are."""
+        brokers = self.now[place]
+        if target in brokers:
+            return False
+        here, there = self.racks.get(source), self.racks[target]
+        if source in self.racks and here == there:
+            return True
+        if self.uneven([target if one == source else one for one in brokers]) is None:
+            return True
+        counts = self.in_racks(brokers)
+        return source in self.racks and counts[here] > counts[there] + 1
+
+    def best(self, place: Place, wanted: Mapping[int, float], among: Collection[int]) -> int | None:
+        """Return the broker for one more replica: of the rack with fewest, then the one that lacks most.
+
+        None where each of them has one already.
+        """
+        brokers, topic = self.now[place], place[0]
+        counts = self.in_racks(brokers)
+        free = [one for one in among if one not in brokers]
+
+        def key(one: int) -> tuple[object, ...]:
+            lacks = self.held(one) - wanted[one]
+            return counts[self.racks[one]], round(lacks), self.of_topic[one, topic], lacks, self.bytes[one], one
+
+        return min(free, key=key, default=None)
+
+
+def shares(layout: Layout, factor: Callable[[Place], int]) -> dict[int, float]:
+    """Return how many replicas each broker should hold: all the same, as far as the rule of racks lets them.
+
+    A rack has at least the replicas that the rule gives it of each partition, and at most as many; within it brokers
+    hold the same. `factor` says how many replicas a partition is to have.
+    """
+    low, high, total = dict.fromkeys(layout.members, 0), dict.fromkeys(layout.members, 0), 0
+    for number, partitions in Counter(factor(place) for place in layout.now).items():
+        total += number * partitions
+        for rack, (least, most) in bounds({rack: len(ids) for rack, ids in layout.members.items()}, number).items():
+            low[rack] += least * partitions
+            high[rack] += most * partitions
+    level = _level(layout, low, high, total)
+    return {
+        broker: min(max(level * len(ids), low[rack]), high[rack]) / len(ids)
+        for rack, ids in layout.members.items()
+        for broker in ids
+    }
+
+
+def bounds(sizes: Mapping[Rack, int], factor: int) -> dict[Rack, tuple[int, int]]:
+    """Return the fewest and the most replicas of one partition that each rack, of so many brokers, may have."""
+    level, left = 0, factor
+    while left > 0 and (open_racks := [rack for rack, size in sizes.items() if size > level]):
+        if left < len(open_racks):
+            return {rack: (min(size, level), min(size, level + 1)) for rack, size in sizes.items()}
+        level, left = level + 1, left - len(open_racks)
+    return {rack: (min(size, level), min(size, level)) for rack, size in sizes.items()}
+
+
+def _level(layout: Layout, low: Mapping[Rack, int], high: Mapping[Rack, int], total: int) -> float:
+    """Return the number of replicas of a broker at which all racks together have so many."""
+    least, most = 0.0, float(total)
+    for _ in range(64):
+        middle = (least + most) / 2
+        have = sum(min(max(middle * len(ids), low[rack]), high[rack]) for rack, ids in layout.members.items())
+        least, most = (middle, most) if have < total else (least, middle)
+    return most

@@ -1,0 +1,203 @@
+"""What somebody asks for becomes moves, or the reasons why it cannot be had. Pure; always the same for the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import balance
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.layout import Layout, Replicas, shares
+
+SHOWN = 3
+"""Partitions or topics that are named; the others are counted."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is asked for: one of these."""
+
+    add: Sequence[int] = ()
+    """Brokers that are to hold their share."""
+    drain: Sequence[int] = ()
+    """Brokers that are to hold nothing."""
+    replace: Mapping[int, int] = field(default_factory=dict)
+    """By broker, the one that is to hold what it holds."""
+    rebalance: bool = False
+    leaders: bool = False
+    """Leaders alone are evened out; nothing is copied."""
+    factor: int | None = None
+    """How many replicas each partition is to have."""
+    fewer_racks: bool = False
+    """Partitions may come to be in fewer racks than they are."""
+
+    @property
+    def leaving(self) -> set[int]:
+        """Return the brokers that are to hold nothing."""
+        return {*self.drain, *self.replace}
+
+
+@dataclass(frozen=True)
+class Move:
+    """One partition that gets other replicas, or the same in another order."""
+
+    topic: str
+    number: int
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    size: int = 0
+    """Bytes of one replica."""
+
+    @property
+    def place(self) -> Place:
+        """Return topic and number."""
+        return self.topic, self.number
+
+    @property
+    def added(self) -> tuple[int, ...]:
+        """Return the brokers that copy it."""
+        return tuple(one for one in self.after if one not in self.before)
+
+    @property
+    def bytes(self) -> int:
+        """Return how many bytes are copied."""
+        return self.size * len(self.added)
+
+    def __str__(self) -> str:
+        """Return topic-number, as in the broker's own logs."""
+        return f"{self.topic}-{self.number}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be moved; where there is one refusal, nothing is."""
+
+    moves: tuple[Move, ...] = ()
+    refusals: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def plan(wish: Wish, racks: Mapping[int, Rack], partitions: Sequence[Replicas]) -> Plan:
+    """Return the moves that make a wish come true; `racks` are those of the brokers that are there."""
+    stay = {broker: rack for broker, rack in racks.items() if broker not in wish.leaving}
+    if refusals := impossible(wish, racks, stay, partitions):
+        return Plan(refusals=tuple(refusals))
+    layout = Layout(stay, sorted(partitions, key=lambda one: one.place))
+    wanted = shares(layout, lambda place: wish.factor or len(layout.now[place]))
+    if wish.factor:
+        _change_factor(layout, wanted, wish.factor)
+    elif wish.replace:
+        for place, old in _largest_first(layout, wish.leaving):
+            layout.move(place, old, wish.replace[old])
+    elif wish.drain:
+        _drain(layout, wanted, wish.leaving)
+    elif wish.add or wish.rebalance:
+        targets = wish.add or tuple(stay)
+        balance.repair(layout, wanted, targets)
+        balance.spread(layout, wanted, targets)
+    if not wish.replace:
+        balance.leaders(layout, [place for place in layout.now if layout.changed(place)])
+        balance.leaders(layout, list(layout.now))
+    moves = tuple(
+        Move(*place, one.brokers, tuple(layout.now[place]), one.size)
+        for place, one in layout.there.items()
+        if one.brokers != tuple(layout.now[place])
+    )
+    lost = [] if wish.fewer_racks else _in_fewer_racks(racks, moves)
+    return Plan(() if lost else moves, tuple(lost), tuple(_unreached(layout, moves)))
+
+
+def _largest_first(layout: Layout, leaving: Collection[int]) -> list[tuple[Place, int]]:
+    """Return each replica on brokers that are to hold nothing, the largest first."""
+    found = [(place, one) for place, brokers in layout.now.items() for one in brokers if one in leaving]
+    return sorted(found, key=lambda one: (-layout.there[one[0]].size, one))
+
+
+def _drain(layout: Layout, wanted: Mapping[int, float], leaving: Collection[int]) -> None:
+    for place, old in _largest_first(layout, leaving):
+        at = layout.now[place].index(old)
+        layout.remove(place, old)
+        target = layout.best(place, wanted, layout.racks)
+        assert target is not None, "refused before: fewer brokers than replicas"
+        layout.add(place, target)
+        layout.now[place].insert(at, layout.now[place].pop())
+
+
+def _change_factor(layout: Layout, wanted: Mapping[int, float], factor: int) -> None:
+    """Take replicas away, or add some; the leader stays one."""
+    for place, one in layout.there.items():
+        while len(layout.now[place]) > factor:
+            counts = layout.in_racks(layout.now[place])
+
+            def spare(broker: int, counts: Mapping[Rack, int] = counts) -> tuple[float, ...]:
+                if broker not in layout.racks:
+                    return float("inf"), 0, broker
+                return counts[layout.racks[broker]], layout.held(broker) - wanted[broker], broker
+
+            layout.remove(place, max(layout.now[place][1:], key=spare))
+        while len(layout.now[one.place]) < factor:
+            target = layout.best(place, wanted, layout.racks)
+            assert target is not None, "refused before: fewer brokers than replicas"
+            layout.add(place, target)
+
+
+def impossible(
+    wish: Wish, racks: Mapping[int, Rack], stay: Mapping[int, Rack], partitions: Iterable[Replicas]
+) -> list[str]:
+    """Return why a wish cannot come true at all: brokers that are not there, too few of them."""
+    held = Counter(broker for one in partitions for broker in one.brokers)
+    wrong = [
+        f"broker {one} is not registered: nothing can be moved to it; start it (site.yml installs it)"
+        for one in sorted({*wish.add, *wish.replace.values()} - racks.keys())
+    ]
+    wrong += [
+        f"broker {one} is not registered, and no partition counts on a replica there: there is nothing to move from it"
+        for one in sorted(wish.leaving - racks.keys() - held.keys())
+    ]
+    for old, new in wish.replace.items():
+        both = [one for one in partitions if old in one.brokers and new in one.brokers]
+        if both:
+            wrong.append(
+                f"replace {old} by {new}: broker {new} holds {_named(both)}, too; "
+                f"drain={old} spreads its replicas over all brokers"
+            )
+    many = [one for one in partitions if (wish.factor or len(one.brokers)) > len(stay)]
+    many = [one for one in many if wish.factor or wish.leaving & set(one.brokers)]
+    if many and not wrong:
+        most = wish.factor or max(len(one.brokers) for one in many)
+        lost = sorted({str(racks[one]) for one in wish.leaving & racks.keys() if racks[one]})
+        where = f" of rack {' or '.join(lost)}" if lost else ""
+        wrong.append(
+            f"{_named(many)} {'is' if len(many) == 1 else 'are'} to have {most} replicas, and {len(stay)} brokers "
+            f"would be left for them: add a broker{where} first, or lower replication_factor"
+        )
+    return wrong
+
+
+def _in_fewer_racks(racks: Mapping[int, Rack], moves: Iterable[Move]) -> list[str]:
+    """Refuse what would have partitions in fewer racks than they are in, but for replicas taken away."""
+    gone: dict[Rack, list[Move]] = {}
+    for move in moves:
+        before, after = ({racks.get(one) for one in found} - {None} for found in (move.before, move.after))
+        if len(after) < len(before) and len(move.after) >= len(move.before):
+            gone.setdefault(min(before - after, key=str), []).append(move)
+    return [
+        f"{_named(found)} would be in fewer racks than now, without rack {rack}: add a broker of rack {rack} first, "
+        "or say fewer_racks=true if that rack is to go"
+        for rack, found in gone.items()
+    ]
+
+
+def _unreached(layout: Layout, moves: Sequence[Move]) -> list[str]:
+    """Return what the moves leave uneven that they were free to mend, and what would."""
+    touched = {move.place for move in moves}
+    uneven = [layout.there[place] for place in layout.now if place in touched and layout.uneven(layout.now[place])]
+    return [f"{_named(uneven)} would still be uneven over racks: -e rebalance=true mends it"] if uneven else []
+
+
+def _named(found: Sequence[Replicas] | Sequence[Move]) -> str:
+    """Return partitions by name, the first of them."""
+    names = ", ".join(f"{one.topic}-{one.number}" for one in found[:SHOWN])
+    return f"{len(found)} partition{'s' * (len(found) > 1)} ({names}{', ...' if len(found) > SHOWN else ''})"

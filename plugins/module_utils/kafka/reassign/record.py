@@ -1,0 +1,67 @@
+"""What a run of moves has to know when it was interrupted: a file of whom runs it, one for each cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
+
+FOLDER = "~/.local/state/millrace"
+
+
+@dataclass(frozen=True)
+class Record:
+    """A plan that was begun."""
+
+    asked: str
+    """What was asked for, in the words of the command line."""
+    leaving: tuple[int, ...]
+    """Brokers that are to hold nothing: they may be dead."""
+    rate: int | None
+    """Bytes a second that a broker may send and take for it; None without a limit."""
+    moves: tuple[Move, ...]
+    lists: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    """By topic and setting, the throttled replicas that this plan put in; what others put in is not among it."""
+    rates: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
+    """By broker and setting, the rate that was there before this plan, None where there was none."""
+    back: bool = False
+    """Whether this puts back what another plan moved."""
+
+    def reversed(self, moves: tuple[Move, ...]) -> Record:
+        """Return what puts these moves of it back."""
+        turned = tuple(replace(one, before=one.after, after=one.before) for one in moves)
+        return replace(self, asked="cancel=true", leaving=(), moves=turned, back=True)
+
+
+def path_of(cluster_id: str, folder: str = FOLDER) -> Path:
+    """Return where the record of a cluster is."""
+    return Path(folder).expanduser() / f"moves-{cluster_id}.json"
+
+
+def load(path: Path) -> Record | None:
+    """Return the record; None where no plan was begun, or it was brought to its end. Raises ValueError, OSError."""
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        moves = (Move(t, n, tuple(before), tuple(after), size) for t, n, before, after, size in found.pop("moves"))
+        return Record(**{**found, "moves": tuple(moves), "leaving": tuple(found["leaving"])})
+    except FileNotFoundError:
+        return None
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"it is not one of this version: {error}") from error
+
+
+def save(path: Path, record: Record) -> None:
+    """Write the record, whole or not at all, so that nobody else can read it. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    moves = [(one.topic, one.number, one.before, one.after, one.size) for one in record.moves]
+    half = path.with_name(f"{path.name}.{os.getpid()}")
+    with open(os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        json.dump({**asdict(replace(record, moves=())), "moves": moves}, file)
+        file.flush()
+        os.fsync(file.fileno())
+    half.replace(path)

@@ -1,0 +1,183 @@
+"""One look at a cluster before replicas move, and why they may not; no Ansible import."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import moves, topics
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata, Partition
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_dirs import LogDir, log_dirs
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.moves import Running
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack, unplaceable
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.layout import Replicas
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move, Wish
+
+RESERVE = 0.1
+"""Of each disk that stays free."""
+SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What brokers said."""
+
+    metadata: Metadata
+    racks: Mapping[int, Rack] = field(default_factory=dict)
+    """Of each broker that is there and said it."""
+    dirs: Sequence[LogDir] = ()
+    running: Mapping[Place, Running] = field(default_factory=dict)
+
+    @cached_property
+    def sizes(self) -> dict[Place, int]:
+        """Return the bytes of one replica of each partition: the largest, for others may lag."""
+        found: dict[Place, int] = {}
+        for one in self.dirs:
+            for place, size in one.sizes.items():
+                found[place] = max(size, found.get(place, 0))
+        return found
+
+    def partitions(self, only: Collection[str] = ()) -> list[Replicas]:
+        """Return the partitions of these topics, of all where none is named."""
+        return [
+            Replicas(one.topic, one.number, one.replicas, self.sizes.get((one.topic, one.number), 0))
+            for one in self.metadata.partitions
+            if not only or one.topic in only
+        ]
+
+
+def look(admin: Admin, metadata: Metadata) -> Seen:
+    """Ask. Raises AdminError, ImportError."""
+    racks = topics.racks(admin, metadata.brokers)
+    return Seen(metadata, racks, log_dirs(admin, metadata.brokers), moves.running(admin))
+
+
+def lacking(partitions: Iterable[Partition], brokers: Collection[int], leaving: Collection[int]) -> dict[str, str]:
+    """Return the partitions that nobody may move or wait beside, each with why.
+
+    That lacks in sync who is to hold nothing any more, the `leaving`, is no reason: to mend it is what they ask for.
+    """
+    found = {}
+    for one in partitions:
+        behind = sorted(set(one.replicas) - set(one.isr) - set(leaving))
+        if one.leader not in brokers:
+            found[str(one)] = "has no leader; start a broker that has all of it"
+        elif behind:
+            away = [broker for broker in behind if broker not in brokers]
+            what = f"broker {away[0]} is down; start it" if away else f"broker {behind[0]} is not in sync; wait for it"
+            found[str(one)] = f"is under-replicated: {what}"
+    return found
+
+
+def in_the_way(seen: Seen, wish: Wish, declared: Mapping[int, Rack]) -> list[str]:
+    """Return why nothing may be moved now, whatever it is."""
+    wrong = []
+    if seen.running:
+        wrong.append(
+            f"replicas of {named([f'{t}-{n}' for t, n in sorted(seen.running)])} are being moved by somebody else, or "
+            "by a run whose record is not on this control node: wait until that has ended, or call it off "
+            "(kafka-reassign-partitions.sh --cancel)"
+        )
+    moving = {f"{topic}-{number}" for topic, number in seen.running}
+    why: dict[str, list[str]] = {}
+    for name, reason in lacking(seen.metadata.partitions, seen.metadata.brokers, wish.leaving).items():
+        if name not in moving:
+            why.setdefault(reason, []).append(name)
+    wrong += [f"{named(names)} {reason}, before anything is moved" for reason, names in why.items()]
+    placed = {broker: rack for broker, rack in declared.items() if broker not in wish.leaving}
+    there = [broker for broker in seen.metadata.brokers if broker not in wish.leaving]
+    return wrong + ([] if wish.leaders else unplaceable(placed, there, dict(seen.racks)))
+
+
+def named(names: Sequence[str]) -> str:
+    """Return partitions by name, the first of them."""
+    more = ", ..." if len(names) > SHOWN else ""
+    return f"{len(names)} partition{'s' * (len(names) > 1)} ({', '.join(names[:SHOWN])}{more})"
+
+
+@dataclass
+class Disk:
+    """One log dir as it would be."""
+
+    broker: int
+    path: str
+    total: int | None
+    free: int | None
+    partitions: int
+    coming: int = 0
+
+
+def disks_after(seen: Seen, moves: Iterable[Move]) -> list[Disk]:
+    """Return the log dirs with what each would get: a broker puts a new replica where fewest partitions are.
+
+    What is taken away meanwhile is not counted: old and new replicas are there together.
+    """
+    found = [Disk(one.broker, one.path, one.total, one.free, len(one.sizes)) for one in seen.dirs]
+    of: dict[int, list[Disk]] = {}
+    for disk in found:
+        of.setdefault(disk.broker, []).append(disk)
+    for move in moves:
+        for broker in move.added if move.size else ():
+            if broker in of:
+                disk = min(of[broker], key=lambda one: (one.partitions, one.path))
+                disk.partitions += 1
+                disk.coming += move.size
+    return found
+
+
+def too_full(disks: Iterable[Disk]) -> list[str]:
+    """Return the disks that would not hold what comes to them."""
+    wrong = []
+    for one in disks:
+        if one.free is None or one.total is None or not one.coming:
+            continue
+        room = one.free - int(RESERVE * one.total)
+        if one.coming > room:
+            there = f"{amounts.size(one.free)} are free there, of which {amounts.size(one.free - room)} stay so"
+            wrong.append(
+                f"broker {one.broker}: {one.path} would get {amounts.size(one.coming)}, and {there}: "
+                "give it a larger disk, add a broker, or shorten a topic's retention"
+            )
+    return wrong
+
+
+def before_and_after(seen: Seen, moves: Sequence[Move]) -> list[str]:
+    """Return a table of what each broker holds and leads, and would: lines of columns."""
+    then = {one.place: one.after for one in moves}
+    held, led, size = ((Counter[int](), Counter[int]()) for _ in range(3))
+    for one in seen.partitions():
+        for side, brokers in enumerate((one.brokers, then.get(one.place, one.brokers))):
+            held[side].update(brokers)
+            led[side].update(brokers[:1])
+            for broker in brokers:
+                size[side][broker] += one.size
+    disks = disks_after(seen, moves)
+    rows: list[tuple[str, ...]] = [("broker", "rack", "replicas", "leaders", "bytes", "fullest disk")]
+    for broker in sorted({*seen.metadata.brokers, *held[0], *held[1]}):
+        rack = seen.racks.get(broker) or "-" if broker in seen.metadata.brokers else "(down)"
+        bytes_then = _became(*(amounts.size(side[broker]) for side in size))
+        counts = [_became(str(side[0][broker]), str(side[1][broker])) for side in (held, led)]
+        rows.append((str(broker), str(rack), *counts, bytes_then, _fullest(disks, broker)))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _became(before: str, after: str) -> str:
+    return before if before == after else f"{before} -> {after}"
+
+
+def _fullest(disks: Iterable[Disk], broker: int) -> str:
+    """Return the disk of a broker that would be the fullest, in per cent."""
+    known = [
+        (1 - (one.free - one.coming) / one.total, 1 - one.free / one.total, one.path)
+        for one in disks
+        if one.broker == broker and one.total and one.free is not None
+    ]
+    if not known:
+        return "-"
+    after, before, path = max(known)
+    return f"{path} {_became(f'{before:.0%}', f'{after:.0%}')}"

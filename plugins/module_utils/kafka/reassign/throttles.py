@@ -1,0 +1,130 @@
+"""Limits on what moving replicas may take of brokers and networks: set for a plan, and taken back after it.
+
+Two settings make one: a rate of each broker, and for each topic the replicas that it holds for. Both may be somebody
+else's already; what was there before stays, and comes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import broker_config, moves, topics
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.topics import Settings
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.topics import THROTTLES
+
+RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
+LEADER, FOLLOWER = THROTTLES
+EVERY = "*"
+
+
+def lists_of(made: Iterable[Move]) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Return by topic and setting whom the rates are to hold for: who has a replica sends, who gets one takes."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for move in made:
+        if move.added:
+            both = found.setdefault(move.topic, {LEADER: [], FOLLOWER: []})
+            both[LEADER] += [f"{move.number}:{one}" for one in move.before]
+            both[FOLLOWER] += [f"{move.number}:{one}" for one in move.added]
+    return {topic: {key: tuple(entries) for key, entries in both.items()} for topic, both in found.items()}
+
+
+def entries(text: str | None) -> list[str]:
+    """Return the entries of a list of replicas."""
+    return [one for one in (text or "").split(",") if one]
+
+
+def planned(admin: Admin, record: Record, brokers: Iterable[int]) -> Record:
+    """Return the record with what is to be put in for it, and the rates that are there now. Raises AdminError.
+
+    What it has noted before stays noted: then it was interrupted, and what is there now may be its own.
+    """
+    wanted = lists_of(record.moves) if record.rate else {}
+    there = _there(admin, wanted)
+    lists = {topic: dict(both) for topic, both in record.lists.items()}
+    for topic, both in wanted.items():
+        for key, new in both.items():
+            has = entries(there.get(topic, {}).get(key))
+            ours = lists.setdefault(topic, {}).get(key, ())
+            more = [] if EVERY in has else [one for one in new if one not in has and one not in ours]
+            lists[topic][key] = (*ours, *more)
+    involved = {one for move in record.moves if move.added for one in (*move.before, *move.after)}
+    rates = {broker: dict(values) for broker, values in record.rates.items()}
+    for broker in sorted(involved & {*brokers}) if record.rate else ():
+        if str(broker) not in rates:
+            own = broker_config.describe(admin, broker)[0]
+            rates[str(broker)] = {key: own.get(key) for key in RATES}
+    return replace(record, lists=lists, rates=rates)
+
+
+def put_in(admin: Admin, record: Record, brokers: Iterable[int]) -> None:
+    """Set what a record says. Raises AdminError."""
+    there = _there(admin, record.lists)
+    changes = []
+    for topic, both in record.lists.items() if record.rate else ():
+        texts = {key: entries(there[topic].get(key)) for key in both if topic in there}
+        sets = {
+            key: ",".join([*has, *(one for one in both[key] if one not in has)])
+            for key, has in texts.items()
+            if EVERY not in has and {*both[key]} - {*has}
+        }
+        changes += [Settings(topic, sets)] if sets else []
+    _told(topics.configure(admin, changes))
+    for broker in record.rates if record.rate else ():
+        if int(broker) in {*brokers}:
+            _tell(admin, broker, dict.fromkeys(RATES, str(record.rate)))
+
+
+def take_out(admin: Admin, record: Record, brokers: Iterable[int]) -> list[str]:
+    """Take back what a record put in; return what could not be, for its broker is away. Raises AdminError."""
+    there = _there(admin, record.lists)
+    changes = []
+    for topic, both in record.lists.items():
+        left = {key: [one for one in entries(there.get(topic, {}).get(key)) if one not in both[key]] for key in both}
+        has = {key for key in both if there.get(topic, {}).get(key)}
+        sets = {key: ",".join(left[key]) for key in has if left[key] and {*both[key]} & {*entries(there[topic][key])}}
+        gone = [key for key in has if not left[key]]
+        changes += [Settings(topic, sets, gone)] if sets or gone else []
+    _told(topics.configure(admin, changes))
+    away = []
+    for broker, before in record.rates.items():
+        if int(broker) in {*brokers}:
+            _tell(admin, broker, before)
+        else:
+            away.append(f"broker {broker} is away and keeps {', '.join(RATES)}")
+    return away
+
+
+def left_behind(admin: Admin, brokers: Iterable[int]) -> dict[int, str]:
+    """Return by broker the rate that somebody left there; none while replicas are moved. Raises AdminError."""
+    found = {}
+    for name, settings in topics.describe(admin, "BROKER", [str(broker) for broker in brokers]).items():
+        rates = [settings[key].value for key in RATES if key in settings and settings[key].dynamic]
+        if rates:
+            found[int(name)] = rates[0] or ""
+    return {} if found and moves.running(admin) else found
+
+
+def _there(admin: Admin, wanted: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return the throttled replicas of topics, of those that are there."""
+    known = admin.metadata().topics
+    found = topics.describe(admin, "TOPIC", sorted(set(wanted) & known.keys()))
+    return {
+        name: {key: settings[key].value or "" for key in THROTTLES if key in settings and settings[key].dynamic}
+        for name, settings in found.items()
+    }
+
+
+def _tell(admin: Admin, broker: str, values: Mapping[str, str | None]) -> None:
+    own = broker_config.describe(admin, int(broker))[0]
+    changed = {key: value for key, value in values.items() if own.get(key) != value}
+    if changed and (why := broker_config.write(admin, broker, changed, int(broker))):
+        raise AdminError(f"broker {broker}: {why}")
+
+
+def _told(failed: Mapping[str, str]) -> None:
+    if failed:
+        raise AdminError("; ".join(f"topic {name}: {why}" for name, why in failed.items()))

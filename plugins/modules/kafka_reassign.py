@@ -1,0 +1,153 @@
+#!/usr/bin/python
+"""Move replicas and leaders of a Kafka cluster under a plan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import WRITES
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import Refused, ask
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import control, record, seen
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked, asked
+from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTIONS
+
+DOCUMENTATION = """
+module: kafka_reassign
+short_description: Move replicas and leaders to other brokers, under a plan and a limit
+description:
+  - Plans which replicas go where, with as few copies as can be; its action prints the plan before anything moves. In
+    the order in which they count, racks are kept even for each partition, then replicas over brokers (as far as racks
+    let them), then leaders, then bytes. The same cluster gives the same plan.
+  - Moves a few partitions at a time, within I(rate), and begins no more while a partition is under-replicated for
+    another reason. In the end each partition has the planned replicas, all in sync, and the limits are taken back;
+    limits that others set stay.
+  - What was begun stands in a file of I(record_directory) until its end. The same call again goes on after an
+    interruption; I(cancel) puts everything back.
+  - "Refused, with all else that is wrong: brokers and topics that are not there; moves that somebody else began;
+    partitions that lack a replica for another reason; more than the disks hold, of which 10 % stay free; what would
+    have a partition in fewer racks, or with more replicas than brokers; fewer replicas than C(min.insync.replicas)
+    wants; another call while one is interrupted."
+options:
+  add: {type: list, elements: int, default: [], description: Ids of brokers that are to hold their share.}
+  drain: {type: list, elements: int, default: [], description: "Ids of brokers, dead or not, that are to hold nothing."}
+  replace:
+    description: "Who takes the place of whom, as C(3:7): broker 7 gets what broker 3, dead perhaps, holds."
+    type: list
+    elements: str
+    default: []
+  rebalance: {type: bool, default: false, description: All brokers are to hold their share.}
+  leaders: {type: bool, default: false, description: Brokers are to lead the same; nothing is copied.}
+  replication_factor: {type: int, description: "How many replicas each partition of I(topic) is to have."}
+  cancel: {type: bool, default: false, description: What an interrupted call moved goes back.}
+  topic: {type: list, elements: str, default: [], description: Topics that it is about; all where none is named.}
+  rate:
+    description: >-
+      Bytes a second that each broker may send, and take, for it, as C(50MB), or C(unlimited). It has to be said, but
+      with I(leaders) and I(cancel); without it I(cancel) has that of the call before.
+    type: str
+    default: ""
+  fewer_racks: {type: bool, default: false, description: Partitions may come to be in fewer racks.}
+  brokers:
+    description: Brokers that are to be there. While none of a rack is, nothing is placed, for it would be without it.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      id: {type: int, required: true, description: C(broker.id).}
+      rack: {type: str, description: "C(broker.rack), if it has one."}
+  record_directory:
+    description: Where what was begun is noted, on the host on which the module runs.
+    type: str
+    default: ~/.local/state/millrace
+  only_plan: {type: bool, default: false, description: "Nothing is moved, as in check mode."}
+  admin: {type: dict, required: true, description: "Client properties of a super user, under librdkafka's names."}
+  cluster_id:
+    description: Id of the cluster that is meant; one with another is refused. Not compared where it is empty.
+    type: str
+    default: ""
+  write_timeout: {type: int, default: 60, description: Seconds that one request that writes may take.}
+extends_documentation_fragment: [millrace.kafka.waits]
+attributes:
+  check_mode: {description: Says what a run would move., support: full}
+  diff_mode: {description: The plan says it., support: none}
+requirements: [confluent-kafka, kafka-python]
+author: [Millrace developers]
+"""
+
+EXAMPLES = """
+- name: A new broker gets its share
+  millrace.kafka.kafka_reassign:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    add: [4]
+    rate: 50MB
+  delegate_to: localhost
+"""
+
+RETURN = """
+cluster_id: {description: Id of the cluster that answered., type: str, returned: always}
+plan:
+  description: What is copied, for how long, and what brokers hold before and after, in lines.
+  type: list
+  elements: str
+  returned: success
+moved: {description: "Partitions that changed, as TOPIC-NUMBER.", type: list, elements: str, returned: success}
+bytes: {description: How many were copied., type: int, returned: where something changed}
+seconds: {description: How long it took., type: float, returned: at the end}
+notes: {description: What is to be known of it., type: list, elements: str, returned: at the end}
+waiting:
+  description: >-
+    C(what) is under way, and C(waited) for the next call.
+  type: dict
+  returned: with pause, where it goes on
+"""
+
+BROKER: dict[str, Any] = {"id": {"type": "int", "required": True}, "rack": {"type": "str"}}
+IDS: dict[str, Any] = {"type": "list", "elements": "int", "default": []}
+TEXTS: dict[str, Any] = {"type": "list", "elements": "str", "default": []}
+SWITCH: dict[str, Any] = {"type": "bool", "default": False}
+
+
+def answer(module: KafkaModule, request: Asked, admin: Admin, metadata: Metadata) -> dict[str, Any]:
+    """Return what was planned, what is under way, or what was done. Raises Refused, Unfinished, AdminError."""
+    path = record.path_of(metadata.cluster_id, module.params["record_directory"])
+    try:
+        begun = record.load(path)
+        if module.params["waited"] and begun:
+            return control.carry_on(admin, begun, path, module.params["pause"], module.params["waited"])
+        declared = {broker["id"]: broker["rack"] for broker in module.params["brokers"]}
+        work = control.prepare(request, seen.look(admin, metadata), declared, begun, admin)
+        nothing = "nothing was begun that could be put back" if request.cancel else f"{request.words}: nothing to move"
+        if work is None or module.check_mode or module.params["only_plan"]:
+            return control.told(work, nothing)
+        made = control.begin(admin, work, path, metadata.brokers)
+        return control.carry_on(admin, made, path, module.params["pause"], {})
+    except (OSError, ValueError) as error:
+        raise Refused(f"{path}: {error}; it says what a run of moves has begun, and has to be readable") from error
+
+
+def main() -> None:
+    """Run as an Ansible module."""
+    module = KafkaModule(
+        argument_spec={
+            **WRITES,
+            **dict.fromkeys(("add", "drain"), IDS),
+            **dict.fromkeys(("replace", "topic"), TEXTS),
+            **dict.fromkeys(("rebalance", "leaders", "cancel", "fewer_racks", "only_plan"), SWITCH),
+            "replication_factor": {"type": "int"},
+            "rate": {"type": "str", "default": ""},
+            "brokers": {"type": "list", "elements": "dict", "default": [], "options": BROKER},
+            "record_directory": {"type": "str", "default": record.FOLDER},
+            **OPTIONS,
+        },
+        supports_check_mode=True,
+    )
+    request, wrong = asked(module.params)
+    if wrong:
+        module.fail_json(msg=control.listed("reassign: nothing was moved", wrong))
+    ask(module, "reassign", lambda admin, metadata: answer(module, request, admin, metadata))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,209 @@
+"""Replicas move to other brokers while somebody writes: nothing is lost, and no limit is left."""
+
+import re
+import secrets
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import ConfigResource, ResourceType
+from confluent_kafka.cimpl import NewTopic
+from faults.inventory import Inventory
+from faults.lab import Lab, until
+from faults.ledger import load
+from faults.reader import read_all
+from faults.writer import Writer
+
+from operations.conftest import Operator, kill
+
+UNLIMITED = ("-e", "rate=unlimited")
+SLOW = ("-e", "rate=1MB")
+THROTTLED = ".replication.throttled."
+Layout = dict[int, list[int]]
+
+
+class Topic:
+    """A topic of two replicas, on brokers that a test chooses, and what is written to it."""
+
+    def __init__(self, inventory: Inventory, layout: Sequence[Sequence[int]]) -> None:
+        """Make it."""
+        self.lab, self.name = Lab(inventory), f"moves-{secrets.token_hex(4)}"
+        # a partition with one in sync has to take records while its other broker is away
+        config = {"min.insync.replicas": "1"}
+        new = NewTopic(self.name, len(layout), replica_assignment=[list(one) for one in layout], config=config)
+        self.lab.admin.create_topics([new])[self.name].result(30)
+        self.verb = ("reassign", "-e", f"topic={self.name}", "-e")
+
+    def layout(self) -> Layout:
+        """Return the replicas of each partition, the preferred leader first."""
+        return {number: list(one.replicas) for number, one in self.lab.partitions(self.name).items()}
+
+    def moved(self) -> Layout:
+        """Return the replicas when every broker has heard of them, all in sync and led by the first."""
+
+        def whole() -> bool:
+            found = self.lab.partitions(self.name).values()
+            return all(one.leader == one.replicas[0] and set(one.isr) == set(one.replicas) for one in found)
+
+        until(f"{self.name} is in sync", whole, 20)
+        return self.layout()
+
+    def on_the_move(self) -> bool:
+        """Tell whether a partition has more replicas than two: those that it gets, and those that it loses."""
+        return any(len(replicas) > 2 for replicas in self.layout().values())
+
+    def limits(self) -> list[str]:
+        """Return what limits moves, of the topic and of all brokers."""
+        inventory = self.lab.inventory
+        asked = [(ResourceType.BROKER, str(inventory.broker_id(host))) for host in inventory.hosts("kafka")]
+        asked.append((ResourceType.TOPIC, self.name))
+        found = []
+        for kind, name in asked:
+            (future,) = self.lab.admin.describe_configs([ConfigResource(kind, name)]).values()
+            entries = future.result(10).values()
+            found += [f"{name}: {one.name} = {one.value}" for one in entries if THROTTLED in one.name and one.value]
+        return [text for text in found if not text.endswith(f"= {2**63 - 1}")]
+
+
+@pytest.fixture
+def made(inventory: Inventory) -> Iterator[Callable[..., Topic]]:
+    """Makes topics that are gone afterwards."""
+    topics: list[Topic] = []
+
+    def make(*layout: Sequence[int]) -> Topic:
+        topics.append(Topic(inventory, layout))
+        return topics[-1]
+
+    yield make
+    for topic in topics:
+        topic.lab.delete_topic(topic.name)
+
+
+@contextmanager
+def written(topic: Topic, folder: Path, *, fill: int = 0) -> Iterator[None]:
+    """Write to a topic with acks=all; afterwards all that was acknowledged is there once, and no send has failed.
+
+    At first so many records of 10 kB.
+    """
+    properties = topic.lab.inventory.kafka_properties
+    if fill:
+        with Writer(
+            properties, topic.name, folder, run=topic.name, name="f", limit=fill, rate=2000, size=10_000
+        ) as one:
+            one.join()
+    with Writer(properties, topic.name, folder, run=topic.name, limit=200_000, rate=200):
+        yield
+    ledger = load(folder)
+    report = ledger.compare(read_all(properties, topic.name))
+    assert report.ok and not ledger.unknown, f"{report}; failed sends: {dict([*ledger.unknown.items()][:5])}"
+    assert report.acknowledged > 100
+
+
+def ids(operator: Operator) -> list[int]:
+    """Return the ids of three brokers."""
+    return [operator.inventory.broker_id(host) for host in operator.inventory.hosts("kafka")][:3]
+
+
+def test_drained_and_filled_while_somebody_writes(
+    operator: Operator, made: Callable[..., Topic], tmp_path: Path
+) -> None:
+    """Check mode predicts it; the plan is printed before; what is refused changes nothing."""
+    one, two, three = ids(operator)
+    topic = made([three, one], [two, three], [one, two])
+    with written(topic, tmp_path):
+        predicted = operator.play(*topic.verb, f"drain={three}", *UNLIMITED, "--check")
+        assert predicted.code == 0, predicted.output[-3000:]
+        assert topic.layout() == {0: [three, one], 1: [two, three], 2: [one, two]}
+        drained = operator.play(*topic.verb, f"drain={three}", *UNLIMITED)
+        assert drained.code == 0, drained.output[-3000:]
+        assert topic.moved().keys() == {0, 1, 2}
+        assert [sorted(replicas) for replicas in topic.layout().values()] == [[one, two]] * 3
+        back = operator.play(*topic.verb, f"add={three}", *SLOW)
+        assert back.code == 0, back.output[-3000:]
+        assert sum(three in replicas for replicas in topic.moved().values()) == 2
+        assert topic.limits() == []
+    plan = rf"drain={three} topic={topic.name}: 2 partitions change; 2 replicas are copied"
+    for run in (predicted, drained):
+        assert re.search(plan, run.output) and f"  {topic.name}-0: {three},{one} -> {two},{one}, " in run.output
+        assert sum(run.recap("changed").values()) >= 1
+    nothing = operator.play(*topic.verb, "rebalance=true", *UNLIMITED)
+    assert "nothing to move" in nothing.output and sum(nothing.recap("changed").values()) == 0
+
+
+def begun(operator: Operator, topic: Topic, *options: str) -> subprocess.Popen[str]:
+    """Start a run, and wait until replicas are on the move."""
+    run = operator.begin(*topic.verb, *options)
+    until("replicas are on the move", lambda: topic.on_the_move() or run.poll() is not None, 120)
+    assert run.poll() is None, run.communicate()[0][-3000:]
+    return run
+
+
+@pytest.mark.campaign
+def test_killed_and_gone_on_with(operator: Operator, made: Callable[..., Topic], tmp_path: Path) -> None:
+    """The control node dies in the middle; its limits stay, another request is refused, and the same one ends it."""
+    one, two, three = ids(operator)
+    topic = made([three, one], [three, two], [three, one], [three, two])
+    with written(topic, tmp_path, fill=4000):
+        run = begun(operator, topic, f"drain={three}", *SLOW)
+        kill(run)
+        assert topic.limits()
+        other = operator.play(*topic.verb, "rebalance=true", *UNLIMITED)
+        assert other.code != 0 and "was interrupted with" in other.output, other.output[-3000:]
+        stale = operator.play("check")
+        again = operator.play(*topic.verb, f"drain={three}", *UNLIMITED)
+        assert again.code == 0, again.output[-3000:]
+        assert "an interrupted run goes on" in again.output
+        assert not any(three in replicas for replicas in topic.moved().values())
+        assert topic.limits() == []
+    assert stale.code in (0, 2)
+
+
+@pytest.mark.campaign
+def test_killed_and_put_back(operator: Operator, made: Callable[..., Topic], tmp_path: Path) -> None:
+    """All partitions are where they were, in their order."""
+    one, two, three = ids(operator)
+    before = {0: [three, one], 1: [three, two], 2: [three, one], 3: [three, two]}
+    topic = made(*before.values())
+    with written(topic, tmp_path, fill=4000):
+        kill(begun(operator, topic, f"drain={three}", *SLOW))
+        cancelled = operator.play("reassign", "-e", "cancel=true", *UNLIMITED)
+        assert cancelled.code == 0, cancelled.output[-3000:]
+        assert topic.moved() == before
+        assert topic.limits() == []
+
+
+@pytest.mark.campaign
+def test_a_third_replica(operator: Operator, made: Callable[..., Topic], tmp_path: Path) -> None:
+    """And two again, in the racks that they had; a single one is refused, where a topic needs two."""
+    one, two, three = ids(operator)
+    topic = made([one, two], [two, three], [three, one])
+    with written(topic, tmp_path, fill=500):
+        more = operator.play(*topic.verb, "replication_factor=3", "-e", "rate=20MB")
+        assert more.code == 0, more.output[-3000:]
+        assert [sorted(replicas) for replicas in topic.moved().values()] == [[one, two, three]] * 3
+        fewer = operator.play(*topic.verb, "replication_factor=2", *UNLIMITED)
+        assert fewer.code == 0, fewer.output[-3000:]
+        assert [len(replicas) for replicas in topic.moved().values()] == [2, 2, 2]
+        assert topic.limits() == []
+
+
+@pytest.mark.campaign
+def test_a_broker_that_died_is_replaced_by_another(
+    operator: Operator, made: Callable[..., Topic], tmp_path: Path
+) -> None:
+    """What it held comes from those that are left."""
+    one, two, three = ids(operator)
+    topic = made([three, one], [one, three])
+    host = operator.inventory.broker(three)
+    with written(topic, tmp_path, fill=500):
+        operator.inventory.run(host, "systemctl stop kafka")
+        try:
+            until("it is unregistered", lambda: three not in topic.lab.admin.list_topics(timeout=5).brokers, 60)
+            run = operator.play(*topic.verb, f"replace={three}:{two}", "-e", "rate=20MB")
+            assert run.code == 0, run.output[-3000:]
+            assert topic.moved() == {0: [two, one], 1: [one, two]}
+        finally:
+            topic.lab.heal()
+        assert topic.limits() == []

@@ -1,0 +1,25 @@
+"""What the page of check.yml says of brokers that hold nothing, and of limits that were forgotten."""
+
+from unit.healthy import cluster, declared, probes
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health import page
+
+
+def test_a_broker_that_holds_nothing_is_named_with_what_fills_it() -> None:
+    """As one that has just joined."""
+    assert page(declared(), probes(), cluster() | {"replicas": {"1": 20, "2": 0}})[1] == [
+        "broker 2 (kafka2) holds no partition: reassign.yml -e add=2 -e rate=50MB moves its share there"
+    ]
+    assert page(declared(), probes(), cluster() | {"replicas": {"1": 20, "2": 1}})[1] == []
+
+
+def test_of_a_cluster_with_too_few_partitions_for_all_nobody_is_named() -> None:
+    assert page(declared(), probes(), cluster() | {"replicas": {"1": 1, "2": 0}})[1] == []
+
+
+def test_a_limit_that_was_forgotten_is_named() -> None:
+    (problem,) = page(declared(), probes(), cluster() | {"throttled": {"2": "1000000"}})[1]
+    assert problem.startswith(
+        "broker 2 limits replication to 1000000 bytes a second though nothing is moved: end the run of reassign.yml "
+        "that was interrupted (the same again, or -e cancel=true), or take leader.replication.throttled.rate"
+    )
