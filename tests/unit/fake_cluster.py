@@ -54,6 +54,8 @@ class FakeCluster(FakeMoves):
         while nothing is answered any more."""
         self.moving: dict[str, list[int]] = {}
         """By topic the partitions whose replicas somebody else is moving."""
+        self.arriving: dict[tuple[str, int], list[int]] = {}
+        """By partition of these the replicas that it gets."""
         self.under_way: dict[tuple[str, int], list[int]] = {}
         """By partition that is on the move the replicas that it is to have."""
         self.asks, self.stuck = 1, set[str]()

@@ -14,6 +14,7 @@ class FakeMoves(FakeSettings):
 
     topics: dict[str, list[list[int]]]
     moving: dict[str, list[int]]
+    arriving: dict[tuple[str, int], list[int]]
     under_way: dict[tuple[str, int], list[int]]
     asks: int
     stuck: set[str]
@@ -55,9 +56,17 @@ class FakeMoves(FakeSettings):
 
     def list_partition_reassignments(self, request: Any, broker: int) -> Answer:
         code, topics = self.judged(broker), []
-        nothing: Answer = {"replicas": [], "adding_replicas": [], "removing_replicas": []}
         for name, numbers in self.moving.items():
-            topics.append({"name": name, "partitions": [{"partition_index": one, **nothing} for one in numbers]})
+            moved = [
+                {
+                    "partition_index": one,
+                    "replicas": [],
+                    "adding_replicas": self.arriving.get((name, one), []),
+                    "removing_replicas": [],
+                }
+                for one in numbers
+            ]
+            topics.append({"name": name, "partitions": moved})
         for (name, number), target in self.under_way.items():
             has = self.topics[name][number]
             before = [one for one in has if one not in target] + [one for one in has if one in target]

@@ -44,6 +44,22 @@ def test_racks_that_are_not_told_are_null(cluster: FakeCluster, capsys: pytest.C
     assert said["problems"] == []
 
 
+def test_a_replica_that_is_on_its_way_lacks_nowhere(cluster: FakeCluster, capsys: pytest.CaptureFixture[str]) -> None:
+    """Moving takes hours, and nothing is wrong meanwhile; what lacks besides is said."""
+    replica = {"error_code": 0, "leader_id": 1, "replica_nodes": [3, 1, 2], "isr_nodes": [1, 2]}
+    parts = [{**replica, "partition_index": number} for number in (0, 1)]
+    topic = {"error_code": 0, "name": "t", "is_internal": False, "partitions": parts}
+    cluster.topics = {"t": [[1, 2], [1, 2]]}
+    cluster.says = dict.fromkeys(ALL, {"topics": [topic]})
+    cluster.moving, cluster.arriving = {"t": [0]}, {("t", 0): [3]}
+    said = answer(cluster, kafka_cluster, capsys, fail=False)
+    assert said["problems"] == ["1 under-replicated partitions (t-1)"]
+    assert said["lacking"] == {"under_replicated": ["t-1 without 3"]}
+    cluster.moving, cluster.arriving = {"t": [0, 1]}, {("t", 0): [3], ("t", 1): [3]}
+    said = answer(cluster, kafka_cluster, capsys, timeout=6)
+    assert (said["problems"], said["under_replicated"]) == ([], 0)
+
+
 def test_whom_a_run_has_stopped_is_said(cluster: FakeCluster, capsys: pytest.CaptureFixture[str]) -> None:
     """The gate closes in the middle of an outage: who asked has to know that a broker is down."""
     cluster.topics, cluster.configs = {"t": [[2, 3, 1]]}, {"t": {"min.insync.replicas": "2"}}

@@ -9,8 +9,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import moves
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Partition
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.topics import racks
+
+PATIENCE = 3.0
+"""Seconds for which a replica has to lack before it is asked whether it is on the move; then from one to the next."""
 
 
 class ClusterError(Exception):
@@ -21,13 +25,15 @@ class ClusterError(Exception):
 class State:
     """One answer: brokers `{id: {rack, <listener>: host:port}}`, the controller's id (-1: none) and all partitions.
 
-    `mute` are those of the brokers that were asked themselves, again and again, and answer nobody.
+    `mute` are those of the brokers that were asked themselves, again and again, and answer nobody; `adding` the
+    replicas that partitions get because somebody moves them, by partition (TOPIC-NUMBER).
     """
 
     brokers: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
     controller: int = -1
     partitions: Sequence[Partition] = ()
     mute: Collection[int] = ()
+    adding: Mapping[str, Collection[int]] = field(default_factory=dict)
 
     def offline(self) -> list[Partition]:
         """Return partitions without a live leader."""
@@ -35,7 +41,11 @@ class State:
 
     def under_replicated(self, sick: Collection[int] = ()) -> list[Partition]:
         """Return partitions with a replica out of sync, not counted those on brokers that are known to be `sick`."""
-        return [p for p in self.partitions if set(p.replicas) - set(p.isr) - set(sick)]
+        return [p for p in self.partitions if self.lacks(p) - set(sick)]
+
+    def lacks(self, partition: Partition) -> set[int]:
+        """Return the replicas of a partition that are out of sync; those that it only gets are none yet."""
+        return set(partition.replicas) - set(partition.isr) - set(self.adding.get(str(partition), ()))
 
     def led_by_another(self) -> list[Partition]:
         """Return partitions whose first replica, the preferred leader, is there, is in sync and does not lead."""
@@ -95,9 +105,15 @@ class Cluster:
         Raises ClientError, ImportError.
         """
         self.clients = {name: Admin(properties) for name, properties in listeners.items()}
+        self.lacking_since = self.asked_at = -1.0
+        self.adding: Mapping[str, Collection[int]] = {}
 
-    def state(self, timeout: float = 5.0) -> State:
-        """Ask once, without the racks. Raises ClusterError when a listener does not answer within `timeout` seconds."""
+    def state(self, timeout: float = 5.0, patience: float = PATIENCE) -> State:
+        """Ask once, without the racks.
+
+        What lacks for longer than `patience` seconds may only be on the move: that is asked as well. Raises
+        ClusterError when a listener does not answer within `timeout` seconds, ImportError.
+        """
         brokers: dict[int, dict[str, Any]] = {}
         controller, partitions, known = -1, list[Partition](), set[int]()
         try:
@@ -115,7 +131,24 @@ class Cluster:
             raise ClusterError(f"listener {listener}: {error}") from error
         # A broker that has just started may not know the others yet, nor their partitions: what it says of those
         # proves nothing.
-        return State({number: facts for number, facts in brokers.items() if number in known}, controller, partitions)
+        there = {number: facts for number, facts in brokers.items() if number in known}
+        return self._with_moves(State(there, controller, partitions), patience)
+
+    def _with_moves(self, state: State, patience: float) -> State:
+        now = time.monotonic()
+        if not state.under_replicated():
+            self.lacking_since, self.adding = -1.0, {}
+            return state
+        if self.lacking_since < 0:
+            self.lacking_since, self.asked_at = now, -1.0
+        if now - self.lacking_since >= patience and (self.asked_at < 0 or now - self.asked_at >= PATIENCE):
+            try:
+                found = moves.running(next(iter(self.clients.values())))
+            except AdminError:  # then it counts as lacking
+                found = {}
+            self.asked_at = time.monotonic()
+            self.adding = {f"{topic}-{number}": one.adding for (topic, number), one in found.items()}
+        return replace(state, adding=self.adding)
 
     def with_racks(self, state: State, timeout: float = 5.0) -> State:
         """Return the state with the rack of each broker, None where one does not tell it within `timeout` seconds."""
@@ -160,7 +193,7 @@ class Cluster:
         deadline, tick = time.monotonic() + timeout, threading.Event()
         while True:
             try:
-                state = self.state()
+                state = self.state(patience=min(PATIENCE, timeout))
                 found = state.problems(expected, sick)
             except ClusterError as error:
                 state, found = State(), [str(error)]

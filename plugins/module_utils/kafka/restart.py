@@ -31,7 +31,7 @@ def lacking(state: State, expected: Iterable[int], own: Collection[int] = ()) ->
         "under_replicated": [
             f"{partition}{WITHOUT}{broker}"
             for partition in state.under_replicated(own)
-            for broker in sorted(set(partition.replicas) - set(partition.isr) - set(own))
+            for broker in sorted(state.lacks(partition) - set(own))
         ],
     }
     return {kind: names for kind, names in found.items() if names}
@@ -50,7 +50,7 @@ def away(state: State, own: Collection[int], sick: Collection[int] = ()) -> dict
             f"{p}{WITHOUT}{broker}"
             for p in state.partitions
             if p.leader in state.brokers
-            for broker in sorted(set(p.replicas) & set(own) - set(p.isr) - set(sick))
+            for broker in sorted(state.lacks(p) & set(own) - set(sick))
         ],
     }
     return {kind: names for kind, names in found.items() if names}

@@ -87,7 +87,7 @@ def seen_by(state: State, listener: str, metadata: Metadata) -> State:
         number: {"rack": None, **state.brokers.get(number, {}), listener: f"{host}:{port}"}
         for number, (host, port) in metadata.brokers.items()
     }
-    return State(brokers, metadata.controller, metadata.partitions)
+    return State(brokers, metadata.controller, metadata.partitions, adding=state.adding)
 
 
 def confirmed(cluster: Cluster, state: State) -> list[State]:
