@@ -50,7 +50,7 @@ def test_a_replica_that_is_on_its_way_lacks_nowhere(cluster: FakeCluster, capsys
     parts = [{**replica, "partition_index": number} for number in (0, 1)]
     topic = {"error_code": 0, "name": "t", "is_internal": False, "partitions": parts}
     cluster.topics = {"t": [[1, 2], [1, 2]]}
-    cluster.says = dict.fromkeys(ALL, {"topics": [topic]})
+    cluster.says = {broker: {"topics": [topic]} for broker in ALL}
     cluster.moving, cluster.arriving = {"t": [0]}, {("t", 0): [3]}
     said = answer(cluster, kafka_cluster, capsys, fail=False)
     assert said["problems"] == ["1 under-replicated partitions (t-1)"]
