@@ -246,6 +246,17 @@ def test_a_dead_broker_is_unregistered_by_its_own_unit(rendered: Callable[[str],
     assert not [file for file in production.items("files") if file["path"] == "/etc/kafka/fence.py"]
 
 
+def test_who_restarts_a_broker_that_lost_its_registration(rendered: Callable[[str], Hosts]) -> None:
+    """A service of its own, which is there where a time is said, and gone where none is."""
+    lab, production = rendered("lab")["dc1-kafka1"], rendered("dc1")["dc1-kafka1"]
+    unit = lab.unit("kafka-registration.service")
+    command = "/usr/bin/python3 -I -S /etc/kafka/fence.py /etc/kafka/server.properties kafka.service 40"
+    assert (unit["ExecStart"], unit["Restart"], unit["CapabilityBoundingSet"]) == ([command], ["always"], [""])
+    path = "/etc/systemd/system/kafka-registration.service"
+    found = [(host.services[1]["state"], host.file(path)["state"]) for host in (lab, production)]
+    assert found == [("converged", "present"), ("absent", "absent")]
+
+
 @pytest.mark.parametrize("inventory_name", INVENTORIES)
 def test_all_brokers_have_the_same_unit(inventory_name: str, hosts: Hosts) -> None:
     """Only the digest differs, because each broker's server.properties does; and who has a class-data archive."""
@@ -253,9 +264,10 @@ def test_all_brokers_have_the_same_unit(inventory_name: str, hosts: Hosts) -> No
     for name in brokers(hosts):
         text = hosts[name].text("/etc/systemd/system/kafka.service")
         digest = re.findall(r"^Environment=CONFIG_DIGEST=([0-9a-f]{64})$", text, re.MULTILINE)
-        assert hosts[name].services == [
-            {"name": "kafka.service", "digest": digest[0], "enabled": True, "state": "started", "watch": 5}
-        ]
+        assert hosts[name].services[0] == {
+            "name": "kafka.service", "digest": digest[0], "enabled": True, "state": "started", "watch": 5
+        }  # fmt: skip
+        assert [unit["name"] for unit in hosts[name].services[1:]] == ["kafka-registration.service"]
         digests.add(digest[0])
         units.add(text.replace(digest[0], ""))
     assert len(units) == (2 if WITH_CLASS_DATA[inventory_name] else 1)

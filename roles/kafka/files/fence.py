@@ -1,9 +1,17 @@
-"""Remove the registration that a broker's process left behind when it died: `fence.py server.properties unit`.
+"""Keep what a broker registers in ZooKeeper true to its process, on its own host.
+
+`fence.py server.properties unit` removes the registration that a process left behind when it died.
 
 ZooKeeper would end it with the session, and until then nobody else leads what the broker led. The unit runs this when
 all its processes are gone (ExecStopPost), and before it starts a broker (ExecStartPre: after a power cut). Whatever
 does not fit, it leaves to the session: the registration of a broker that lives must never be removed, for the broker
-does not notice, and stays out of every ISR until it is restarted. Written for Python 3.9 without any package.
+does not notice, and stays out of every ISR until it is restarted.
+
+`fence.py server.properties unit SECONDS` goes on for ever, and does that: it restarts a broker that runs, was
+registered, and has not been for so long. Kafka does not register again where its old registration was still there when
+its new session began. Nobody loses by it: who is not registered leads nothing, and is in no ISR.
+
+Written for Python 3.9 without any package.
 """
 
 from __future__ import annotations
@@ -15,12 +23,15 @@ import os
 import socket
 import ssl
 import struct
+import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 CONNECT, ALL = 1.0, 5.0  # seconds: for a connection, for everything
+EVERY = 10.0  # seconds: from one look at the registration to the next
 LONGEST = 1 << 20  # bytes of an answer: ZooKeeper's own limit
 DELETE, GET_DATA, SET_DATA, CLOSE = 2, 4, 5, -11  # ZooKeeper's numbers of requests
 NO_NODE = -101
@@ -42,10 +53,66 @@ def main(path: str, unit: str) -> str:
         silent(listeners)
         unlocked(properties["log.dirs"].split(","))
         with Session(properties, time.monotonic() + ALL) as session:
-            endpoints = properties.get("advertised.listeners", properties["listeners"]).split(",")
-            return removed(session, properties["broker.id"], endpoints)
+            return removed(session, properties["broker.id"], own_endpoints(properties))
     except Exception as error:  # whatever it is: the broker has to be started, and its session ends by itself
         return f"the registration is left to its session: {str(error) or type(error).__name__}"
+
+
+def watch(path: str, unit: str, seconds: str) -> None:
+    """Restart a broker that has lost its registration for so long; looks again and again, and says what it does."""
+    lost, tick = Lost(float(seconds)), threading.Event()
+    while not tick.wait(EVERY):
+        try:
+            process = running(unit)
+            there = registered(read(path)) if process else None
+        except Exception:  # nobody knows then
+            process, there = "", None
+        if lost.seen(process, there, time.monotonic()):
+            print(f"{unit} runs and has not been registered for {seconds} s: it is restarted", flush=True)
+            subprocess.run(["systemctl", "--no-block", "try-restart", unit], check=False)
+
+
+class Lost:
+    """Since when a process that was registered is not any more."""
+
+    def __init__(self, seconds: float) -> None:
+        """It may be away for so long."""
+        self.seconds, self.process, self.since = seconds, "", -1.0
+
+    def seen(self, process: str, there: bool | None, now: float) -> bool:
+        """Take one look; return whether it has been away for too long, in every look since. None: nobody knows."""
+        if there:
+            self.process = process
+        if there is not False or not process or process != self.process:  # one that starts has not registered yet
+            self.since = -1.0
+            return False
+        self.since = now if self.since < 0 else self.since
+        if now - self.since < self.seconds:
+            return False
+        self.process = ""
+        return True
+
+
+def running(unit: str) -> str:
+    """Return the name that systemd gives to this run of the unit; "" where it is not active."""
+    command = ["systemctl", "show", "-p", "ActiveState", "-p", "InvocationID", unit]
+    said = subprocess.run(command, stdout=subprocess.PIPE, timeout=ALL, check=True).stdout.decode()
+    facts = dict(line.split("=", 1) for line in said.splitlines() if "=" in line)
+    return facts.get("InvocationID", "") if facts.get("ActiveState") == "active" else ""
+
+
+def registered(properties: Mapping[str, str]) -> bool | None:
+    """Tell whether the broker is registered; None where another one is under its id. Raises what a session does."""
+    with Session(properties, time.monotonic() + ALL) as session:
+        found = session.get(f"/brokers/ids/{properties['broker.id']}")
+    if found is None:
+        return False
+    return sorted(json.loads(found[0])["endpoints"]) == sorted(own_endpoints(properties)) or None
+
+
+def own_endpoints(properties: Mapping[str, str]) -> list[str]:
+    """Return the endpoints that the broker registers."""
+    return properties.get("advertised.listeners", properties["listeners"]).split(",")
 
 
 def read(path: str) -> dict[str, str]:
@@ -218,4 +285,7 @@ class Session:
 
 
 if __name__ == "__main__":
-    print(main(*sys.argv[1:]))
+    if sys.argv[3:]:
+        watch(*sys.argv[1:])
+    else:
+        print(main(*sys.argv[1:]))

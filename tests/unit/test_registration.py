@@ -1,0 +1,83 @@
+"""Who restarts a broker that runs and is not registered any more, against a server that speaks ZooKeeper's protocol."""
+
+import runpy
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from faults.lab import until
+from unit.fenced import FENCE, Host, Server
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """Return an ensemble."""
+    made = Server({})
+    yield made
+    made.listening.close()
+
+
+@pytest.fixture
+def host(tmp_path: Path, server: Server) -> Iterator[Host]:
+    """Return the host of broker 1, which is registered."""
+    made = Host(tmp_path, server)
+    yield made
+    made.kept.close()
+
+
+def test_one_that_has_lost_its_registration_is_restarted(host: Host, server: Server, tmp_path: Path) -> None:
+    """By the real loop, with looks that follow one another fast; systemctl is a stand-in."""
+    systemctl, said = tmp_path / "bin" / "systemctl", tmp_path / "said"
+    systemctl.parent.mkdir()
+    systemctl.write_text(
+        f'#!/bin/sh\necho "$@" >>{said}\nif [ "$1" = show ]; then echo ActiveState=active; echo InvocationID=run1; fi\n'
+    )
+    systemctl.chmod(0o755)
+    host.fence()  # writes the properties
+    server.znodes["/kafka/brokers/ids/1"] = ({"endpoints": host.lines["advertised.listeners"].split(",")}, 0x51)
+    script = (
+        "import runpy, sys; watch = runpy.run_path(sys.argv[1])['watch']; watch.__globals__.update(EVERY=0.1)\n"
+        "watch(sys.argv[2], 'kafka.service', '0.5')\n"
+    )
+    command = [sys.executable, "-c", script, str(FENCE), str(host.properties)]
+    with subprocess.Popen(command, env={"PATH": f"{systemctl.parent}:/usr/bin:/bin"}) as process:
+        try:
+            until("it is seen registered", lambda: server.closed > 3, 20)
+            assert "try-restart" not in said.read_text()
+            del server.znodes["/kafka/brokers/ids/1"]
+            restart = "--no-block try-restart kafka.service"
+            until("it is restarted", lambda: restart in said.read_text().splitlines(), 20)
+            looks = server.closed
+            until("it is looked at again", lambda: server.closed > looks + 10, 20)
+            assert said.read_text().splitlines().count(restart) == 1, "one that starts is left alone"
+        finally:
+            process.kill()
+
+
+def looks(*seen: tuple[float, str, bool | None]) -> list[bool]:
+    """Return what each look at a broker comes to, where it may be away for 40 s."""
+    lost = runpy.run_path(str(FENCE))["Lost"](40)
+    return [lost.seen(process, there, now) for now, process, there in seen]
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        ((0, "a", False), (100, "a", False)),
+        ((0, "a", True), (10, "b", False), (100, "b", False)),
+        ((0, "a", True), (10, "a", False), (45, "a", True), (55, "a", False), (90, "a", False)),
+        ((0, "a", True), (10, "a", False), (45, "a", None), (55, "a", False), (90, "a", False)),
+        ((0, "a", True), (10, "", None), (100, "", None)),
+        ((0, "a", True), (10, "a", False), (45, "a", False)),
+    ],
+    ids=["was never registered", "another run", "came back", "nobody knew", "was stopped", "not long enough"],
+)
+def test_who_is_left_alone(seen: tuple[tuple[float, str, bool | None], ...]) -> None:
+    assert not any(looks(*seen))
+
+
+def test_who_is_away_in_every_look_is_restarted_once() -> None:
+    said = looks((0, "a", True), (10, "a", False), (30, "a", False), (50, "a", False), (60, "a", False))
+    assert said == [False, False, False, True, False]
