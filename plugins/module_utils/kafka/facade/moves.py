@@ -17,7 +17,8 @@ def moving(admin: Admin) -> set[str]:
 
 def partitions(admin: Admin) -> set[Place]:
     """Return the partitions of which replicas are being moved. Raises AdminError, ImportError."""
-    found = kafka_python.bounded(ASK, kafka_python.of(admin).client.list_partition_reassignments)
+    ask = kafka_python.of(admin).client.list_partition_reassignments
+    found = kafka_python.bounded(ASK, ask, "ListPartitionReassignmentsRequest")
     return {(one.topic, one.partition) for one in found}
 
 
