@@ -27,7 +27,8 @@ description:
     its own.
   - "Refused, with everything else that is wrong: a setting that brokers do not know, or read at their start alone; a
     secret, for nobody could compare it; settings of a broker that is not there; values that Kafka takes and no cluster
-    stands, as C(max.connections) 0; what decides which records are lost, without I(allow_data_loss)."
+    stands, as C(max.connections) 0; what decides which records are lost, without I(allow_data_loss), also where it is
+    set and would be taken back, for what C(server.properties) says holds then."
   - A C(message.max.bytes) that is lower than brokers have it is a warning.
 options:
   config:
@@ -46,8 +47,8 @@ options:
       config: {type: dict, default: {}, description: "Its own settings, as I(config)."}
   allow_data_loss:
     description: >-
-      Settings are taken that decide which records are lost: retention, C(log.cleanup.policy), C(min.insync.replicas)
-      and their like.
+      Settings are taken, and taken back, that decide which records are lost: retention, C(log.cleanup.policy),
+      C(min.insync.replicas) and their like.
     type: bool
     default: false
 extends_documentation_fragment: [millrace.kafka.kafka_resources, millrace.kafka.kafka_writes]
@@ -62,6 +63,13 @@ EXAMPLES = """
     config: {num.io.threads: 16}
     brokers:
       - {id: 1, config: {num.io.threads: null}}
+  delegate_to: localhost
+
+- name: Take back a retention that was set by hand, once C(server.properties) of each broker says it
+  millrace.kafka.kafka_broker_config:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    config: {log.retention.ms: null}
+    allow_data_loss: true
   delegate_to: localhost
 
 - name: Take back a throttle that was forgotten

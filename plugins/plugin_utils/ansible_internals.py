@@ -58,8 +58,19 @@ def as_text(value: float) -> str:
 
 
 def was_vaulted(text: str) -> bool:
-    """Tell whether a text was encrypted by itself (ansible-vault encrypt_string)."""
-    return bool(VaultedValue.is_tagged_on(text))
+    """Tell whether a text was encrypted, by itself (ansible-vault encrypt_string) or with the whole file it is of."""
+    path = written_in(text)
+    return bool(VaultedValue.is_tagged_on(text)) or (path is not None and _is_vault(path))
+
+
+@cache
+def _is_vault(path: str) -> bool:
+    """Tell whether a file is encrypted by ansible-vault: what is read from it says no more than where it stood."""
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(14) == b"$ANSIBLE_VAULT"
+    except OSError:
+        return False
 
 
 def weakest_first(groups: Iterable[Any]) -> list[Any]:
@@ -142,16 +153,17 @@ class _Environment(AnsibleEnvironment):  # type: ignore[misc]
             return super().compile(source, *args, **kwargs)
         key = (str(source), context.escape_backslashes, *(getattr(self, name) for name in _READ_BY))
         if key not in _COMPILED:
-            _COMPILED[key] = _shared(key, lambda: super(_Environment, self).compile(source), was_vaulted(source))
+            private = written_in(source) is None or was_vaulted(source)
+            _COMPILED[key] = _shared(key, lambda: super(_Environment, self).compile(source), private)
         return _COMPILED[key]
 
 
-def _shared(key: tuple[Any, ...], compiled: Callable[[], CodeType], secret: bool) -> CodeType:
+def _shared(key: tuple[Any, ...], compiled: Callable[[], CodeType], private: bool) -> CodeType:
     """Return what another process of this run has compiled, from the folder of the run that only its user may read.
 
-    Of what is secret nothing is kept there.
+    Of what is secret, or may be since nobody knows where it was written, nothing is kept there.
     """
-    if secret:
+    if private:
         return compiled()
     file = Path(C.DEFAULT_LOCAL_TMP) / f"compiled-{sha256(repr(key).encode()).hexdigest()}"
     try:

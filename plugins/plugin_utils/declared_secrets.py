@@ -57,7 +57,7 @@ def _settings(name: str, found: Any) -> Iterator[tuple[str, Any, str]]:
 
 
 def _of_the_vault(value: Any, host: str, standing: Standing) -> bool:
-    """Tell whether a text of a value is encrypted by itself, or a template of it stands on the vault."""
+    """Tell whether a text of a value is encrypted, or a template of it stands on the vault."""
     if isinstance(value, (list, tuple)):
         return any(_of_the_vault(item, host, standing) for item in value)
     if isinstance(value, Mapping):

@@ -40,19 +40,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import te
 
 
 def in_the_clear(text: str) -> bool:
-    """Tell whether a text stands unencrypted in a file of the inventory, the file itself not being a vault either."""
-    path = written_in(text)
-    return path is not None and not was_vaulted(text) and not is_vault(path)
-
-
-@cache
-def is_vault(path: str) -> bool:
-    """Tell whether a file is encrypted by ansible-vault."""
-    try:
-        with open(path, "rb") as stream:
-            return stream.read(14) == b"$ANSIBLE_VAULT"
-    except OSError:
-        return False
+    """Tell whether a text stands unencrypted in a file of the inventory."""
+    return written_in(text) is not None and not was_vaulted(text)
 
 
 class _Variables:

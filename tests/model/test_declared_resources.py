@@ -120,6 +120,14 @@ WRONG: list[tuple[dict[str, dict[str, Any]], list[str]]] = [
     (dynamic("num.io.threads", 16), []),
     (dynamic("no.such.name", None), []),
     (dynamic("leader.replication.throttled.rate", None), []),
+    (
+        dynamic("log.retention.ms", None),
+        ["BROKER_CONFIG_JUDGED group kafka/kafka_dynamic_config[log.retention.ms]"],
+    ),
+    (
+        {"dc1-kafka3": {"kafka_dynamic_config_overrides": {"min.insync.replicas": None}}},
+        ["BROKER_CONFIG_JUDGED dc1-kafka3/kafka_dynamic_config_overrides[min.insync.replicas]"],
+    ),
     (dynamic("listener.name.client.max.connections", 100), []),
     (dynamic("log.segment.bytes", "1GiB"), []),
     (

@@ -85,6 +85,23 @@ def test_no_secrets_at_all_is_one_mistake(tmp_path: Path) -> None:
     ]
 
 
+def test_what_a_unit_would_show_of_a_file_that_is_encrypted(tmp_path: Path) -> None:
+    """As a whole, and not the one of `vault`: names of what stands in it tell nothing."""
+    options = {"kafka_java_options": ["-Ddsn=Guoph0Eeshi7"]}
+    units = {"spark_job_unit_overrides": {"Service": {"Environment": "DSN=Guoph0Eeshi7"}}}
+    inventory = spoil(tmp_path / "inventory", replace(LAB, variables={"kafka": options, "spark": units}))
+    (tmp_path / "password").write_text("of the vault")
+    password = ("--vault-password-file", str(tmp_path / "password"))
+    files = [str(inventory / "group_vars" / group / "z.yml") for group in ("kafka", "spark")]
+    subprocess.run([sys.executable, "-m", "ansible", "vault", "encrypt", *password, *files], check=True)
+    done = preflight(inventory, *password)
+    assert re.findall(r"(\w+_SECRET) group (\S+): stands on the vault", done.stdout) == [
+        ("OPTION_SECRET", "kafka/kafka_java_options"),
+        ("UNIT_SECRET", "spark/spark_job_unit_overrides[Service][Environment]"),
+    ], done.stdout
+    assert done.returncode == 2 and "Guoph0Eeshi7" not in done.stdout
+
+
 def test_secrets_of_a_lab_are_random_and_kept(tmp_path: Path) -> None:
     """The same on the next run, another in the next lab, and none in the repository."""
     found = []

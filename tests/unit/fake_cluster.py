@@ -52,6 +52,11 @@ class FakeCluster(FakeMoves):
         self.late, self.lost, self.last = set[str](), set[str](), set[str]()
         """Writes, by the names of methods, that are done and not answered, that are neither, and that are neither
         while nothing is answered any more."""
+        self.cut: dict[str, bool] = {}
+        """By scope of settings that are taken while the connection breaks (a broker, or '' for all), whether the broker
+        that was told ends with it."""
+        self.unclear: set[str] = set()
+        """Names of resources whose write is done, and answered as if nobody knew."""
         self.moving: dict[str, list[int]] = {}
         """By topic the partitions whose replicas somebody else is moving."""
         self.arriving: dict[tuple[str, int], list[int]] = {}

@@ -16,6 +16,7 @@ INVALID_CONFIG, TOPIC_EXISTS, POLICY, NOT_CONTROLLER, TIMED_OUT, LOGIN, NOT_ALLO
     42,
     33,
 )
+UNCLEAR = -1
 KNOWN = {"retention.ms", "cleanup.policy", "min.insync.replicas", "segment.bytes"}
 KNOWN |= {f"{side}.replication.throttled.replicas" for side in ("leader", "follower")}
 BROKER = {
@@ -46,6 +47,8 @@ class FakeSettings:
     told: dict[str, dict[str, str]]
     fatal: set[str]
     deaf: bool
+    cut: dict[str, bool]
+    unclear: set[str]
     denied: set[str]
     mute: set[int]
     down: set[int]
@@ -114,10 +117,13 @@ class FakeSettings:
             kept.update(sets)
             for key in removes:
                 kept.pop(key, None)
-            if self.fatal & sets.keys():
+            if self.fatal & sets.keys() or self.cut.get(name):
                 self.down.add(broker)
 
-        return self.outcome("tell", name or "all", request, wrong, write)
+        fared = self.outcome("tell", name or "all", request, wrong, write)
+        if name in self.cut and not request.validate_only:
+            raise ConnectionError
+        return fared
 
     def judged(self, broker: int) -> int:
         return 0 if broker == self.controller else NOT_CONTROLLER
@@ -130,6 +136,7 @@ class FakeSettings:
         if not code and not request.validate_only:
             write()
             self.written.append(f"{verb} {name}")
+            code = UNCLEAR if name in self.unclear else 0
         return {"error_code": code, "error_message": text or None}
 
     def incremental_alter_configs(self, request: Any, broker: int) -> Answer:

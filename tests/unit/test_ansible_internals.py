@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 from ansible import constants as C
-from ansible._internal._datatag._tags import VaultedValue
+from ansible._internal._datatag._tags import Origin, VaultedValue
 from ansible._internal._templating._jinja_bits import AnsibleEnvironment
 from ansible.errors import AnsibleError
 from ansible.inventory.group import Group
 from ansible.inventory.manager import InventoryManager
 from ansible.parsing.dataloader import DataLoader
+from ansible.parsing.vault import VaultLib, VaultSecret
 from ansible.template import trust_as_template
 from ansible.vars.manager import VariableManager
 
@@ -25,9 +26,14 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def variables(tmp_path: Path) -> VariableManager:
-    """Return the variables of an inventory of one host, plain and encrypted."""
+    """Return the variables of an inventory of one host, and of a file beside it that is encrypted as a whole."""
     (tmp_path / "hosts.yml").write_text("all: {hosts: {a: {plain: x}}}")
+    (tmp_path / "group_vars").mkdir()
+    vault = [("default", VaultSecret(b"of the vault"))]
+    text = "secret: {words: ['{{ plain }} and hush-hush']}"
+    (tmp_path / "group_vars" / "all.yml").write_bytes(VaultLib(vault).encrypt(text))
     loader = DataLoader()
+    loader.set_vault_secrets(vault)
     return VariableManager(
         loader=loader, inventory=InventoryManager(loader=loader, sources=[str(tmp_path / "hosts.yml")])
     )
@@ -39,6 +45,14 @@ def test_where_a_text_is_written(variables: VariableManager, tmp_path: Path) -> 
     assert ansible_internals.written_in(values["plain"]) == str(tmp_path / "hosts.yml")
     assert ansible_internals.written_in("computed") is None
     assert not ansible_internals.was_vaulted(values["plain"])
+    assert not ansible_internals.was_vaulted("computed")
+
+
+def test_what_was_encrypted(variables: VariableManager) -> None:
+    """By itself, or in a file that is encrypted as a whole, as README makes one."""
+    values = variables.get_vars(host=variables._inventory.get_host("a"))
+    assert ansible_internals.was_vaulted(values["secret"]["words"][0])
+    assert ansible_internals.was_vaulted(VaultedValue(ciphertext="x").tag("y"))
 
 
 def test_what_a_run_made(variables: VariableManager) -> None:
@@ -61,25 +75,34 @@ def test_extra_variables_go_before_all_others(variables: VariableManager) -> Non
     assert variables.get_vars(host=variables._inventory.get_host("a"))["plain"] == "y"
 
 
-def test_processes_of_a_run_share_what_is_compiled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Ansible forks one for each host; what was decrypted is in no file, and a folder that is gone is no error."""
-    monkeypatch.setattr(C, "DEFAULT_LOCAL_TMP", str(tmp_path))
-    variables = {"name": "a"}
+def test_processes_of_a_run_share_what_is_compiled(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variables: VariableManager
+) -> None:
+    """Ansible forks one for each host; what is or may be secret is in no file; a folder that is gone is no error."""
+    folder = tmp_path / "of the run"
+    folder.mkdir()
+    monkeypatch.setattr(C, "DEFAULT_LOCAL_TMP", str(folder))
+    host = variables.get_vars(host=variables._inventory.get_host("a"))
 
     def in_another(text: str, compiles: bool) -> str:
         def rendered() -> None:
             if not compiles:
                 monkeypatch.setattr(AnsibleEnvironment, "_generate", None)
-            print(ansible_internals.templar_of(DataLoader(), variables).template(text))
+            print(ansible_internals.templar_of(DataLoader(), {"name": "a", "plain": "x"}).template(text))
 
         return forked(rendered)[1].strip()
 
-    text = trust_as_template("{{ name }} of two processes")
+    here = Origin(path=str(tmp_path / "hosts.yml"))
+    text = here.tag(trust_as_template("{{ name }} of two processes"))
     assert in_another(text, compiles=True) == in_another(text, compiles=False) == "a of two processes"
-    kept = list(tmp_path.iterdir())
+    kept = list(folder.iterdir())
     assert len(kept) == 1
-    secret = VaultedValue(ciphertext="x").tag(trust_as_template("{{ name }} of a vault"))
-    assert in_another(secret, compiles=True) == "a of a vault" and list(tmp_path.iterdir()) == kept
+    secret = VaultedValue(ciphertext="x").tag(here.tag(trust_as_template("{{ name }} of a vault")))
+    assert in_another(secret, compiles=True) == "a of a vault" and list(folder.iterdir()) == kept
+    assert in_another(host["secret"]["words"][0], compiles=True) == "x and hush-hush"
+    assert list(folder.iterdir()) == kept
+    unknown = trust_as_template("{{ name }} of nobody knows where")
+    assert in_another(unknown, compiles=True) == "a of nobody knows where" and list(folder.iterdir()) == kept
     monkeypatch.setattr(C, "DEFAULT_LOCAL_TMP", str(tmp_path / "gone"))
     assert in_another(text, compiles=True) == "a of two processes"
 

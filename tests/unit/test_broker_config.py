@@ -98,7 +98,6 @@ def test_what_kafka_takes_and_no_cluster_stands(run: Run, cluster: FakeCluster, 
 
 
 def test_what_decides_what_is_lost_is_meant(run: Run, cluster: FakeCluster) -> None:
-    """It can be taken back without that."""
     done = run(kafka_broker_config, config={"log.cleanup.policy": "compact"})
     assert done["msg"].splitlines()[1:] == [
         "- all brokers: log.cleanup.policy decides of all topics without a value of their own which records are lost; "
@@ -106,7 +105,29 @@ def test_what_decides_what_is_lost_is_meant(run: Run, cluster: FakeCluster) -> N
     ]
     run(kafka_broker_config, config={"log.cleanup.policy": "compact"}, allow_data_loss=True)
     assert cluster.told[""] == {"log.cleanup.policy": "compact"}
-    assert run(kafka_broker_config, config={"log.cleanup.policy": None})["changed"] and cluster.told[""] == {}
+
+
+def test_what_decides_what_is_lost_is_meant_where_it_is_taken_back_too(run: Run, cluster: FakeCluster) -> None:
+    """The file may keep records for less time, or acknowledge them with fewer replicas; what is not set loses none."""
+    told = {"": {"log.retention.ms": "7776000000"}, "2": {"min.insync.replicas": "3"}}
+    cluster.told = {scope: dict(settings) for scope, settings in told.items()}
+    cluster.brokers["log.retention.ms"] = "604800000"
+    asked: dict[str, Any] = {
+        "config": {"log.retention.ms": None, "log.cleanup.policy": None},
+        "brokers": [{"id": 2, "config": {"min.insync.replicas": None}}],
+    }
+    done = run(kafka_broker_config, **asked)
+    why = (
+        ", and that decides of all topics without a value of their own which records are lost; "
+        "say in kafka_config what is to hold, and allow_data_loss: true if that is meant"
+    )
+    assert done["msg"].splitlines()[1:] == [
+        f"- all brokers: log.retention.ms: 7776000000 (90 d) would give way to what the brokers' files say{why}",
+        "- broker 2: min.insync.replicas: 3 would give way to what is set for all brokers, or what its file says" + why,
+    ]
+    assert (cluster.told, cluster.written) == (told, [])
+    assert run(kafka_broker_config, allow_data_loss=True, **asked)["changed"] and cluster.told == {"": {}, "2": {}}
+    assert run(kafka_broker_config, **asked)["changed"] is False
 
 
 def test_smaller_messages_are_a_warning(run: Run, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:

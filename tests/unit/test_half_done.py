@@ -169,7 +169,7 @@ def test_settings_for_all_whose_answers_do_not_come(run: Run, cluster: FakeClust
 def test_settings_for_all_that_never_arrive(run: Run, cluster: FakeCluster) -> None:
     cluster.lost = {"incremental_alter_configs"}
     done = run(kafka_broker_config, write_timeout=2, config={"num.io.threads": 9})
-    told = "broker 2 was to take it before all others, and it gave no answer ("
+    told = "broker 2 was to take it before all others, and nobody knows whether it did (no answer within 2 s); no other"
     assert done["outcome"]["failed"]["settings of all brokers"].startswith(told)
     assert (done["changed"], cluster.told) == (False, {})
 
@@ -178,3 +178,72 @@ def test_a_broker_that_a_setting_ended_was_changed(run: Run, cluster: FakeCluste
     cluster.fatal = {"num.io.threads"}
     done = run(kafka_broker_config, brokers=[{"id": 2, "config": {"num.io.threads": 9}}])
     assert (done["failed"], done["changed"]) == (True, True)
+
+
+OWED = "broker 2 still has it of its own, and not as all: "
+BACK = "take num.io.threads of broker 2 back with null when it answers"
+
+
+@pytest.mark.parametrize("cut", [{"": False}, {"2": False}, {"": False, "2": False}])
+def test_settings_for_all_are_taken_while_the_connection_breaks(
+    run: Run, cluster: FakeCluster, cut: dict[str, bool]
+) -> None:
+    """The broker that took them first does not keep them as its own, where a later change would not reach it."""
+    cluster.cut = cut
+    done = run(kafka_broker_config, config={"num.io.threads": 9})
+    assert (done.get("failed"), done["changed"]) == (None, True), done["msg"]
+    assert cluster.told == {"": {"num.io.threads": "9"}, "2": {}}
+
+
+def test_settings_for_all_that_are_done_and_answered_as_if_nobody_knew(run: Run, cluster: FakeCluster) -> None:
+    cluster.unclear = {"2", "all"}
+    done = run(kafka_broker_config, config={"num.io.threads": 9})
+    assert (done.get("failed"), done["changed"]) == (None, True), done["msg"]
+    assert cluster.told == {"": {"num.io.threads": "9"}, "2": {}}
+
+
+def test_a_broker_that_ends_while_all_are_told_is_no_success(run: Run, cluster: FakeCluster) -> None:
+    """Those that are left have the setting, and none has it of its own."""
+    cluster.cut = {"": True}
+    done = run(kafka_broker_config, config={"num.io.threads": 9})
+    failed = done["outcome"]["failed"]["settings of all brokers"]
+    assert failed.startswith("was written, and ") and "broker 1 no longer answers (" in failed
+    assert (done["failed"], done["changed"], done["outcome"]["unknown"]) == (True, True, [])
+    assert cluster.told == {"": {"num.io.threads": "9"}, "2": {}}
+
+
+def test_a_broker_that_ends_while_it_tries_a_setting_is_named(run: Run, cluster: FakeCluster) -> None:
+    """With what it holds, and how to take that back: it may end of it each time that it starts."""
+    cluster.cut = {"2": True}
+    done = run(kafka_broker_config, config={"num.io.threads": 9})
+    failed = done["outcome"]["failed"]["settings of all brokers"]
+    assert failed.startswith("broker 2 was to take it before all others, and nobody knows whether it did (")
+    assert "no other broker was told; it may have it of its own: " in failed and failed.endswith(BACK)
+    assert (done["failed"], done["changed"], cluster.written) == (True, True, ["tell 2"])
+
+
+def test_a_broker_that_keeps_what_it_tried_is_no_success(
+    run: Run, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All have it, as one sees who looks; the one that was to take it first is gone by then."""
+    tell = cluster.tell
+
+    def telling(name: str, request: Any, broker: int, sets: dict[str, str], removes: list[str]) -> Any:
+        if name == "2" and removes:
+            raise ConnectionError
+        return tell(name, request, broker, sets, removes)
+
+    monkeypatch.setattr(cluster, "tell", telling)
+    cluster.cut = {"": False}
+    done = run(kafka_broker_config, config={"num.io.threads": 9})
+    failed = done["outcome"]["failed"]["settings of all brokers"]
+    assert OWED in failed and failed.endswith(BACK) and done["changed"]
+
+
+def test_a_broker_of_its_own_that_ends_unheard(run: Run, cluster: FakeCluster) -> None:
+    """It alone knows what it has."""
+    cluster.cut = {"2": True}
+    done = run(kafka_broker_config, brokers=[{"id": 2, "config": {"num.io.threads": 9}}])
+    failed = done["outcome"]["failed"]["settings of broker 2"]
+    assert "broker 2 no longer answers (" in failed and failed.endswith("; nobody knows whether it was done")
+    assert done["outcome"]["unknown"] == ["settings of broker 2"]

@@ -4,6 +4,13 @@ import os
 import subprocess
 import sys
 
+import pytest
+from unit.fake_cluster import FakeCluster
+from unit.fake_wire import brokers
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import kafka_python
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import ASK, AdminError
+
 SCRIPT = """
 import sys, threading
 sys.setswitchinterval(1e-6)
@@ -30,3 +37,20 @@ def test_threads_that_ask_first_at_the_same_time_import_it_whole() -> None:
     paths = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=120, env=paths)
     assert done.stdout.split() == ["AdminError"] * 8, done.stdout + done.stderr
+
+
+def test_a_request_with_a_wrong_field_is_named(cluster: FakeCluster) -> None:
+    """In place of a traceback; whether a broker got it, nobody knows, for an answer may be what was not understood."""
+    from kafka.protocol.admin import DescribeConfigsRequest, IncrementalAlterConfigsRequest
+
+    more = {"include_synonyms": True, "include_documentation": False}
+    wrong = (
+        DescribeConfigsRequest(resources=[("4", "1", None)], **more),
+        IncrementalAlterConfigsRequest(resources=[(4, "1", [("num.io.threads", "SET", "9")])], validate_only=True),
+    )
+    with brokers(cluster) as servers, kafka_python.at({}, servers.split(",")[0]) as library:
+        library.ask(DescribeConfigsRequest(resources=[(4, "1", None)], **more), ASK, 1)
+        for request in wrong:
+            with pytest.raises(AdminError, match=f"^{type(request).__name__}: what is asked, or answered, ") as said:
+                library.ask(request, ASK, 1)
+            assert said.value.unsure and cluster.written == []

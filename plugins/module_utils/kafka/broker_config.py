@@ -33,6 +33,8 @@ LOSING = (
     "unclean.leader.election.enable",
 )
 """They decide of every topic without a value of its own which records are lost."""
+LOSES = "decides of all topics without a value of their own which records are lost"
+ALLOWED = "allow_data_loss: true if that is meant"
 LEAST: Mapping[str, tuple[int, str]] = {
     "log.cleaner.io.max.bytes.per.second": (1, "compacted topics, __consumer_offsets among them, would only grow"),
     "log.segment.bytes": (1 << 20, "each few records would be a file, until a broker may open no more"),
@@ -135,10 +137,15 @@ def warnings(wanted: Wanted, found: Found) -> list[str]:
     return told
 
 
-def faults(settings: Mapping[str, Any], found: Found, allow_data_loss: bool = False) -> Iterator[str]:
-    """Yield why settings of one scope are refused; what nobody knows can be taken back."""
+def faults(scope: str, settings: Mapping[str, Any], found: Found, allow_data_loss: bool = False) -> Iterator[str]:
+    """Yield why settings of a scope are refused; what nobody knows can be taken back."""
+    there = found.settings.get(scope, {})
     for name, value in sorted(settings.items()):
         if value is None:
+            if name in LOSING and name in there and not allow_data_loss:
+                then = "what is set for all brokers, or what its file says" if scope else "what the brokers' files say"
+                why = f"would give way to {then}, and that {LOSES}"
+                yield f"{line(name, there[name])} {why}; say in kafka_config what is to hold, and {ALLOWED}"
             continue
         kind = kind_of(name, found.known)
         if kind is None:
@@ -153,8 +160,7 @@ def faults(settings: Mapping[str, Any], found: Found, allow_data_loss: bool = Fa
         elif why := dangerous(name, value):
             yield f"{name} {value}: {why}"
         elif name in LOSING and not allow_data_loss:
-            why = "decides of all topics without a value of their own which records are lost"
-            yield f"{name} {why}; say it in kafka_config, or allow_data_loss: true if that is meant"
+            yield f"{name} {LOSES}; say it in kafka_config, or {ALLOWED}"
 
 
 def diff(wanted: Wanted, found: Found, allow_data_loss: bool = False) -> Plan:
@@ -167,7 +173,7 @@ def diff(wanted: Wanted, found: Found, allow_data_loss: bool = False) -> Plan:
                 why = "is not there, and it alone knows its own settings"
                 refusals.append(f"{name} {why}; start it, or correct the id")
             continue
-        refusals += [f"{name}: {why}" for why in faults(settings, found, allow_data_loss)]
+        refusals += [f"{name}: {why}" for why in faults(scope, settings, found, allow_data_loss)]
         there = found.settings.get(scope, {})
         texts = {key: text(value) for key, value in settings.items()}
         work = {key: texts[key] for key in differing(texts, there)}

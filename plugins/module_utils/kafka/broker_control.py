@@ -20,6 +20,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import
     Done,
     Half,
     Look,
+    Outcome,
     Plan,
     Unsure,
     carry_out,
@@ -38,6 +39,11 @@ SETTLED = 1.0
 """Seconds for which they then have to go on: one that gets more memory than there is ends at once."""
 GONE = 2
 """Questions in a row that a broker misses when it ended."""
+ADVICE = "look at: journalctl -u kafka there; null takes a setting back"
+
+
+class Marred(Unsure):
+    """Why a change is a failure whether it was made or not: a broker ended, or has it of its own."""
 
 
 def plan(
@@ -80,21 +86,42 @@ def apply(admin: Admin, metadata: Metadata, changes: Sequence[Change], look: Loo
     def write(batch: Sequence[Change]) -> dict[str, str]:
         (change,) = batch
         scope, settings = change.work
-        brokers = concerned(metadata, scope)
         first, why = (None, "") if scope else tried_on_one(admin, metadata, settings)
         if why:
             return {change.name: why}
-        try:
-            why = broker_config.write(admin, scope, settings, brokers[0]) or taken(admin, change, brokers)
-        except Unanswered as error:
-            admin.leave_behind()
-            why = Unsure(error) if taken(admin, change, brokers) else ""
+        why = told(admin, change, concerned(metadata, scope))
         if first and (left := taken_back(admin, first)):
             where = "as it was before" if why else "as all"
-            why = Half(f"{why or 'all brokers have it'}; {first.name} still has it of its own, and not {where}: {left}")
+            kind = Marred if isinstance(why, Unsure) else Half
+            why = kind(f"{why or 'all brokers have it'}; {first.name} still has it of its own, and not {where}: {left}")
         return {change.name: why} if why else {}
 
-    return carry_out([([change], write) for change in changes], look)
+    def seen(again: Sequence[Change], why: Outcome) -> Outcome:
+        marred = {name: Half(f"was written, and {text}") for name, text in why.items() if isinstance(text, Marred)}
+        return {**marred, **look(again, why)}
+
+    return carry_out([([change], write) for change in changes], seen)
+
+
+def told(admin: Admin, change: Change, brokers: Sequence[int]) -> str:
+    """Have the first of brokers write a change, and see that all take it; return why not, '' where they have.
+
+    A write whose answer is lost is one where all go on with it.
+    """
+    scope, settings = change.work
+    try:
+        why = broker_config.write(admin, scope, settings, brokers[0])
+    except AdminError as error:
+        admin.leave_behind()
+        why = (Unsure if error.unsure else str)(error)
+    if why and not isinstance(why, Unsure):
+        return why
+    lacking, there = waited(admin, change, brokers)
+    if not lacking:
+        return ""
+    if why:
+        return Unsure(why) if there else Marred(f"{why}; {lacking}; {ADVICE}")
+    return Half(f"was written, and {lacking}; {ADVICE}")
 
 
 def tried_on_one(admin: Admin, metadata: Metadata, settings: Mapping[str, str | None]) -> tuple[Change | None, str]:
@@ -111,56 +138,48 @@ def tried_on_one(admin: Admin, metadata: Metadata, settings: Mapping[str, str | 
     else:
         return None, ""
     change = Change(KIND, scope_name(str(broker)), "update", work=(str(broker), sets))
-    try:
-        why = broker_config.write(admin, str(broker), sets, broker) or taken(admin, change, [broker])
-    except Unanswered as error:
-        admin.leave_behind()
-        why = Half(f"it gave no answer ({error})") if taken(admin, change, [broker]) else ""
+    why = told(admin, change, [broker])
     if not why:
         return change, ""
-    left = taken_back(admin, change) if isinstance(why, Half) else ""
-    still = f"; it still has it of its own: {left}" if left else ""
-    told = f"{change.name} was to take it before all others, and {why}; no other broker was told{still}"
-    return None, Half(told) if left else told
+    left = taken_back(admin, change) if isinstance(why, Unsure | Half) else ""
+    sure = not isinstance(why, Unsure)
+    still = f"; it {'still has' if sure else 'may have'} it of its own: {left}" if left else ""
+    answer = why if sure else f"nobody knows whether it did ({why})"
+    text = f"{change.name} was to take it before all others, and {answer}; no other broker was told{still}"
+    return None, Half(text) if left else text
 
 
 def taken_back(admin: Admin, change: Change) -> str:
     """Take from a broker what it was told as its own; return why it still has it, '' where it has not."""
     scope, settings = change.work
     gone = Change(KIND, change.name, "update", work=(scope, dict.fromkeys(settings)))
-    try:
-        return broker_config.write(admin, scope, gone.work[1], int(scope)) or taken(admin, gone, [int(scope)])
-    except AdminError as error:
-        admin.leave_behind()
-        if error.unsure and not taken(admin, gone, [int(scope)]):
-            return ""
-        return f"{error}; take {', '.join(sorted(settings))} of {change.name} back with null when it answers"
+    why = told(admin, gone, [int(scope)])
+    return f"{why}; take {', '.join(sorted(settings))} of {change.name} back with null when it answers" if why else ""
 
 
-def taken(admin: Admin, change: Change, brokers: Sequence[int]) -> str:
-    """Wait until brokers have taken a change, and go on with it; return why not, '' where they have.
+def waited(admin: Admin, change: Change, brokers: Sequence[int]) -> tuple[str, bool]:
+    """Wait until brokers have taken a change, and go on with it; return what they lack, and whether all are there.
 
     One that misses two questions in a row counts as ended by it: systemd starts it anew, and then it has the change.
     """
     deadline, tick, settled = time.monotonic() + SECONDS, threading.Event(), 0.0
     gone: Counter[int] = Counter()
-    advice = "look at: journalctl -u kafka there; null takes a setting back"
     while True:
-        lacking = []
+        lacking, silent = list[str](), list[str]()
         for broker in brokers:
             try:
                 lacking += lacks(admin, change, broker)
                 gone[broker] = 0
             except Unanswered as error:
-                lacking.append(f"broker {broker} gives no answer ({error})")
+                silent.append(f"broker {broker} gives no answer ({error})")
             except AdminError as error:
                 gone[broker] += 1
-                lacking.append(f"broker {broker} no longer answers ({error})")
-        settled = 0.0 if lacking else settled or time.monotonic()
+                silent.append(f"broker {broker} no longer answers ({error})")
+        settled = 0.0 if lacking or silent else settled or time.monotonic()
         if settled and time.monotonic() >= settled + SETTLED:
-            return ""
+            return "", True
         if time.monotonic() > deadline or GONE in gone.values():
-            return Half(f"was written, and {'; '.join(lacking) or 'brokers came and went'}; {advice}")
+            return "; ".join([*lacking, *silent]) or "brokers came and went", bool(lacking and not silent)
         tick.wait(0.5)
 
 

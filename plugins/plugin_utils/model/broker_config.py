@@ -29,6 +29,7 @@ OF_CLEANER = (
     "message.max.bytes",
 )
 USUAL_BUFFER = 134_217_728
+BY_HAND = "where nothing is set beside it (kafka_broker_config takes that back, with allow_data_loss: true)"
 
 
 def known(model: Model) -> Iterator[Problem]:
@@ -38,12 +39,16 @@ def known(model: Model) -> Iterator[Problem]:
         others = {str(name) for name in broker.inputs.sequence("known_properties")}
         for variable in (EVERY, OWN):
             for name, value in broker.inputs.mapping(variable).items():
-                if value is not None and str(name) not in others:
+                if str(name) not in others and (value is not None or name in LOSING):
                     yield from _setting(broker, definitions, variable, str(name), value)
 
 
 def _setting(broker: Broker, definitions: Definitions, variable: str, name: str, value: Any) -> Iterator[Problem]:
     place, instead = f"{variable}[{name}]", "say it in kafka_config, and brokers take it when they are restarted"
+    if value is None:  # where it is set the run would be refused late; where it is not, this says nothing
+        wrong = "taken back, it leaves to what the file says what is lost"
+        yield broker.problem(place, "BROKER_CONFIG_JUDGED", None, wrong, f"{instead}, {BY_HAND}")
+        return
     spec = definitions.spec("broker", name)
     findings = definitions.judge("broker", {name: in_numbers(name, value)})
     if THROTTLES.fullmatch(name):
@@ -62,7 +67,7 @@ def _setting(broker: Broker, definitions: Definitions, variable: str, name: str,
         yield broker.problem(place, "BROKER_CONFIG_LISTENER", value, wrong, "say it in kafka_listeners or kafka_config")
     elif name in LOSING:  # rules on kafka_config, with what they know of topics and promise, do not see it here
         wrong = "it decides what is lost, and is judged with the rest of kafka_config"
-        yield broker.problem(place, "BROKER_CONFIG_JUDGED", value, wrong, instead)
+        yield broker.problem(place, "BROKER_CONFIG_JUDGED", value, wrong, f"{instead}, {BY_HAND}")
     elif why := dangerous(name, in_numbers(name, value)):
         wrong, _, advice = why.partition("; ")
         yield broker.problem(place, "BROKER_CONFIG_DANGER", value, wrong, advice)

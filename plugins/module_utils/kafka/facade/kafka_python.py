@@ -45,10 +45,11 @@ def load() -> None:
         import kafka.protocol.metadata  # noqa: F401
 
 
-def bounded(seconds: float, function: Callable[[], Answer]) -> Answer:
+def bounded(seconds: float, function: Callable[[], Answer], what: str) -> Answer:
     """Return what a function returns, or raise AdminError after `seconds`; then its thread is left behind.
 
-    The library waits without end for a peer that accepts a connection and says nothing.
+    The library waits without end for a peer that accepts a connection and says nothing. Where it cannot write a
+    request, or read its answer, nobody knows whether that was carried out; `what` names it.
     """
     from kafka.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError, RequestTimedOutError
 
@@ -66,8 +67,13 @@ def bounded(seconds: float, function: Callable[[], Answer]) -> Answer:
     thread.join(seconds)
     if found:
         return found[0]
-    if failed and not isinstance(failed[0], KafkaError | OSError):
+    if failed and (isinstance(failed[0], ImportError) or not isinstance(failed[0], Exception)):
         raise failed[0]
+    if failed and not isinstance(failed[0], KafkaError | OSError):
+        said = f"{type(failed[0]).__name__}: {failed[0]}"
+        error = AdminError(f"{what}: what is asked, or answered, is not what kafka-python expects ({said})")
+        error.unsure = True
+        raise error from failed[0]
     if failed and not isinstance(failed[0], KafkaTimeoutError | RequestTimedOutError | TimeoutError):
         error = refused(str(failed[0]) or type(failed[0]).__name__)
         error.unsure = isinstance(failed[0], KafkaConnectionError | OSError)
@@ -101,16 +107,19 @@ class KafkaPython:
         if str(options.get("security_protocol", "")).endswith("SSL"):
             options["ssl_context"] = ladder.tls_context(properties)
         bounds = {"request_timeout_ms": int(ASK * 1000), "bootstrap_timeout_ms": int(ASK * 1000)}
-        self.client: Any = bounded(ASK, lambda: KafkaAdminClient(bootstrap_servers=there, **bounds, **options))
+        self.client: Any = bounded(
+            ASK, lambda: KafkaAdminClient(bootstrap_servers=there, **bounds, **options), "a connection"
+        )
 
     def ask(self, request: Any, seconds: float, broker: int | None = None) -> Any:
         """Send one request to a broker, any where none is named, and return its answer. Raises AdminError."""
         manager = self.client._manager
-        return bounded(seconds, lambda: manager.run(manager.send, request, broker, int(seconds * 1000)))
+        send = (manager.send, request, broker, int(seconds * 1000))
+        return bounded(seconds, lambda: manager.run(*send), type(request).__name__)
 
     def close(self) -> None:
         """End the connections."""
-        bounded(ASK, self.client.close)
+        bounded(ASK, self.client.close, "the end of a connection")
 
 
 def of(admin: Admin) -> KafkaPython:

@@ -33,7 +33,8 @@ def moving(admin: Admin) -> set[str]:
 
 def running(admin: Admin) -> dict[Place, Running]:
     """Return the partitions of which replicas are being moved. Raises AdminError, ImportError."""
-    found = kafka_python.bounded(ASK, kafka_python.of(admin).client.list_partition_reassignments)
+    ask = kafka_python.of(admin).client.list_partition_reassignments
+    found = kafka_python.bounded(ASK, ask, "ListPartitionReassignmentsRequest")
     return {
         (one.topic, one.partition): Running(
             tuple(how["replicas"]), tuple(how["adding_replicas"]), tuple(how["removing_replicas"])

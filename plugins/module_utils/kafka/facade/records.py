@@ -88,7 +88,8 @@ def shown(message: Any) -> dict[str, Any]:
 def sizes(admin: Admin, topic: str) -> list[dict[str, Any]]:
     """Return how many bytes a topic takes, by broker and log dir. Raises AdminError, ImportError."""
     other = kafka_python.of(admin).client
-    return sizes_of(kafka_python.bounded(ASK, lambda: other.describe_log_dirs(topic_partitions=[topic])))
+    asked = "DescribeLogDirsRequest"
+    return sizes_of(kafka_python.bounded(ASK, lambda: other.describe_log_dirs(topic_partitions=[topic]), asked))
 
 
 def sizes_of(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
