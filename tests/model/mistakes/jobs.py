@@ -30,13 +30,6 @@ def client(name: str, value: str) -> str:
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
-        "JOB_LOOP",
-        f"{PLACE}.output_topic",
-        "give another",
-        variables=job(input_topic=None, output_topic="streams-plaintext-input"),
-        also=frozenset({"JOB_ACL"}),
-    ),
-    Mistake(
         "JOB_CHECKPOINT_DATA",
         f"{PLACE}.checkpoint",
         "beside each other",
