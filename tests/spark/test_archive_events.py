@@ -7,17 +7,19 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
-from millrace_jobs.config import parse
+from millrace_jobs.config import JOBS, parse
+from millrace_jobs.contract import READINGS
 from millrace_jobs.errors import JobError
-from millrace_jobs.job import NoParameters
+from millrace_jobs.job import Job, NoParameters
 from millrace_jobs.jobs.archive_events import transform
 from millrace_jobs.lifecycle import await_end
+from millrace_jobs.parts import FileSink, KafkaSource
 from millrace_jobs.runtime import start
 from pyarrow import dataset
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 
 from .broker import Broker
-from .streams import configured, run
+from .streams import configured, record, run
 
 BEGIN = 1_767_225_600_000  # 2026-01-01T00:00:00Z in ms
 DAY = 86_400_000
@@ -65,6 +67,9 @@ def test_each_record_is_kept_once(spark: SparkSession, broker: Broker, tmp_path:
         ("2026-01-01", two, 0, "d"),
     ]  # fmt: skip
     assert archived(out) == sorted(expected)
+    assert sorted(file.name for file in (tmp_path / "c").glob("isolation-*")) == sorted(
+        f"isolation-{topic}" for topic in (one, two)
+    )  # whichever of them is read later, and in which order
     (kept,) = (out / "date=2026-01-02" / f"topic={one}").glob("*.parquet")
     row = dataset.dataset(kept).to_table().to_pylist()[0]
     assert (row["key"], row["partition"], row["headers"]) == (b"k", 0, [{"key": "trace", "value": b"\xff"}])
@@ -83,6 +88,27 @@ def test_each_record_is_kept_once(spark: SparkSession, broker: Broker, tmp_path:
     expected += [("2026-01-02", one, 3, "e"), ("2026-01-03", one, 4, "f"), ("2026-01-03", one, 5, "g")]
     assert archived(out) == sorted(expected)
     assert not list(out.glob("_staged*"))
+
+
+def test_what_does_not_fit_a_contract_is_set_aside(
+    spark: SparkSession, broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job of JSON whose output is files: dead letters are sent and counted, and the others stand in their folders."""
+
+    def by_sensor(parameters: NoParameters, input: DataFrame) -> DataFrame:
+        return input.select("sensor_id", "celsius", "record.topic", "record.partition", "record.offset")
+
+    job = Job("keep", (FileSink(folders=("sensor_id",)),), inputs=(KafkaSource(READINGS),), transform=by_sensor)
+    monkeypatch.setitem(JOBS, "keep_readings", job)
+    topic, dead, out = broker.topic(), broker.topic(), tmp_path / "out"
+    data = configured(broker, tmp_path / "c", input_topic=topic, dead_letter_topic=dead, output_directory=str(out))
+    good = [record(name, {"sensor_id": name, "at": "2026-01-01T00:00:00Z", "celsius": 1.5}) for name in "ab"]
+    broker.send_records(topic, [good[0], ("c", b"[]", []), ("d", None, []), good[1]])
+    assert run(spark, "keep_readings", data).dead == {"malformed": 1, "null_value": 1}
+    assert [dict(headers)["dead_offset"] for _, _, headers in broker.raw(dead)] == [b"1", b"2"]
+    assert sorted(str(file.relative_to(out)) for file in out.glob("sensor_id*/**/*.parquet")) == [
+        f"sensor_id={name}/topic={topic}/0-0-4-0.parquet" for name in "ab"
+    ]
 
 
 def test_what_is_not_its_own_is_refused(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ TOPICS = {
 # Of jobs that read more than one topic: the keys of the others, and their topics when they are not told.
 MORE_TOPICS = {"join_shipments": {"shipments_topic": "shipments"}}
 # Keys that name topics to read, and have no default.
-MORE_KEYS = ("input_topics", "arrives_topic")
+MORE_KEYS = {"archive_events": "input_topics", "measure_latency": "arrives_topic"}
 # Jobs that read what they write, unless they are told another topic; without Spark, and in no group.
 READ_BACK = ("measure_latency",)
 # Where they send records that do not fit.
@@ -84,9 +84,8 @@ def reads(job: Job) -> list[str]:
     """Return the topics that a job reads."""
     source = end(job, "input")
     found = [source[1]] if source and source[0] == "topic" else []
-    for key in MORE_KEYS:
-        said = job.config.get(key)
-        found += [str(name) for name in (said if isinstance(said, list) else [said]) if name]
+    said = job.config.get(MORE_KEYS.get(job.kind, ""))
+    found += [str(name) for name in (said if isinstance(said, list) else [said]) if name]
     for key, default in MORE_TOPICS.get(job.kind, {}).items():
         found.append(str(job.config.get(key) or default))
     back = end(job, "output") if job.kind in READ_BACK and not found else None

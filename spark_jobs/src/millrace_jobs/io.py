@@ -111,16 +111,17 @@ def _isolation(source: Input, checkpoint: str) -> str:
     Raises:
         JobError: the checkpoint began with another one.
     """
-    said, (topic, *_) = source.isolation, source.topics
-    kept = Path(checkpoint) / f"isolation-{topic.name}"
+    said, names = source.isolation, [topic.name for topic in source.topics]
+    kept = [Path(checkpoint) / f"isolation-{name}" for name in names]
     if not _has_begun(checkpoint):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(said or "read_committed")
-    began = kept.read_text().strip() if kept.exists() else "read_uncommitted"
+        Path(checkpoint).mkdir(parents=True, exist_ok=True)
+        for file in kept:
+            file.write_text(said or "read_committed")
+    began = next((file.read_text().strip() for file in kept if file.exists()), "read_uncommitted")
     if said not in (None, began):
         raise JobError(
-            f"checkpoint {checkpoint} began to read {topic.name} with {began}, and {said} would end at another offset; "
-            "keep that, or begin with a new checkpoint"
+            f"checkpoint {checkpoint} began to read {', '.join(names)} with {began}, and {said} would end at another "
+            "offset; keep that, or begin with a new checkpoint"
         )
     return began
 
