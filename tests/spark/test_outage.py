@@ -15,8 +15,8 @@ def test_an_outage_is_said_once_and_its_end_too(broker: Broker, caplog: pytest.L
     caplog.set_level("INFO")
     door = socket.create_server(("127.0.0.1", 0))  # takes connections, and answers nothing
     servers = f"127.0.0.1:{door.getsockname()[1]}"
-    well = KafkaWatch({"bootstrap.servers": broker.servers}, ask_seconds=0.05)
-    watch = KafkaWatch({"bootstrap.servers": servers, "socket.timeout.ms": 1000}, 0.05, answer_seconds=0.2)
+    well = KafkaWatch({"bootstrap.servers": broker.servers}, broker.topic(), ask_seconds=0.05)
+    watch = KafkaWatch({"bootstrap.servers": servers, "socket.timeout.ms": 1000}, "t", 0.05, answer_seconds=0.2)
     try:
         eventually(lambda: [record.levelname for record in caplog.records], ["WARNING"], 30)
         assert not threading.Event().wait(1)

@@ -143,7 +143,7 @@ def _run_queries(config: Config, stopping: Event) -> None:
 
     client, queries = admin_properties(config.kafka), len(JOBS[config.job].outputs)
     group = GroupCommitter(client, config.group, queries) if config.group else None
-    watch = KafkaWatch(client) if config.topics else None
+    watch = KafkaWatch(client, config.topics[0].name) if config.topics else None
     with errors_of_spark():
         spark = session.build(config)
         try:

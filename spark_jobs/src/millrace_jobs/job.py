@@ -54,6 +54,11 @@ class Job:
     real_time: bool = False  # from topic to topic without state: it takes trigger
     shuffles: bool = False  # its state is spread over tasks: it takes shuffle_partitions
 
+    def __post_init__(self) -> None:
+        """Refuse what Spark would refuse: in real time no second branch may look for dead letters."""
+        if self.real_time and any(part.contract and part.contract.dead_letters for part in self.inputs):
+            raise ValueError(f"{self.summary}: real_time is for contracts of bytes or text")
+
     @cached_property
     def keys(self) -> dict[str, Check]:
         """The keys of its configuration, each with its check."""

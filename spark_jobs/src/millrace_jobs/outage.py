@@ -20,9 +20,14 @@ class KafkaWatch:
     """Asks the brokers for their names now and then, by a thread of its own."""
 
     def __init__(
-        self, client: Mapping[str, str], ask_seconds: float = _ASK_SECONDS, answer_seconds: float = _ANSWER_SECONDS
+        self,
+        client: Mapping[str, str],
+        topic: str,
+        ask_seconds: float = _ASK_SECONDS,
+        answer_seconds: float = _ANSWER_SECONDS,
     ) -> None:
-        """Start the thread; `client` as librdkafka names its properties."""
+        """Start the thread; `client` as librdkafka names its properties, `topic` some topic, for all would be many."""
+        self._topic = topic
         self._client, self._ask_seconds, self._answer_seconds = dict(client), ask_seconds, answer_seconds
         self._closed = Event()
         self._thread = Thread(target=self._run, name="kafka-watch", daemon=True)
@@ -39,7 +44,7 @@ class KafkaWatch:
         silent = False
         while not self._closed.wait(self._ask_seconds):
             try:
-                admin.list_topics(timeout=self._answer_seconds)
+                admin.list_topics(self._topic, timeout=self._answer_seconds)
             except KafkaException as error:
                 silent, now = True, time.monotonic()
                 if now >= next_line:
