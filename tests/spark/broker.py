@@ -118,7 +118,7 @@ def running_broker(folder: Path) -> Iterator[Broker]:
         "inter.broker.listener.name=CLIENT\n"
         "listener.security.protocol.map=CLIENT:PLAINTEXT,CONTROLLER:PLAINTEXT\n"
         # Whoever asks for a topic by its name makes it.
-        f"log.dirs={data}\nlog.cleaner.enable=false\nauto.create.topics.enable=true\n"
+        f"log.dirs={data}\nlog.cleaner.enable=false\nlog.retention.ms=-1\nauto.create.topics.enable=true\n"
         "offsets.topic.replication.factor=1\ntransaction.state.log.replication.factor=1\n"
     )
     log4j = libs.parent / "config" / "log4j.properties"

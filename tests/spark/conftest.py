@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from millrace_jobs.session import DEFAULTS
 from pyspark.sql import SparkSession
 
 from .broker import Broker, running_broker
@@ -67,6 +68,7 @@ def spark(class_data: None) -> Iterator[SparkSession]:
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
+        **{name: value for name, value in DEFAULTS.items() if ".stateStore." in name},
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }

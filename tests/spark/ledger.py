@@ -15,7 +15,7 @@ READ_MODEL = "SELECT order_id, status, customer, amount_cents, events FROM order
 
 def some_events(number: int, seed: int = 7) -> list[Event]:
     """The first events that a seed gives."""
-    return [(event.order_id, json.dumps(event.value).encode()) for event in islice(order_events(seed, 20), number)]
+    return [(event.key, json.dumps(event.value).encode()) for event in islice(order_events(seed, 20), number)]
 
 
 def send(servers: str, topic: str, events: Iterable[Event]) -> None:

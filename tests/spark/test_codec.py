@@ -8,6 +8,7 @@ from millrace_jobs.codec import HEADERS, dead_letters, decode, encode, fitting, 
 from millrace_jobs.contract import ORDERS, Contract
 from millrace_jobs.errors import JobError
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import lit
 
 RECORD = f"struct<topic:string,partition:int,offset:bigint,timestamp:timestamp,headers:{HEADERS},key:binary>"
 GOOD = {"order_id": "1", "event": "OrderCreated", "sequence": 1, "at": "2026-01-01T00:00:00.000Z", "customer": "c"}
@@ -101,6 +102,23 @@ def test_dead_letters_say_why_and_from_where(spark: SparkSession) -> None:
     assert (second.key, second.value) == (None, None)
     assert bytes(third.value) == long[:400]
     assert bytes(third.headers[-1].value) == str(len(long)).encode()
+
+
+def test_dead_letters_are_never_too_large_to_send(spark: SparkSession) -> None:
+    """Key and value are cut, and headers that are too long are left out: a refused one would stop the job."""
+    many, some = [("h", b"x" * 10_000), ("h", b"y" * 9_999)], [("h", b"x" * 10_000), ("h", b"y" * 9_998)]
+    bad = records(spark, (b"k" * 20_001, None, many), (b"k", b"v" * 500, some))
+    first, second = dead_letters(decode(bad, SMALL), SMALL, "some_job").collect()
+    assert (bytes(first.key), first.value, first.headers[0].key) == (b"k" * 20_000, None, "dead_reason")
+    assert (bytes(second.key), bytes(second.value)) == (b"k", b"v" * 400)
+    assert [header.key for header in second.headers[:3]] == ["h", "h", "dead_reason"]
+
+
+def test_a_version_is_written_where_there_are_no_headers(spark: SparkSession) -> None:
+    """A column `headers` that is null is none."""
+    rows = fitting(decode(records(spark, (b"1", of(), [])), ORDERS), ORDERS)
+    (written,) = encode(rows.withColumn("headers", lit(None).cast(HEADERS)).drop("record"), ORDERS, "output").collect()
+    assert [(header.key, bytes(header.value)) for header in written.headers] == [("schema_version", b"1")]
 
 
 def test_what_is_written_can_be_read(spark: SparkSession) -> None:

@@ -74,6 +74,58 @@ def without(data: dict[str, object], key: str) -> dict[str, object]:
         ),
         (
             "count_words",
+            {**COUNT, "output_topic": "streams-plaintext-input"},
+            "output: is the same as the input, so the job would feed itself; give another",
+        ),
+        (
+            "count_words",
+            {**COUNT, "input_topic": "streams-wordcount-output"},
+            "output: is the same as the input, so the job would feed itself; give another",
+        ),
+        (
+            "relay",
+            {**COUNT, "output_topic": "t"},
+            "input_topic: is missing; add it",
+        ),
+        (
+            "relay",
+            {**COUNT, "input_topic": "a", "output_topic": "b", "trigger": "real-time", "trigger_interval": "4 seconds"},
+            "trigger_interval: is how often real-time keeps its progress, 5 seconds at least; give more, or leave it "
+            "out",
+        ),
+        (
+            "relay",
+            {**COUNT, "input_topic": "a", "output_topic": "b", "trigger": "real-time", "max_offsets_per_trigger": 5},
+            "max_offsets_per_trigger: real-time has no batches to limit; remove it",
+        ),
+        (
+            "relay",
+            {**COUNT, "input_topic": "a", "output_topic": "b", "trigger": "fast"},
+            "trigger: is 'fast'; give one of micro-batch, real-time",
+        ),
+        (
+            "archive_events",
+            {**COUNT, "input_topics": ["a", "a"], "output_directory": "/out"},
+            "input_topics: names a topic twice; keep one",
+        ),
+        (
+            "archive_events",
+            {**COUNT, "input_topics": [], "output_directory": "/out"},
+            "input_topics: is empty; give a list of topics' names",
+        ),
+        (
+            "archive_events",
+            {**COUNT, "input_topics": ["a b"], "output_directory": "/out"},
+            "input_topics[0]: 'a b' is no topic name; use at most 249 of a-z A-Z 0-9 . _ -",
+        ),
+        ("average_readings", {**COUNT, "window": "0 minutes"}, "window: '0 minutes' is no time; give more"),
+        (
+            "join_shipments",
+            {**COUNT, "output_topic": "shipments"},
+            "output: is the same as the input, so the job would feed itself; give another",
+        ),
+        (
+            "count_words",
             without(COUNT, "kafka"),
             "kafka: is missing, and a topic is used; add it with bootstrap.servers",
         ),

@@ -2,9 +2,11 @@
 
 import pytest
 from millrace_jobs.config import JOBS, parse, problems
-from millrace_jobs.contract import LINES, Contract
+from millrace_jobs.contract import LINES, ORDERS, Contract
 from millrace_jobs.ends import Database, Input, Start, Topic
+from millrace_jobs.job import Job
 from millrace_jobs.jobs.generate_orders import Parameters
+from millrace_jobs.parts import KafkaSink, KafkaSource
 
 from .configured import COUNT, GENERATE, KAFKA, PROJECT
 
@@ -104,9 +106,22 @@ def test_what_comes_out() -> None:
 
 def test_each_job_says_what_it_does() -> None:
     """Every module of jobs is found, and reads or writes something."""
-    assert {"count_words", "generate_orders", "project_orders", "publish_lines"} <= JOBS.keys()
+    assert JOBS.keys() >= {
+        "archive_events", "average_readings", "count_words", "generate_orders", "generate_readings",
+        "generate_shipments", "join_shipments", "measure_latency", "project_orders", "publish_lines", "relay",
+    }  # fmt: skip
     for job in JOBS.values():
         assert job.summary and job.outputs and (job.loop is None) != (job.transform is None)
+
+
+def test_parts_that_do_not_fit_are_refused() -> None:
+    """Where a job is declared: files have no envelope, several topics no default, real time no dead letters."""
+    with pytest.raises(ValueError, match="input: lines of files have no envelope, which json needs"):
+        KafkaSource(ORDERS, files=True)
+    with pytest.raises(ValueError, match="input: several topics have no default"):
+        KafkaSource(LINES, several=True)
+    with pytest.raises(ValueError, match=r"^fast: real_time is for contracts of bytes or text$"):
+        Job("fast", (KafkaSink(LINES),), inputs=(KafkaSource(ORDERS),), real_time=True)
 
 
 def test_a_contract_that_could_not_be_kept_is_refused() -> None:

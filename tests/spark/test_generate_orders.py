@@ -19,7 +19,7 @@ def test_each_order_is_created_changed_and_ended() -> None:
     assert len({event.event_id for event in events}) == 2000
     of: dict[str, list[tuple[object, object]]] = defaultdict(list)
     for event in events:
-        of[event.order_id].append((event.value["event"], event.value["sequence"]))
+        of[event.key].append((event.value["event"], event.value["sequence"]))
     for told in of.values():
         kinds = [kind for kind, _ in told]
         assert [number for _, number in told] == list(range(1, len(told) + 1))
@@ -59,7 +59,7 @@ def test_events_arrive_once_in_their_order_at_the_rate(broker: Broker) -> None:
         assert record.headers["schema_version"] == "1"
     wanted: dict[str, list[object]] = defaultdict(list)
     for event in sent:
-        wanted[event.order_id].append(event.value)
+        wanted[event.key].append(event.value)
     assert of == wanted
 
 

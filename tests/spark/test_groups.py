@@ -33,6 +33,10 @@ def test_the_least_of_all_queries_is_committed(broker: Broker) -> None:
     topic, client = broker.topic(partitions=2), {"bootstrap.servers": broker.servers}
     broker.send(topic, ["a", "b", "c"])
     group = GroupCommitter(client, f"g-{topic}")
+    early = GroupCommitter(client, f"g-{topic}", queries=2)
+    early.offer("one", {(topic, 0): 3})
+    early.close()
+    assert shown(broker, f"g-{topic}", topic)() == [-1001, -1001]  # what the other one holds is not known yet
     group.offer("one", {(topic, 0): 3})
     group.offer("two", {(topic, 0): 2})
     group.close()

@@ -36,6 +36,29 @@ SPARK = ("READ", "group", "spark-kafka-source", "prefixed")
             {("READ", "topic", "o", "literal"), SPARK, ("WRITE", "topic", "d", "literal")},
         ),
         ("generate_orders", {}, {("WRITE", "topic", "orders", "literal")}),
+        (
+            "join_shipments",
+            {"shipments_topic": "left"},
+            {
+                ("READ", "topic", "orders", "literal"),
+                ("READ", "topic", "left", "literal"),
+                SPARK,
+                ("WRITE", "topic", "orders-dead", "literal"),
+                ("WRITE", "topic", "shipments-dead", "literal"),
+                ("WRITE", "topic", "orders-shipped", "literal"),
+            },
+        ),
+        (
+            "archive_events",
+            {"input_topics": ["a", "b"], "output_directory": "/var/lib/spark-job/archive"},
+            {("READ", "topic", "a", "literal"), ("READ", "topic", "b", "literal"), SPARK},
+        ),
+        (
+            "measure_latency",
+            {"arrives_topic": "there"},
+            {("READ", "topic", "there", "literal"), ("WRITE", "topic", "canaries", "literal")},
+        ),
+        ("measure_latency", {}, {("READ", "topic", "canaries", "literal"), ("WRITE", "topic", "canaries", "literal")}),
     ],
 )
 def test_topics_and_groups(kind: str, config: dict[str, Any], wanted: set[tuple[str, ...]]) -> None:

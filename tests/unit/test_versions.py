@@ -16,7 +16,7 @@ import yaml
 from render.site import CHECKSUMS
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import machine
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import DEAD_LETTERS, TOPICS
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import DEAD_LETTERS, MORE_TOPICS, TOPICS
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "functions" / "all.yml"
@@ -115,7 +115,9 @@ def test_default_topics_of_jobs() -> None:
     script = (
         "import json; from millrace_jobs.config import JOBS; "
         "print(json.dumps({name: [spec.input_topic, spec.output_topic, "
-        "spec.inputs[0].contract.dead_letters if spec.input_topic else None] for name, spec in JOBS.items()}))"
+        "{f'{part.name}_topic': part.topic for part in spec.inputs[1:]}, "
+        "[part.contract.dead_letters for part in spec.inputs if part.contract and part.contract.dead_letters]] "
+        "for name, spec in JOBS.items()}))"
     )
     done = subprocess.run(
         [sys.executable, "-c", script],
@@ -126,5 +128,5 @@ def test_default_topics_of_jobs() -> None:
     )
     found = json.loads(done.stdout)  # of a job that the model does not know, it judges what the configuration says
     assert {name: found[name] for name in TOPICS} == {
-        name: [*topics, DEAD_LETTERS.get(name)] for name, topics in TOPICS.items()
+        name: [*topics, MORE_TOPICS.get(name, {}), [*DEAD_LETTERS.get(name, ())]] for name, topics in TOPICS.items()
     }

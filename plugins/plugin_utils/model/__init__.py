@@ -168,7 +168,7 @@ RULES: tuple[Rule, ...] = (
     java_flags.flags,
     java_flags.old,
     java_flags.home,
-    jobs.loops,
+    jobs.among_data,
     jobs.directories,
     jobs.groups,
     jobs.connections,

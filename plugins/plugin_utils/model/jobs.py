@@ -19,13 +19,30 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 WRITABLE = "/var/lib/spark-job"
 # Where jobs read and write when they are not told (spark_jobs/README.md).
 TOPICS = {
+    "archive_events": (None, None),
+    "average_readings": ("readings", "readings-averages"),
     "count_words": ("streams-plaintext-input", "streams-wordcount-output"),
     "generate_orders": (None, "orders"),
+    "generate_readings": (None, "readings"),
+    "generate_shipments": (None, "shipments"),
+    "join_shipments": ("orders", "orders-shipped"),
+    "measure_latency": (None, "canaries"),
     "project_orders": ("orders", None),
     "publish_lines": (None, "streams-plaintext-input"),
+    "relay": (None, None),
 }
+# Of jobs that read more than one topic: the keys of the others, and their topics when they are not told.
+MORE_TOPICS = {"join_shipments": {"shipments_topic": "shipments"}}
+# Keys that name topics to read, and have no default.
+MORE_KEYS = {"archive_events": "input_topics", "measure_latency": "arrives_topic"}
+# Jobs that read what they write, unless they are told another topic; without Spark, and in no group.
+READ_BACK = ("measure_latency",)
 # Where they send records that do not fit.
-DEAD_LETTERS = {"project_orders": "orders-dead"}
+DEAD_LETTERS = {
+    "average_readings": ("readings-dead",),
+    "join_shipments": ("orders-dead", "shipments-dead"),
+    "project_orders": ("orders-dead",),
+}
 SPARK = (
     "spark.driver.memory",
     "spark.driver.memoryOverhead",
@@ -63,31 +80,33 @@ def end(job: Job, side: str) -> tuple[str, str] | None:
     return ("topic", default) if default else None
 
 
-def loops(model: Model) -> Iterator[Problem]:
-    """No job reads what it writes, nor keeps its progress among its data."""
+def reads(job: Job) -> list[str]:
+    """Return the topics that a job reads."""
+    source = end(job, "input")
+    found = [source[1]] if source and source[0] == "topic" else []
+    said = job.config.get(MORE_KEYS.get(job.kind, ""))
+    found += [str(name) for name in (said if isinstance(said, list) else [said]) if name]
+    for key, default in MORE_TOPICS.get(job.kind, {}).items():
+        found.append(str(job.config.get(key) or default))
+    back = end(job, "output") if job.kind in READ_BACK and not found else None
+    if back:
+        found.append(back[1])
+    return list(dict.fromkeys(found))
+
+
+def among_data(model: Model) -> Iterator[Problem]:
+    """No job keeps its progress among its data."""
     for node in model.spark_nodes:
         for job in node.jobs:
-            ends = {side: end(job, side) for side in ("input", "output")}
-            said = [job.config.get(f"{side}_{kind}") for side in ends for kind in ("topic", "directory")]
-            given = [value for value in said if value is not None]
-            if ends["input"] and ends["input"] == ends["output"] and len(given) != len({*given}) + 1:
-                kind, name = ends["input"]
-                wrong = f"the {kind} that it reads, so the job would feed itself"
-                place = f"{job.variable}.config.output_{kind}"
-                yield node.problem(place, "JOB_LOOP", name, wrong, "give another")
-            yield from _among_data(node, job, ends)
-
-
-def _among_data(node: SparkNode, job: Job, ends: Mapping[str, tuple[str, str] | None]) -> Iterator[Problem]:
-    checkpoint = job.config.get("checkpoint")
-    if not isinstance(checkpoint, str) or not checkpoint:
-        return
-    for side, found in ends.items():
-        kind, path = found or ("", "")
-        if kind == "directory" and (below(checkpoint, path) or below(path, checkpoint)):
-            wrong = f"in one another with {side}_directory {path}: progress would be taken for data"
-            place, advice = f"{job.variable}.config.checkpoint", "put the two beside each other"
-            yield node.problem(place, "JOB_CHECKPOINT_DATA", checkpoint, wrong, advice)
+            checkpoint = job.config.get("checkpoint")
+            if not isinstance(checkpoint, str) or not checkpoint:
+                continue
+            for side in ("input", "output"):
+                kind, path = end(job, side) or ("", "")
+                if kind == "directory" and (below(checkpoint, path) or below(path, checkpoint)):
+                    wrong = f"in one another with {side}_directory {path}: progress would be taken for data"
+                    place, advice = f"{job.variable}.config.checkpoint", "put the two beside each other"
+                    yield node.problem(place, "JOB_CHECKPOINT_DATA", checkpoint, wrong, advice)
 
 
 def directories(model: Model) -> Iterator[Problem]:

@@ -7,7 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import DEAD_LETTERS, active, end
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import (
+    DEAD_LETTERS,
+    READ_BACK,
+    active,
+    end,
+    reads,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Job, SparkNode
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import is_address
@@ -81,16 +87,17 @@ def _job(node: SparkNode, job: Job, principal: str, acls: Sequence[Acl]) -> Iter
 
 def needs(job: Job) -> Iterator[Need]:
     """Yield what a job has to be allowed."""
-    source, sink = end(job, "input"), end(job, "output")
-    if source and source[0] == "topic":
-        yield "READ", "topic", source[1], "literal"
+    topics, sink = reads(job), end(job, "output")
+    for topic in topics:
+        yield "READ", "topic", topic, "literal"
+    if topics and job.kind not in READ_BACK:
         group = job.kafka.get("group.id")
         yield "READ", "group", str(group or SPARK_GROUP), "literal" if group else "prefixed"
         if job.config.get("group"):  # to which it commits, for lag tools
             yield "READ", "group", str(job.config["group"]), "literal"
-        dead = job.config.get("dead_letter_topic") or DEAD_LETTERS.get(job.kind)
-        if dead:
-            yield "WRITE", "topic", str(dead), "literal"
+        dead = job.config.get("dead_letter_topic")
+        for name in [dead] if dead else DEAD_LETTERS.get(job.kind, ()):
+            yield "WRITE", "topic", str(name), "literal"
     if sink and sink[0] == "topic":
         yield "WRITE", "topic", sink[1], "literal"
 

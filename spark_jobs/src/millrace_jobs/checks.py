@@ -101,12 +101,30 @@ def topic_name(key: str, value: object) -> Iterator[str]:
         yield f"{key}: {value!r} is no topic name; use at most 249 of a-z A-Z 0-9 . _ -"
 
 
+def topic_names(key: str, value: object) -> Iterator[str]:
+    """A list of legal topic names, each once."""
+    if not isinstance(value, list) or not value:
+        yield f"{key}: is {'empty' if value == [] else kind(value)}; give a list of topics' names"
+        return
+    for place, name in enumerate(value):
+        yield from topic_name(f"{key}[{place}]", name)
+    if len({*map(str, value)}) < len(value):
+        yield f"{key}: names a topic twice; keep one"
+
+
 def interval(key: str, value: object) -> Iterator[str]:
     """A time as Spark's processing-time trigger reads it."""
     if not isinstance(value, str):
         yield f'{key}: is {kind(value)}; write it like "1 second"'
     elif not re.fullmatch(r"[0-9]{1,9} (millisecond|second|minute|hour)s?", value):
         yield f'{key}: {value!r} is no interval; write it like "1 second" or "500 milliseconds"'
+
+
+def duration(key: str, value: object) -> Iterator[str]:
+    """A time that is some, as `interval` writes it."""
+    yield from interval(key, value)
+    if isinstance(value, str) and re.fullmatch(r"0+ \w+", value):
+        yield f"{key}: {value!r} is no time; give more"
 
 
 def at_least(minimum: int, most: int = 2**31 - 1) -> Callable[[str, object], Iterator[str]]:

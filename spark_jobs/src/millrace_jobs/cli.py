@@ -1,4 +1,4 @@
-"""The console script: `millrace-jobs JOB --config FILE`, and `millrace-jobs new-job NAME`.
+"""The console script: `millrace-jobs JOB --config FILE`, and the commands `new-job` and `reposition`.
 
 Exit status: 0 after a stop by SIGTERM or SIGINT, 1 when the job failed, 2 when the configuration is refused.
 """
@@ -15,6 +15,10 @@ from millrace_jobs.errors import ConfigError, JobError, Stopped
 from millrace_jobs.parts import PostgresSink
 
 _LOG = logging.getLogger(__name__)
+_COMMANDS = {
+    "new-job": "write the two files of a new job",
+    "reposition": "let a job read on from other offsets; first say which records that means",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -22,11 +26,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     if arguments.job == "new-job":
         return _new_job(arguments.name)
+    name = arguments.of if arguments.job == "reposition" else arguments.job
     try:
-        config = load(arguments.job, arguments.config)
+        config = load(name, arguments.config)
     except ConfigError as error:
         print(error, file=sys.stderr)
         return 2
+    if arguments.job == "reposition":
+        return _reposition(config, arguments)
     if arguments.check:
         return 0
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(levelname)s millrace: %(message)s")
@@ -45,11 +52,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    summaries = {**{name: job.summary for name, job in JOBS.items()}, "new-job": "write the two files of a new job"}
-    listing = "\n".join(f"  {name:15} {summary}" for name, summary in summaries.items())
+    listing = "\n".join(f"  {name:18} {job.summary}" for name, job in JOBS.items())
+    commands = "\n".join(f"  {name:18} {summary}" for name, summary in _COMMANDS.items())
     parser = argparse.ArgumentParser(
         prog="millrace-jobs",
-        description=f"PySpark jobs that feed and read Kafka topics.\n\njobs:\n{listing}",
+        description=f"PySpark jobs that feed and read Kafka topics.\n\njobs:\n{listing}\n\ncommands:\n{commands}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     jobs = parser.add_subparsers(dest="job", metavar="JOB", required=True)
@@ -62,7 +69,41 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--migrate", action="store_true", help=text)
     new = jobs.add_parser("new-job", description="new-job: write the module and the test of a new job.")
     new.add_argument("name", metavar="NAME", help="a verb and a noun, as count_words")
+    _add_reposition(jobs)
     return parser
+
+
+def _add_reposition(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    text = "reposition: say which records a job would read with a fresh checkpoint, and with --apply give it one."
+    command = commands.add_parser("reposition", description=text)
+    command.add_argument("of", choices=[name for name, job in JOBS.items() if job.inputs], metavar="JOB")
+    command.add_argument("--config", type=Path, required=True, metavar="FILE", help="the job's JSON file")
+    to = command.add_mutually_exclusive_group()
+    to.add_argument("--to-group", metavar="GROUP", help="begin where a consumer group stands, as one of a mirror")
+    to.add_argument("--to-time", metavar="TIME", help="begin at a time with its zone, as 2026-01-31T12:00:00Z")
+    to.add_argument("--to-earliest", action="store_true", help="begin with the first records that are left")
+    to.add_argument("--to-latest", action="store_true", help="leave out all that is there")
+    command.add_argument("--apply", action="store_true", help="put the checkpoint aside; the job has to be stopped")
+
+
+def _reposition(config: Config, arguments: argparse.Namespace) -> int:
+    from millrace_jobs import reposition
+
+    try:
+        start = reposition.asked(arguments)
+        found = reposition.moves(config, start)
+        print("\n".join(reposition.table(found)))
+        if arguments.apply:
+            old = reposition.apply(config, found)
+            print(f"the checkpoint that was there is {old}" if old else "there was no checkpoint")
+            print("the next start begins there, whatever the configuration's start says")
+    except ConfigError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except JobError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
 
 
 def _new_job(name: str) -> int:
@@ -96,10 +137,13 @@ def _run_queries(config: Config, stopping: Event) -> None:
     from millrace_jobs import runtime, session
     from millrace_jobs.groups import GroupCommitter
     from millrace_jobs.lifecycle import BatchLog, await_end, errors_of_spark
+    from millrace_jobs.outage import KafkaWatch
     from millrace_jobs.signals import stop_on_signals
     from millrace_jobs.topics import admin_properties
 
-    group = GroupCommitter(admin_properties(config.kafka), config.group) if config.group else None
+    client, queries = admin_properties(config.kafka), len(JOBS[config.job].outputs)
+    group = GroupCommitter(client, config.group, queries) if config.group else None
+    watch = KafkaWatch(client, config.topics[0].name) if config.topics else None
     with errors_of_spark():
         spark = session.build(config)
         try:
@@ -115,6 +159,8 @@ def _run_queries(config: Config, stopping: Event) -> None:
                     if group is not None:
                         log.tell_last(running)
         finally:
+            if watch is not None:
+                watch.close()
             if group is not None:
                 group.close()
             spark.stop()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 HEADERS = "array<struct<key:string,value:binary>>"
 _BROKEN = "_broken"
+_MOST_BYTES = 20_000  # of a dead letter's key, and of its headers
 
 
 def schema_of(contract: Contract) -> StructType:
@@ -32,10 +33,12 @@ def schema_of(contract: Contract) -> StructType:
 def decode(records: DataFrame, contract: Contract) -> DataFrame:
     """Records -> the contract's columns beside `record`; of JSON also `reason`, null for each row that fits.
 
-    Text: the value as UTF-8, null where the record has none. JSON: reasons in this order: null_value, oversized,
-    null_key, unknown_version, malformed (not UTF-8, no JSON object, a wrong type, a required column missing, the
-    character NUL), key_mismatch, and the contract's own.
+    Bytes: the records as they are. Text: the value as UTF-8, null where the record has none. JSON: reasons in this
+    order: null_value, oversized, null_key, unknown_version, malformed (not UTF-8, no JSON object, a wrong type, a
+    required column missing, the character NUL), key_mismatch, and the contract's own.
     """
+    if contract.codec == "bytes":
+        return records
     schema = schema_of(contract)
     if contract.codec == "text":
         text = records.withColumn(schema.names[0], F.col("value").cast("string"))
@@ -58,14 +61,17 @@ def reasons(contract: Contract) -> list[str]:
 
 
 def fitting(decoded: DataFrame, contract: Contract) -> DataFrame:
-    """The rows that fit, with the contract's columns and `record`."""
+    """The rows that fit, with the contract's columns and `record`; of bytes and text all do."""
+    if contract.codec != "json":
+        return decoded
     return decoded.where("reason IS NULL").select(*schema_of(contract).names, "record")
 
 
 def dead_letters(decoded: DataFrame, contract: Contract, job: str) -> DataFrame:
     """The records that do not fit, as records of the dead-letter topic: key, value and headers as they came.
 
-    Added headers say why, who found it, and where it stands. Of an oversized value the first `max_bytes` bytes.
+    Added headers say why, who found it, and where it stands. The value is cut to `max_bytes` bytes, the key to 20 kB,
+    and headers beyond 20 kB are left out: a producer that refused one would stop the job.
     """
     said: list[tuple[str, Column]] = [
         ("dead_reason", F.col("reason")),
@@ -76,9 +82,28 @@ def dead_letters(decoded: DataFrame, contract: Contract, job: str) -> DataFrame:
         ("dead_bytes", F.length("value").cast("string")),
     ]
     more = F.array(*(F.struct(F.lit(name).alias("key"), text.cast("binary").alias("value")) for name, text in said))
-    headers = F.concat(F.coalesce(F.col("record.headers"), F.array().cast(HEADERS)), more.cast(HEADERS))
-    value = F.substring("value", 1, contract.max_bytes)
-    return decoded.where("reason IS NOT NULL").select("key", value.alias("value"), headers.alias("headers"))
+    sizes = F.transform(
+        "record.headers", lambda one: F.length(one["key"]) + F.coalesce(F.length(one["value"]), F.lit(0))
+    )
+    small = F.aggregate(sizes, F.lit(0), lambda total, size: total + size) <= _MOST_BYTES
+    theirs = F.when(small, F.col("record.headers")).otherwise(F.array().cast(HEADERS))  # also where there are none
+    headers = F.concat(theirs, more.cast(HEADERS))
+    key, value = F.substring("key", 1, _MOST_BYTES), F.substring("value", 1, contract.max_bytes)
+    return decoded.where("reason IS NOT NULL").select(key.alias("key"), value.alias("value"), headers.alias("headers"))
+
+
+def with_dead_letters(records: DataFrame, topic: str | None, dead: list[tuple[DataFrame, str]]) -> DataFrame:
+    """Records and dead letters as one: `topic` says where each goes (null: to where the output has no topic)."""
+    headers = F.col("headers") if "headers" in records.columns else F.lit(None).cast(HEADERS)
+    every = records.select("key", "value", headers.alias("headers"), F.lit(topic).cast("string").alias("topic"))
+    for letters, name in dead:
+        every = every.unionByName(letters.withColumn("topic", F.lit(name)))
+    return every
+
+
+def counted(contract: Contract) -> list[Column]:
+    """What counts the rows of each reason."""
+    return [F.count_if(F.col("reason") == reason).alias(reason) for reason in reasons(contract)]
 
 
 def encode(rows: DataFrame, contract: Contract, output: str) -> DataFrame:
@@ -97,13 +122,19 @@ def encode(rows: DataFrame, contract: Contract, output: str) -> DataFrame:
         shown = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in rows.schema)
         raise JobError(f"{output}: rows are {shown}; the contract of {contract.topic} wants {contract.schema}")
     key = F.col(contract.key or "key").cast("binary") if contract.key or "key" in rows.columns else F.lit(None)
-    values = [name for name in schema.names if contract.codec == "json" or name != contract.key]
-    value = F.to_json(F.struct(*values)) if contract.codec == "json" else F.col(values[0]).cast("string")
+    (first, *_) = [name for name in schema.names if name != contract.key]
+    value = F.to_json(F.struct(*schema.names)) if contract.codec == "json" else F.col(first)
     headers = [F.col("headers")] if "headers" in rows.columns else []
     if contract.codec == "json":
+        told = [F.coalesce(F.col("headers"), F.array().cast(HEADERS))] if headers else []
         version = F.array(F.struct(F.lit(VERSION_HEADER).alias("key"), _version(contract).alias("value")))
-        headers = [F.concat(*headers, version.cast(HEADERS)).alias("headers")]
-    return rows.select(key.cast("binary").alias("key"), value.cast("binary").alias("value"), *headers)
+        headers = [F.concat(*told, version.cast(HEADERS)).alias("headers")]
+    return rows.select(key.cast("binary").alias("key"), _bytes(value, contract).alias("value"), *headers)
+
+
+def _bytes(value: Column, contract: Contract) -> Column:
+    """Bytes as they are; everything else as the text that it is."""
+    return value if contract.codec == "bytes" else value.cast("string").cast("binary")
 
 
 def _version(contract: Contract) -> Column:

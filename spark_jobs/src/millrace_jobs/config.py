@@ -14,13 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from millrace_jobs import checks
-from millrace_jobs.ends import Database, Directory, Input, Topic
+from millrace_jobs.ends import REAL_TIME, Database, Directory, Input, Topic
 from millrace_jobs.errors import ConfigError
 from millrace_jobs.job import Job, discovered
-from millrace_jobs.parts import number, properties
+from millrace_jobs.parts import KafkaSource, Sink, Source, number, properties
 
 # Without an interval an idle query asks again and again, and burns a good part of a core.
 TRIGGER_INTERVAL = "1 second"
+# Of the real-time trigger it is how often progress is kept; Spark takes no less.
+CHECKPOINT_INTERVAL = "5 seconds"
+_SECONDS = {"millisecond": 0.001, "second": 1, "minute": 60, "hour": 3600}
 JOBS: dict[str, Job] = discovered()
 
 
@@ -36,6 +39,7 @@ class Config:
     jars_directory: str | None
     spark: Mapping[str, str]
     trigger_interval: str
+    real_time: bool
     topic_wait_seconds: int
     shuffle_partitions: int | None
     group: str | None
@@ -44,8 +48,10 @@ class Config:
     @property
     def topics(self) -> list[Topic]:
         """The topics that must exist before the job starts."""
-        ends = [end for one in self.inputs.values() for end in (one.end, one.dead_letters)]
-        return [end for end in (*ends, *self.outputs.values()) if isinstance(end, Topic)]
+        ends = [end for one in self.inputs.values() for end in (*one.topics, one.dead_letters)]
+        read = [getattr(self.parameters, name) for name in JOBS[self.job].reads]
+        more = [Topic(name, self.kafka) for name in read if name]
+        return [end for end in (*ends, *self.outputs.values(), *more) if isinstance(end, Topic)]
 
 
 def problems(job: str, data: Mapping[str, object]) -> list[str]:
@@ -75,6 +81,7 @@ def parse(job: str, data: Mapping[str, object]) -> Config:
         raise ConfigError(found)
     spec = JOBS[job]
     kafka = properties(data.get("kafka"))
+    real_time = data.get("trigger") == REAL_TIME
     return Config(
         job=job,
         inputs={part.name: part.bind(data, kafka) for part in spec.inputs},
@@ -83,7 +90,8 @@ def parse(job: str, data: Mapping[str, object]) -> Config:
         checkpoint=_text(data, "checkpoint") or "",
         jars_directory=_text(data, "jars_directory"),
         spark=properties(data.get("spark")),
-        trigger_interval=_text(data, "trigger_interval") or TRIGGER_INTERVAL,
+        trigger_interval=_text(data, "trigger_interval") or (CHECKPOINT_INTERVAL if real_time else TRIGGER_INTERVAL),
+        real_time=real_time,
         topic_wait_seconds=number(data, "topic_wait_seconds", 300),
         shuffle_partitions=number(data, "shuffle_partitions", 0) or None,
         group=_text(data, "group"),
@@ -127,6 +135,8 @@ def _unknown(name: str, known: Mapping[str, object]) -> str:
 
 
 def _contradictions(spec: Job, data: Mapping[str, object]) -> Iterator[str]:
+    if data.get("trigger") == REAL_TIME:
+        yield from _of_real_time(data)
     parts = (*spec.inputs, *spec.outputs)
     for part in parts:
         yield from part.contradictions(data)
@@ -138,15 +148,35 @@ def _contradictions(spec: Job, data: Mapping[str, object]) -> Iterator[str]:
             yield "kafka.bootstrap.servers: is missing, and a topic is used; write host:port,host:port"
         if isinstance(kafka, dict) and "group" in data and kafka.get("group.id") == data["group"]:
             yield "group: is kafka.group.id as well, so Spark's readers would be in it; remove that one"
-    read = {_said(data, part.name) for part in spec.inputs} - {None}
-    for part in spec.outputs:
-        if _said(data, part.name) in read:
-            yield f"{part.name}: is the same as the input, so the job would feed itself; give another"
+    read = {end for part in spec.inputs for end in _read(part, data)}
+    for sink in spec.outputs:
+        if not read.isdisjoint(_written(sink, data)):
+            yield f"{sink.name}: is the same as the input, so the job would feed itself; give another"
 
 
-def _said(data: Mapping[str, object], name: str) -> str | None:
-    said = data.get(f"{name}_directory", data.get(f"{name}_topic"))
-    return None if said is None else str(said)
+def _of_real_time(data: Mapping[str, object]) -> Iterator[str]:
+    interval = data.get("trigger_interval")
+    if isinstance(interval, str) and not list(checks.interval("", interval)):
+        number, unit = interval.split()
+        if int(number) * _SECONDS[unit.rstrip("s")] < 5:
+            wrong = "is how often real-time keeps its progress, 5 seconds at least"
+            yield f"trigger_interval: {wrong}; give more, or leave it out"
+    if "max_offsets_per_trigger" in data:
+        yield "max_offsets_per_trigger: real-time has no batches to limit; remove it"
+
+
+def _read(part: Source, data: Mapping[str, object]) -> list[tuple[str, str]]:
+    """What a source reads: topics, or a directory."""
+    directory = data.get(f"{part.name}_directory")
+    topics = part.read_of(data) if isinstance(part, KafkaSource) else []
+    return [("topic", name) for name in topics] or [("directory", str(directory))]
+
+
+def _written(part: Sink, data: Mapping[str, object]) -> list[tuple[str, str]]:
+    """What a sink writes: a topic, or a directory."""
+    directory = data.get(f"{part.name}_directory")
+    found = [("topic", name) for name in part.topics_of(data)]
+    return found if directory is None else [("directory", str(directory))]
 
 
 def _text(data: Mapping[str, object], key: str) -> str | None:

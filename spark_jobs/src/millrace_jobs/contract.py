@@ -14,13 +14,14 @@ VERSION_HEADER = "schema_version"
 class Contract:
     """A topic's default name, and what each of its records is; `codec` does the enforcing.
 
+    `bytes`: key and value are what they are; every record fits.
     `text`: the value is UTF-8 text, and `schema` names its one column; every record fits.
     `json`: the value is one JSON object with the columns of `schema`; one that does not fit is a dead letter.
     """
 
-    topic: str
+    topic: str | None  # None: the configuration has to name it
     schema: str  # columns as SQL writes them: "order_id STRING NOT NULL, amount BIGINT"
-    codec: Literal["text", "json"] = "text"
+    codec: Literal["bytes", "text", "json"] = "text"
     key: str | None = None  # the column that the record's key repeats; None: the key is free
     versions: tuple[int, ...] = (1,)  # those that are read; the last is written
     checks: Mapping[str, str] = field(default_factory=dict)  # reason -> SQL that is true of each good record
@@ -33,9 +34,13 @@ class Contract:
             raise ValueError(f"contract {self.topic}: JSON needs dead_letters, and text has none: every text fits")
 
 
+ANYTHING = Contract(None, "value BINARY", codec="bytes")
 LINES = Contract("streams-plaintext-input", "line STRING")
 WORD_COUNTS = Contract("streams-wordcount-output", "word STRING NOT NULL, count BIGINT NOT NULL", key="word")
 
+# Columns of an index in PostgreSQL, keys of a state store: longer texts than 2704 bytes fit into no index.
+_LONG = "octet_length({}) BETWEEN 1 AND 200"
+_POSSIBLE = "at BETWEEN TIMESTAMP'2000-01-01 00:00:00Z' AND TIMESTAMP'2100-01-01 00:00:00Z'"
 EVENTS = ("OrderCreated", "OrderUpdated", "OrderCancelled", "OrderClosed")
 ORDERS = Contract(
     "orders",
@@ -44,9 +49,48 @@ ORDERS = Contract(
     codec="json",
     key="order_id",
     checks={
-        "long_id": "octet_length(order_id) BETWEEN 1 AND 200",  # longer texts than 2704 bytes fit into no index
+        "long_id": _LONG.format("order_id"),
         "unknown_event": f"event IN {EVENTS}",
-        "impossible_time": "at BETWEEN TIMESTAMP'2000-01-01 00:00:00Z' AND TIMESTAMP'2100-01-01 00:00:00Z'",
+        "impossible_time": _POSSIBLE,
     },
     dead_letters="orders-dead",
 )
+SHIPMENTS = Contract(
+    "shipments",
+    "shipment_id STRING NOT NULL, order_id STRING NOT NULL, carrier STRING NOT NULL, at TIMESTAMP NOT NULL",
+    codec="json",
+    key="shipment_id",  # so an order and its shipments stand in partitions of different numbers
+    checks={
+        "long_id": f"{_LONG.format('shipment_id')} AND {_LONG.format('order_id')}",
+        "impossible_time": _POSSIBLE,
+    },
+    dead_letters="shipments-dead",
+)
+READINGS = Contract(
+    "readings",
+    "sensor_id STRING NOT NULL, at TIMESTAMP NOT NULL, celsius DOUBLE NOT NULL",
+    codec="json",
+    key="sensor_id",
+    checks={
+        "long_id": _LONG.format("sensor_id"),
+        "impossible_time": _POSSIBLE,
+        "impossible_value": "celsius BETWEEN -273.15 AND 10000",  # NaN is above
+    },
+    dead_letters="readings-dead",
+)
+AVERAGES = Contract(
+    "readings-averages",
+    "sensor_id STRING NOT NULL, window_begin TIMESTAMP NOT NULL, window_end TIMESTAMP NOT NULL,"
+    " readings BIGINT NOT NULL, average DOUBLE NOT NULL, least DOUBLE NOT NULL, greatest DOUBLE NOT NULL",
+    codec="json",
+    key="sensor_id",
+    dead_letters="readings-averages-dead",
+)
+SHIPPED_ORDERS = Contract(
+    "orders-shipped",
+    "order_id STRING NOT NULL, closed_at TIMESTAMP NOT NULL, shipment_id STRING, carrier STRING, shipped_at TIMESTAMP",
+    codec="json",
+    key="order_id",
+    dead_letters="orders-shipped-dead",
+)
+CANARIES = Contract("canaries", "value BINARY", codec="bytes")

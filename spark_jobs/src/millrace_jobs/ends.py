@@ -10,6 +10,8 @@ from typing import Literal
 # short as well.
 MAX_OFFSETS_PER_TRIGGER = 200_000
 MAX_FILES_PER_TRIGGER = 100
+# The trigger without batches.
+REAL_TIME = "real-time"
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,15 @@ class Input:
     start: Start = field(default_factory=Start)
     isolation: str | None = None
     """`isolation.level`; None: that with which the checkpoint began."""
-    max_offsets: int = MAX_OFFSETS_PER_TRIGGER
+    max_offsets: int | None = MAX_OFFSETS_PER_TRIGGER
+    """None: as many as there are."""
     max_files: int = MAX_FILES_PER_TRIGGER
     dead_letters: Topic | None = None
+    more: tuple[str, ...] = ()
+    """Topics of the same brokers that are read along with the first."""
+
+    @property
+    def topics(self) -> list[Topic]:
+        """The topics that are read."""
+        end = self.end
+        return [end, *(Topic(name, end.client) for name in self.more)] if isinstance(end, Topic) else []

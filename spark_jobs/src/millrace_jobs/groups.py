@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from threading import Condition, Thread
+from typing import TypeVar
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from millrace_jobs.errors import JobError
 
 _LOG = logging.getLogger(__name__)
 _ANSWER_SECONDS = 10
-_AGAIN_SECONDS = 3600  # offsets of a group without members are forgotten after a week
+_AGAIN_SECONDS = 0.2
+_ANEW_SECONDS = 3600  # offsets of a group without members are forgotten after a week
+_MOVING = (
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.NOT_COORDINATOR,
+)
+T = TypeVar("T")
 Offsets = dict[tuple[str, int], int]
 
 
@@ -41,7 +50,8 @@ def committed(client: Mapping[str, str], group: str, topic: str) -> str:
     consumer = Consumer({**client, "group.id": group, "enable.auto.commit": False, "log_level": 0})
     try:
         partitions = consumer.list_topics(topic, timeout=_ANSWER_SECONDS).topics[topic].partitions
-        found = consumer.committed([TopicPartition(topic, number) for number in partitions], timeout=_ANSWER_SECONDS)
+        asked = [TopicPartition(topic, number) for number in partitions]
+        found = _settled(lambda: consumer.committed(asked, timeout=_ANSWER_SECONDS))
     except KafkaException as error:
         raise JobError(f"group {group}: its offsets cannot be read ({error.args[0].str()}); try again") from None
     finally:
@@ -52,11 +62,28 @@ def committed(client: Mapping[str, str], group: str, topic: str) -> str:
     return json.dumps({topic: offsets})
 
 
+def _settled(ask: Callable[[], T]) -> T:
+    """The answer of a group's coordinator: for a moment after a start or a move there is none, and it is asked again.
+
+    Raises:
+        KafkaException: it refuses, or there is none for long.
+    """
+    deadline = time.monotonic() + _ANSWER_SECONDS
+    while True:
+        try:
+            return ask()
+        except KafkaException as error:
+            if error.args[0].code() not in _MOVING or time.monotonic() >= deadline:
+                raise
+        time.sleep(_AGAIN_SECONDS)
+
+
 class GroupCommitter:
     """Commits the newest finished offsets of a job's queries, by a thread of its own: no batch waits for it."""
 
-    def __init__(self, client: Mapping[str, str], group: str) -> None:
-        """Start the thread."""
+    def __init__(self, client: Mapping[str, str], group: str, queries: int = 1) -> None:
+        """Start the thread; nothing is committed before that many queries said how far they are."""
+        self._queries = queries
         self._consumer = Consumer({**client, "group.id": group, "enable.auto.commit": False, "log_level": 0})
         self._group = group
         self._of_query: dict[str, Offsets] = {}
@@ -84,10 +111,11 @@ class GroupCommitter:
     def _run(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._fresh or self._closed, _AGAIN_SECONDS)
+                self._changed.wait_for(lambda: self._fresh or self._closed, _ANEW_SECONDS)
                 last, self._fresh = self._closed, False
                 least: Offsets = {}
-                for offsets in self._of_query.values():
+                told = self._of_query.values() if len(self._of_query) >= self._queries else ()
+                for offsets in told:
                     for place, offset in offsets.items():
                         least[place] = min(offset, least.get(place, offset))
             if least:
@@ -99,7 +127,7 @@ class GroupCommitter:
     def _commit(self, offsets: Offsets) -> None:
         told = [TopicPartition(topic, number, offset) for (topic, number), offset in offsets.items()]
         try:
-            done = self._consumer.commit(offsets=told, asynchronous=False)
+            done = _settled(lambda: self._consumer.commit(offsets=told, asynchronous=False))
             wrong = [one.error.str() for one in done or () if one.error]
         except KafkaException as error:
             wrong = [error.args[0].str()]

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from millrace_jobs import starts
 from millrace_jobs.ends import Input, Topic
 from millrace_jobs.errors import JobError
-from millrace_jobs.groups import committed
 from millrace_jobs.topics import admin_properties
 
 # Spark forgets files this much older than the newest one it saw, and then skips them without a word. Its
 # default is 7 days, less than the age of many a copied file.
 _MAX_FILE_AGE = "36500d"
+# Milliseconds: fuller batches cost brokers a third of the CPU.
+LINGER = "20"
 _ENVELOPE = ("topic", "partition", "offset", "timestamp", "headers", "key")
 
 
@@ -29,12 +30,12 @@ def read(spark: SparkSession, source: Input, checkpoint: str, headers: bool) -> 
     """
     if isinstance(source.end, Topic):
         options = {
-            "kafka.isolation.level": _isolation(source.isolation, source.end, checkpoint),
+            "kafka.isolation.level": _isolation(source, checkpoint),
             **client_options(source.end.client),
-            "subscribe": source.end.name,
+            "subscribe": ",".join(topic.name for topic in source.topics),
             **_start(source, source.end, checkpoint),
             "failOnDataLoss": "true",
-            "maxOffsetsPerTrigger": str(source.max_offsets),
+            **({} if source.max_offsets is None else {"maxOffsetsPerTrigger": str(source.max_offsets)}),
             "includeHeaders": str(headers).lower(),
         }
         records = spark.readStream.format("kafka").options(**options).load()
@@ -49,24 +50,41 @@ def read(spark: SparkSession, source: Input, checkpoint: str, headers: bool) -> 
     )
 
 
-def to_topic(records: DataFrame, sink: Topic, mode: str) -> DataStreamWriter:
-    """A writer of records to a topic: acknowledged by all replicas in sync, at least once."""
-    return records.writeStream.outputMode(mode).format("kafka").options(**_sink_options(sink))
+def to_topic(records: DataFrame, sink: Topic, mode: str, linger: str = LINGER) -> DataStreamWriter:
+    """A writer of records to a topic: acknowledged by all replicas in sync, at least once.
+
+    A column `topic` says of each record where it goes instead.
+    """
+    options = _sink_options(sink, linger)
+    if "topic" in records.columns:
+        del options["topic"]  # it would win
+    return records.writeStream.outputMode(mode).format("kafka").options(**options)
 
 
-def to_directory(records: DataFrame, path: str, mode: str) -> DataStreamWriter:
-    """A writer of records to a directory, as text; a batch that is repeated replaces what it wrote."""
+def to_directory(records: DataFrame, path: str, mode: str, dead_letters: Topic | None) -> DataStreamWriter:
+    """A writer of records to a directory, as text; a batch that is repeated replaces what it wrote.
+
+    Records with a `topic` are dead letters, and go there.
+    """
 
     def write_json_lines(batch: DataFrame, batch_id: int) -> None:
-        text = batch.select(F.col("key").cast("string"), F.col("value").cast("string"))
+        kept = batch if dead_letters is None else batch.persist()
+        own = kept if dead_letters is None else kept.where("topic IS NULL")
+        text = own.select(F.col("key").cast("string"), F.col("value").cast("string"))
         text.write.mode("overwrite").json(f"{path}/batch={batch_id}")
+        if dead_letters is not None:
+            send(kept.where("topic IS NOT NULL"), dead_letters)
+            kept.unpersist()
 
     return records.writeStream.outputMode(mode).foreachBatch(write_json_lines)
 
 
 def send(records: DataFrame, sink: Topic) -> None:
-    """Write the records of one batch to a topic."""
-    records.write.format("kafka").options(**_sink_options(sink)).save()
+    """Write the records of one batch to a topic; a column `topic` says of each where it goes instead."""
+    options = _sink_options(sink)
+    if "topic" in records.columns:
+        del options["topic"]
+    records.write.format("kafka").options(**options).save()
 
 
 def client_options(client: Mapping[str, str]) -> dict[str, str]:
@@ -74,9 +92,9 @@ def client_options(client: Mapping[str, str]) -> dict[str, str]:
     return {f"kafka.{name}": value for name, value in client.items()}
 
 
-def _sink_options(sink: Topic) -> dict[str, str]:
-    # Fuller batches cost brokers a third of the CPU; what the job says wins.
-    defaults = {"kafka.acks": "all", "kafka.linger.ms": "20", "kafka.batch.size": "131072"}
+def _sink_options(sink: Topic, linger: str = LINGER) -> dict[str, str]:
+    # What the job says wins.
+    defaults = {"kafka.acks": "all", "kafka.linger.ms": linger, "kafka.batch.size": "131072"}
     return {**defaults, **client_options(sink.client), "topic": sink.name}
 
 
@@ -85,36 +103,41 @@ def _has_begun(checkpoint: str) -> bool:
     return any((Path(checkpoint) / "offsets").glob("[0-9]*"))
 
 
-def _isolation(said: str | None, topic: Topic, checkpoint: str) -> str:
-    """The isolation level of a topic: kept beside the checkpoint, for another one has other last offsets.
+def _isolation(source: Input, checkpoint: str) -> str:
+    """The isolation level of a source: kept beside the checkpoint, for another one has other last offsets.
 
     A checkpoint that says none is of a release that read uncommitted records.
 
     Raises:
         JobError: the checkpoint began with another one.
     """
-    kept = Path(checkpoint) / f"isolation-{topic.name}"
+    said, names = source.isolation, [topic.name for topic in source.topics]
+    kept = [Path(checkpoint) / f"isolation-{name}" for name in names]
     if not _has_begun(checkpoint):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(said or "read_committed")
-    began = kept.read_text().strip() if kept.exists() else "read_uncommitted"
+        Path(checkpoint).mkdir(parents=True, exist_ok=True)
+        for file in kept:
+            file.write_text(said or "read_committed")
+    began = next((file.read_text().strip() for file in kept if file.exists()), "read_uncommitted")
     if said not in (None, began):
         raise JobError(
-            f"checkpoint {checkpoint} began to read {topic.name} with {began}, and {said} would end at another offset; "
-            "keep that, or begin with a new checkpoint"
+            f"checkpoint {checkpoint} began to read {', '.join(names)} with {began}, and {said} would end at another "
+            "offset; keep that, or begin with a new checkpoint"
         )
     return began
 
 
 def _start(source: Input, topic: Topic, checkpoint: str) -> dict[str, str]:
     start = source.start
-    if _has_begun(checkpoint) or start.at in ("earliest", "latest"):
-        return {"startingOffsets": start.at if start.at in ("earliest", "latest") else "earliest"}
+    if _has_begun(checkpoint):
+        return {"startingOffsets": "earliest"}
+    if (told := starts.told(checkpoint, source)) is not None:
+        return {"startingOffsets": told}
+    if start.at in ("earliest", "latest"):
+        return {"startingOffsets": start.at}
     if start.at == "group":
-        return {"startingOffsets": committed(admin_properties(topic.client), start.of, topic.name)}
-    moment = datetime.fromisoformat(start.of.replace("Z", "+00:00"))
+        return {"startingOffsets": starts.of_group(admin_properties(topic.client), start.of, source)}
     return {
-        "startingTimestamp": str(round(moment.timestamp() * 1000)),
+        "startingTimestamp": str(starts.milliseconds(start.of)),
         "startingOffsetsByTimestampStrategy": "latest",  # a partition with no record so late
     }
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from millrace_jobs import checks
+from millrace_jobs.ends import REAL_TIME
 from millrace_jobs.parts import Check, Sink, Source
 
 _ANY: dict[str, Check] = {
@@ -40,7 +41,7 @@ class Job:
 
     `transform(parameters, **inputs)` is pure: a DataFrame by name of each input -> one for each output, by name, or
     the DataFrame alone where there is one output. A job without Spark has `loop(parameters, outputs, stopping)`
-    instead, which returns once `stopping` is set.
+    instead, which returns once `stopping` is set; `reads` are those of its parameters that name topics to read.
     """
 
     summary: str
@@ -49,7 +50,14 @@ class Job:
     transform: Callable[..., Any] | None = None
     loop: Callable[..., None] | None = None
     parameters: Any = NoParameters
+    reads: tuple[str, ...] = ()
+    real_time: bool = False  # from topic to topic without state: it takes trigger
     shuffles: bool = False  # its state is spread over tasks: it takes shuffle_partitions
+
+    def __post_init__(self) -> None:
+        """Refuse what Spark would refuse: in real time no second branch may look for dead letters."""
+        if self.real_time and any(part.contract and part.contract.dead_letters for part in self.inputs):
+            raise ValueError(f"{self.summary}: real_time is for contracts of bytes or text")
 
     @cached_property
     def keys(self) -> dict[str, Check]:
@@ -59,6 +67,8 @@ class Job:
             found |= part.keys
         if self.shuffles:
             found["shuffle_partitions"] = checks.at_least(1)
+        if self.real_time:
+            found["trigger"] = checks.one_of("micro-batch", REAL_TIME)
         return found | {one.name: one.metadata["check"] for one in fields(self.parameters)}
 
     @cached_property

@@ -22,6 +22,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from millrace_jobs.errors import JobError, Stopped
 from millrace_jobs.groups import GroupCommitter, Offsets, offsets_of
 from millrace_jobs.runtime import Running
+from millrace_jobs.tallies import Tally, rows_of
 
 _LOG = logging.getLogger(__name__)
 _POLL_SECONDS = 0.5
@@ -93,6 +94,7 @@ class BatchLog(StreamingQueryListener):
         super().__init__()
         self._group = group
         self._dead: dict[str, Mapping[str, int]] = {}
+        self._tallies: dict[str, Tally] = {}
 
     def know(self, running: Sequence[Running]) -> None:
         """Count what these leave out."""
@@ -101,10 +103,11 @@ class BatchLog(StreamingQueryListener):
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
         """Log the batch: its number, the rows it read, the seconds it took; then the same and more as JSON."""
         progress = event.progress
-        if progress.numInputRows:
+        self._tallies.setdefault(progress.name or "", Tally()).take(progress)
+        if rows := rows_of(progress):
             seconds = progress.batchDuration / 1000
             _LOG.info(
-                "batch %d: %d rows in %.3f s %s", progress.batchId, progress.numInputRows, seconds,
+                "batch %d: %d rows in %.3f s %s", progress.batchId, rows, seconds,
                 json.dumps(self._facts(progress), sort_keys=True),
             )  # fmt: skip
         self.report(progress)
@@ -127,7 +130,7 @@ class BatchLog(StreamingQueryListener):
         facts: dict[str, object] = {
             "query": progress.name,
             "batch": progress.batchId,
-            "rows": progress.numInputRows,
+            "rows": rows_of(progress),
             "seconds": progress.batchDuration / 1000,
             "milliseconds": dict(progress.durationMs),
             "until": {
@@ -136,6 +139,7 @@ class BatchLog(StreamingQueryListener):
                 for (topic, number), offset in offsets_of(source.endOffset).items()
             },
         }
+        facts |= self._tallies[progress.name or ""].facts(progress)
         dead = self._dead.get(progress.name or "")
         return {**facts, "dead_letters": dict(dead)} if dead else facts
 

@@ -14,6 +14,7 @@ from millrace_jobs.contract import Contract
 from millrace_jobs.ends import (
     MAX_FILES_PER_TRIGGER,
     MAX_OFFSETS_PER_TRIGGER,
+    REAL_TIME,
     Database,
     Directory,
     Input,
@@ -27,11 +28,22 @@ Data = Mapping[str, object]
 
 @dataclass(frozen=True)
 class KafkaSource:
-    """A topic, read with its whole envelope; with `files`, a directory of lines may stand in for it."""
+    """A topic, read with its whole envelope; with `files`, a directory of lines may stand in for it.
+
+    With `several`, as many topics as the configuration names.
+    """
 
     contract: Contract
     name: str = "input"
     files: bool = False
+    several: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what could not be read."""
+        if self.files and self.contract.codec != "text":
+            raise ValueError(f"{self.name}: lines of files have no envelope, which {self.contract.codec} needs")
+        if self.several and self.contract.topic is not None:
+            raise ValueError(f"{self.name}: several topics have no default; give a contract without one")
 
     @property
     def topic(self) -> str | None:
@@ -39,10 +51,14 @@ class KafkaSource:
         return self.contract.topic
 
     @property
+    def _key(self) -> str:
+        return f"{self.name}_topics" if self.several else f"{self.name}_topic"
+
+    @property
     def keys(self) -> dict[str, Check]:
         """The keys that it takes."""
         keys: dict[str, Check] = {
-            f"{self.name}_topic": checks.topic_name,
+            self._key: checks.topic_names if self.several else checks.topic_name,
             f"{self.name}_start": checks.start,
             f"{self.name}_isolation": checks.one_of("read_committed", "read_uncommitted"),
             "max_offsets_per_trigger": checks.at_least(1, 2**63 - 1),
@@ -60,7 +76,7 @@ class KafkaSource:
     @property
     def required(self) -> tuple[str, ...]:
         """The keys that must be given."""
-        return ()
+        return () if self.contract.topic else (self._key,)
 
     def contradictions(self, data: Data) -> Iterator[str]:
         """What is wrong with keys together."""
@@ -72,29 +88,35 @@ class KafkaSource:
         for key in (f"{self.name}_start", f"{self.name}_isolation", "group"):
             if on_files and key in data:
                 yield f"{key}: the {self.name} is a directory, which has none; remove it"
-        if self.contract.dead_letters and self.topic_of(data) == self._dead_letters(data):
+        if self._dead_letters(data) in self.read_of(data):
             yield "dead_letter_topic: is the topic that is read, so bad records would come again; give another"
 
-    def topic_of(self, data: Data) -> str | None:
-        """The topic that `data` makes of it; None for a directory."""
-        return None if f"{self.name}_directory" in data else str(data.get(f"{self.name}_topic", self.contract.topic))
+    def read_of(self, data: Data) -> list[str]:
+        """The topics that `data` makes it read; none for a directory, or where the name is missing."""
+        if f"{self.name}_directory" in data:
+            return []
+        found = data.get(self._key, self.contract.topic)
+        return [str(name) for name in (found if isinstance(found, list) else [found]) if name is not None]
 
     def topics_of(self, data: Data) -> list[str]:
         """All topics that `data` makes of it."""
-        found = self.topic_of(data)
-        return [] if found is None else [found, *filter(None, [self._dead_letters(data)])]
+        found = self.read_of(data)
+        return [*found, *filter(None, [self._dead_letters(data)])] if found else []
 
     def bind(self, data: Data, client: Mapping[str, str]) -> Input:
         """What to read."""
-        topic = self.topic_of(data)
+        topics = self.read_of(data)
         dead = self._dead_letters(data)
         return Input(
-            end=Directory(str(data[f"{self.name}_directory"])) if topic is None else Topic(topic, client),
-            start=_start(data.get(f"{self.name}_start")),
+            end=Topic(topics[0], client) if topics else Directory(str(data[f"{self.name}_directory"])),
+            more=tuple(topics[1:]),
+            start=start_of(data.get(f"{self.name}_start")),
             isolation=None if (said := data.get(f"{self.name}_isolation")) is None else str(said),
-            max_offsets=number(data, "max_offsets_per_trigger", MAX_OFFSETS_PER_TRIGGER),
+            max_offsets=None
+            if data.get("trigger") == REAL_TIME
+            else number(data, "max_offsets_per_trigger", MAX_OFFSETS_PER_TRIGGER),
             max_files=number(data, "max_files_per_trigger", MAX_FILES_PER_TRIGGER),
-            dead_letters=Topic(dead, client) if dead and topic is not None else None,
+            dead_letters=Topic(dead, client) if dead and topics else None,
         )
 
     def _dead_letters(self, data: Data) -> str | None:
@@ -157,7 +179,7 @@ class KafkaSink:
     @property
     def required(self) -> tuple[str, ...]:
         """The keys that must be given."""
-        return ()
+        return () if self.contract.topic else (f"{self.name}_topic",)
 
     def contradictions(self, data: Data) -> Iterator[str]:
         """What is wrong with keys together."""
@@ -165,9 +187,8 @@ class KafkaSink:
 
     def topics_of(self, data: Data) -> list[str]:
         """The topic that `data` makes of it; none for a directory."""
-        if f"{self.name}_directory" in data:
-            return []
-        return [str(data.get(f"{self.name}_topic", self.contract.topic))]
+        found = data.get(f"{self.name}_topic", self.contract.topic)
+        return [] if f"{self.name}_directory" in data or found is None else [str(found)]
 
     def bind(self, data: Data, client: Mapping[str, str]) -> Topic | Directory:
         """What to write to."""
@@ -177,10 +198,13 @@ class KafkaSink:
 
 @dataclass(frozen=True)
 class FileSink:
-    """A directory of JSON lines, one folder a batch; a batch that is repeated replaces its folder."""
+    """A directory of Parquet files, exactly once: each record stands in one file, below folders by `folders`.
 
+    Rows have the columns `topic`, `partition` and `offset` of the records that they come from.
+    """
+
+    folders: tuple[str, ...]
     name: str = "output"
-    mode: Literal["append", "update"] = "append"
     contract: None = None
     topic: None = None
 
@@ -262,13 +286,14 @@ def properties(value: object) -> dict[str, str]:
     return {name: str(item).lower() if isinstance(item, bool) else str(item) for name, item in pairs}
 
 
-def _either(name: str, data: Data) -> Iterator[str]:
-    if f"{name}_topic" in data and f"{name}_directory" in data:
-        yield f"{name}_directory: {name}_topic is given as well; keep one of the two"
-
-
-def _start(value: object) -> Start:
+def start_of(value: object) -> Start:
+    """Where to begin, of a value that `checks.start` took."""
     if isinstance(value, dict):
         ((at, of),) = value.items()
         return Start(at, str(of))
     return Start("latest") if value == "latest" else Start()
+
+
+def _either(name: str, data: Data) -> Iterator[str]:
+    if f"{name}_topic" in data and f"{name}_directory" in data:
+        yield f"{name}_directory: {name}_topic is given as well; keep one of the two"

@@ -6,8 +6,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from millrace_jobs.errors import JobError
+from millrace_jobs.lazy import F
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 Place = tuple[str, int]  # topic and partition
 
@@ -38,7 +43,9 @@ def ranges_of(checkpoint: str, batch: int) -> dict[Place, Range]:
     return {place: one for place, one in found.items() if one.first < one.until}
 
 
-def unapplied(ranges: Mapping[Place, Range], applied: Mapping[Place, int], query: str) -> dict[Place, Range]:
+def unapplied(
+    ranges: Mapping[Place, Range], applied: Mapping[Place, int], query: str, sink: str = "database"
+) -> dict[Place, Range]:
     """What of the ranges the sink does not hold yet.
 
     Raises:
@@ -49,13 +56,34 @@ def unapplied(ranges: Mapping[Place, Range], applied: Mapping[Place, int], query
         holds = applied.get((topic, partition), one.first)
         if one.first > holds:
             raise JobError(
-                f"{query}: the database holds topic {topic} partition {partition} up to offset {holds}, and the "
-                f"checkpoint goes on at {one.first}: the records between would be missing; restore the database's "
+                f"{query}: the {sink} holds topic {topic} partition {partition} up to offset {holds}, and the "
+                f"checkpoint goes on at {one.first}: the records between would be missing; restore the {sink}'s "
                 "newer state, or stop the job, remove its checkpoint and give it an early enough start (input_start)"
             )
         if one.until > holds:
             left[topic, partition] = Range(holds, one.until)
     return left
+
+
+def planned_until(checkpoint: str) -> dict[Place, int]:
+    """Where a query goes on: the end of its last finished batch, else where it began; {} without a checkpoint."""
+    folder = Path(checkpoint)
+    done = [int(file.name) for file in (folder / "commits").glob("[0-9]*") if file.name.isdigit()]
+    if done:
+        return _planned(folder / "offsets" / str(max(done)))
+    found: dict[Place, int] = {}
+    for file in sorted(folder.glob("sources/*/0")):
+        found |= _offsets(file.read_text(encoding="utf-8"))
+    return found
+
+
+def between(batch: DataFrame, ranges: Mapping[Place, Range]) -> DataFrame:
+    """The records of these ranges."""
+    wanted = F.lit(False)
+    for (topic, partition), one in ranges.items():
+        place = (F.col("record.topic") == topic) & (F.col("record.partition") == partition)
+        wanted = wanted | (place & F.col("record.offset").between(one.first, one.until - 1))
+    return batch.where(wanted)
 
 
 def _planned(file: Path) -> dict[Place, int]:

@@ -9,13 +9,12 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, Observation
-from pyspark.sql import functions as F
 
 from millrace_jobs import codec, io, postgres, schema_versions
 from millrace_jobs.contract import Contract
 from millrace_jobs.ends import Database, Topic
 from millrace_jobs.parts import PostgresSink
-from millrace_jobs.positions import Place, Range, ranges_of, unapplied
+from millrace_jobs.positions import Place, Range, between, ranges_of, unapplied
 from millrace_jobs.topics import topic_id
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ class ReadModel:
         if not left:
             _LOG.info("%s: the database holds all of this batch already", self.query)
             return True
-        decoded = codec.decode(_between(batch, left), self.contract)
+        decoded = codec.decode(between(batch, left), self.contract)
         rows, dead = self._rows(decoded)
         if any(dead.values()) and self.dead_letters is not None:
             io.send(codec.dead_letters(decoded, self.contract, self.job), self.dead_letters)
@@ -87,9 +86,8 @@ class ReadModel:
 
     def _rows(self, decoded: DataFrame) -> tuple[pa.Table, dict[str, int]]:
         """What the transform makes of the rows that fit, and how many do not: all of one pass over the records."""
-        counts = [F.count_if(F.col("reason") == reason).alias(reason) for reason in codec.reasons(self.contract)]
         seen = Observation()
-        fitting = codec.fitting(decoded.observe(seen, *counts), self.contract)
+        fitting = codec.fitting(decoded.observe(seen, *codec.counted(self.contract)), self.contract)
         rows = self.transform(fitting).toArrow()
         return rows, {reason: number for reason, number in seen.get.items() if number}
 
@@ -97,12 +95,3 @@ class ReadModel:
         if self._connection is None or self._connection.closed:
             self._connection = postgres.connect(self.database)
         return self._connection
-
-
-def _between(batch: DataFrame, ranges: Mapping[Place, Range]) -> DataFrame:
-    """The records of these ranges."""
-    wanted = F.lit(False)
-    for (topic, partition), one in ranges.items():
-        place = (F.col("record.topic") == topic) & (F.col("record.partition") == partition)
-        wanted = wanted | (place & F.col("record.offset").between(one.first, one.until - 1))
-    return batch.where(wanted)

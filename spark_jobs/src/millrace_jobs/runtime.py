@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
@@ -12,13 +12,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from millrace_jobs import codec, io
+from millrace_jobs import codec, io, starts
+from millrace_jobs.archive import Archive
 from millrace_jobs.config import JOBS, Config
+from millrace_jobs.contract import Contract
 from millrace_jobs.ends import Database, Directory, Topic
 from millrace_jobs.errors import JobError
 from millrace_jobs.job import Job
-from millrace_jobs.parts import FileSink, KafkaSink, PostgresSink
+from millrace_jobs.parts import FileSink, KafkaSink, KafkaSource, PostgresSink, Sink
 from millrace_jobs.read_model import ReadModel
+
+DEAD = "dead "  # begins the name of what a query's progress counts of dead letters, before that of the input
 
 
 @dataclass
@@ -34,64 +38,116 @@ def start(spark: SparkSession, config: Config, stopping: Event) -> list[Running]
     """Start one query for each output of the job; several keep their progress in folders below the checkpoint.
 
     Raises:
-        JobError: rows do not fit the contract of an output, or a database has another schema.
+        JobError: rows do not fit the contract of an output, or what a database or an archive holds does not fit.
     """
     job = JOBS[config.job]
+    if config.real_time:
+        _check_slots(spark, config)
     return [_start(spark, config, job, sink, stopping) for sink in job.outputs]
 
 
-def _start(
-    spark: SparkSession, config: Config, job: Job, sink: KafkaSink | FileSink | PostgresSink, stopping: Event
-) -> Running:
-    name = config.job if len(job.outputs) == 1 else f"{config.job}-{sink.name}"
-    checkpoint = config.checkpoint if len(job.outputs) == 1 else str(Path(config.checkpoint) / sink.name)
+def _start(spark: SparkSession, config: Config, job: Job, sink: Sink, stopping: Event) -> Running:
+    alone = len(job.outputs) == 1
+    name = config.job if alone else f"{config.job}-{sink.name}"
+    checkpoint = config.checkpoint if alone else str(Path(config.checkpoint) / sink.name)
     failure: list[JobError] = []
     dead: Mapping[str, int] = {}
-    if isinstance(sink, PostgresSink):
-        model = _read_model(config, job, sink, name, checkpoint, stopping)
-        model.check()
-        source = config.inputs[job.inputs[0].name]
-        writer = io.read(spark, source, checkpoint, headers=True).writeStream.foreachBatch(_kept(model, failure))
-        dead = model.dead
+    if isinstance(sink, KafkaSink):
+        writer = _writer(spark, config, job, sink, checkpoint)
     else:
-        assert job.transform is not None
-        rows = _one(job.transform(config.parameters, **_inputs(spark, config, job, checkpoint)), sink.name)
-        writer = _writer(rows, sink, config.outputs[sink.name])
+        batches: ReadModel | Archive
+        records = io.read(spark, config.inputs[job.inputs[0].name], checkpoint, headers=True)
+        if isinstance(sink, PostgresSink):
+            batches = _read_model(config, job, sink, name, checkpoint, stopping)
+            batches.check()
+        else:
+            batches = _archive(config, job, sink, name, checkpoint)
+            batches.check(batches.transform(codec.fitting(codec.decode(records, batches.contract), batches.contract)))
+        writer = records.writeStream.foreachBatch(_kept(batches, failure))
+        dead = batches.dead
     writer = writer.queryName(name).option("checkpointLocation", checkpoint)
-    return Running(writer.trigger(processingTime=config.trigger_interval).start(), failure, dead)
+    trigger = {"realTime" if config.real_time else "processingTime": config.trigger_interval}
+    return Running(writer.trigger(**trigger).start(), failure, dead)
 
 
-def _inputs(spark: SparkSession, config: Config, job: Job, checkpoint: str) -> dict[str, DataFrame]:
-    """Each input as the job's function takes it: decoded by its contract, files as they are."""
-    frames = {}
+def _writer(spark: SparkSession, config: Config, job: Job, sink: KafkaSink, checkpoint: str) -> DataStreamWriter:
+    """What the job's function makes of its inputs; with the first output goes what does not fit their contracts."""
+    frames, dead = {}, []
     for part in job.inputs:
-        records = io.read(spark, config.inputs[part.name], checkpoint, headers=False)
-        frames[part.name] = records if part.contract is None else codec.decode(records, part.contract)
-    return frames
-
-
-def _writer(rows: DataFrame, sink: KafkaSink | FileSink, end: Topic | Directory | Database) -> DataStreamWriter:
+        source, contract = config.inputs[part.name], part.contract
+        enveloped = contract is not None and contract.codec != "text"
+        frames[part.name] = io.read(spark, source, checkpoint, headers=enveloped)
+        if contract is None:
+            continue
+        decoded = codec.decode(frames[part.name], contract)
+        frames[part.name] = codec.fitting(decoded, contract)
+        if source.dead_letters is not None and sink is job.outputs[0]:
+            letters = decoded.where("reason IS NOT NULL").observe(f"{DEAD}{part.name}", *codec.counted(contract))
+            letters = codec.dead_letters(letters, contract, config.job)
+            dead.append((letters, source.dead_letters))
+    assert job.transform is not None
+    rows = _one(job.transform(config.parameters, **frames), sink.name)
     records = rows if sink.contract is None else codec.encode(rows, sink.contract, sink.name)
+    end, mode = config.outputs[sink.name], "update" if config.real_time else sink.mode
+    if dead:
+        own = end.name if isinstance(end, Topic) else None
+        records = codec.with_dead_letters(records, own, [(letters, topic.name) for letters, topic in dead])
     if isinstance(end, Topic):
-        return io.to_topic(records, end, sink.mode)
+        return io.to_topic(records, end, mode, linger="0" if config.real_time else io.LINGER)
     assert isinstance(end, Directory)
-    return io.to_directory(records, end.path, sink.mode)
+    return io.to_directory(records, end.path, mode, Topic("", config.kafka) if dead else None)
 
 
 def _read_model(config: Config, job: Job, sink: PostgresSink, name: str, checkpoint: str, stopping: Event) -> ReadModel:
-    (part,) = job.inputs
+    part, contract = _only_source(job)
     source, database = config.inputs[part.name], config.outputs[sink.name]
-    function = job.transform
-    assert part.contract is not None and isinstance(database, Database) and isinstance(source.end, Topic)
+    assert isinstance(database, Database) and isinstance(source.end, Topic)
+    return ReadModel(
+        query=name, job=config.job, checkpoint=checkpoint, contract=contract, transform=_function(config, job, sink),
+        sink=sink, database=database, source=source.end, dead_letters=source.dead_letters, stopping=stopping,
+    )  # fmt: skip
+
+
+def _archive(config: Config, job: Job, sink: FileSink, name: str, checkpoint: str) -> Archive:
+    part, contract = _only_source(job)
+    source, directory = config.inputs[part.name], config.outputs[sink.name]
+    assert isinstance(directory, Directory)
+    return Archive(
+        query=name, job=config.job, checkpoint=checkpoint, contract=contract, transform=_function(config, job, sink),
+        sink=sink, directory=Path(directory.path), sources=source.topics, dead_letters=source.dead_letters,
+    )  # fmt: skip
+
+
+def _only_source(job: Job) -> tuple[KafkaSource, Contract]:
+    """The source of a job whose sink holds offsets: one, of topics, for offsets are what such a sink goes by."""
+    (part,) = job.inputs
+    assert isinstance(part, KafkaSource)
+    return part, part.contract
+
+
+def _function(config: Config, job: Job, sink: Sink) -> Callable[[DataFrame], DataFrame]:
+    function, (part,) = job.transform, job.inputs
     assert function is not None
 
     def transform(rows: DataFrame) -> DataFrame:
         return _one(function(config.parameters, **{part.name: rows}), sink.name)
 
-    return ReadModel(
-        query=name, job=config.job, checkpoint=checkpoint, contract=part.contract, transform=transform, sink=sink,
-        database=database, source=source.end, dead_letters=source.dead_letters, stopping=stopping,
-    )  # fmt: skip
+    return transform
+
+
+def _check_slots(spark: SparkSession, config: Config) -> None:
+    """In real time each partition keeps a task slot for good; one that gets none is never read.
+
+    Raises:
+        JobError: there are fewer.
+    """
+    partitions = sum(len(starts.partitions(source)) for source in config.inputs.values())
+    slots = spark.sparkContext.defaultParallelism
+    if slots < partitions:
+        raise JobError(
+            f"trigger: real-time needs a task slot for each of {partitions} partitions, and there are {slots}; write "
+            f'"spark.master": "local[{partitions}]" under spark, or take micro-batch'
+        )
 
 
 def _one(made: Any, name: str) -> DataFrame:
@@ -99,12 +155,12 @@ def _one(made: Any, name: str) -> DataFrame:
     return frame
 
 
-def _kept(model: ReadModel, failure: list[JobError]) -> Any:
+def _kept(batches: ReadModel | Archive, failure: list[JobError]) -> Any:
     """The batch function, whose own words outlive Spark's wrapping of them."""
 
     def batch(frame: DataFrame, batch_id: int) -> None:
         try:
-            model(frame, batch_id)
+            batches(frame, batch_id)
         except JobError as error:
             failure.append(error)
             raise

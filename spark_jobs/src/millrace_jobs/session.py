@@ -8,12 +8,16 @@ from pyspark.sql import SparkSession
 from millrace_jobs.config import Config
 from millrace_jobs.errors import JobError
 
-_DEFAULTS = {
+_STATE = "org.apache.spark.sql.execution.streaming.state"
+DEFAULTS = {
     "spark.master": "local[*]",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.adaptive.enabled": "false",  # Spark turns it off for a stateful stream, with a warning
     "spark.sql.streaming.metricsEnabled": "true",
+    # State beside the heap, kept as what changed. A checkpoint that began with another kind of store keeps it.
+    "spark.sql.streaming.stateStore.providerClass": f"{_STATE}.RocksDBStateStoreProvider",
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
 }
 # Otherwise the driver listens on the address of the first network card.
 _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
@@ -25,7 +29,7 @@ def build(config: Config) -> SparkSession:
     Raises:
         JobError: when `jars_directory` holds no jar.
     """
-    properties = {**_DEFAULTS, **config.spark}
+    properties = {**DEFAULTS, **config.spark}
     if properties["spark.master"].startswith("local"):
         properties = {**_LOCAL, **properties}
     properties["spark.sql.session.timeZone"] = "UTC"

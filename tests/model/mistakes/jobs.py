@@ -30,13 +30,6 @@ def client(name: str, value: str) -> str:
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
-        "JOB_LOOP",
-        f"{PLACE}.output_topic",
-        "give another",
-        variables=job(input_topic=None, output_topic="streams-plaintext-input"),
-        also=frozenset({"JOB_ACL"}),
-    ),
-    Mistake(
         "JOB_CHECKPOINT_DATA",
         f"{PLACE}.checkpoint",
         "beside each other",
@@ -129,7 +122,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "JOB_UNKNOWN",
         "dc1-spark2/spark_job_jobs[word_count].job",
-        "one of count_words, generate_orders, project_orders, publish_lines",
+        "one of archive_events, average_readings, count_words, generate_orders, ",
         variables={"spark_consumer": {"spark_job_jobs": [{**JOB, "name": "word_count"}]}},
     ),
 )

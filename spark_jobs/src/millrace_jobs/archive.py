@@ -1,0 +1,169 @@
+"""A directory of Parquet files that holds each record once, whatever is killed and whichever checkpoint is lost.
+
+The directory itself says how far it is, by offsets: `_positions/<topic>` holds, for each partition, the offset after
+the last record. Names that begin with `_` are no data to Spark, DuckDB, Hive and their kin.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import logging
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as F
+
+from millrace_jobs import codec, io
+from millrace_jobs.contract import Contract
+from millrace_jobs.ends import Topic
+from millrace_jobs.errors import JobError
+from millrace_jobs.parts import FileSink
+from millrace_jobs.positions import Place, Range, between, ranges_of, unapplied
+from millrace_jobs.topics import topic_id
+
+_LOG = logging.getLogger(__name__)
+_NUMBER = "_partition"  # folder of the staged files, which the names of the kept ones hold
+_COLUMNS = ("topic", "partition", "offset")
+
+
+@dataclass
+class Archive:
+    """A query that fills a directory; `__call__` is its foreachBatch.
+
+    A batch is written beside the data, its files are moved to their places under names that its offsets make, and last
+    the positions are written. What a kill left behind between the two lies beyond them, and is removed at the start.
+    """
+
+    query: str
+    job: str
+    checkpoint: str
+    contract: Contract
+    transform: Callable[[DataFrame], DataFrame]
+    sink: FileSink
+    directory: Path
+    sources: list[Topic]
+    dead_letters: Topic | None
+    dead: dict[str, int] = field(default_factory=dict)  # since the start, by reason
+    _locks: list[TextIOWrapper] = field(default_factory=list)
+
+    def check(self, rows: DataFrame) -> None:
+        """Return if `rows` can be kept, and the directory holds records of these very topics, or none of them.
+
+        Raises:
+            JobError: a column is missing; the directory cannot be written, or another process writes the same topics;
+                a topic was deleted and made anew.
+        """
+        missing = {*_COLUMNS, *self.sink.folders} - set(rows.columns)
+        if missing:
+            raise JobError(f"{self.sink.name}: rows lack {', '.join(sorted(missing))}, by which files are named")
+        key = f"{self.sink.name}_directory"
+        try:
+            (self.directory / "_positions").mkdir(parents=True, exist_ok=True)
+            for topic in self.sources:
+                self._locks.append(self._file(f".{topic.name}.lock").open("w", encoding="utf-8"))
+                fcntl.lockf(self._locks[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise JobError(f"{key}: another process archives topic {topic.name} there; stop one of the two") from None
+        except OSError as error:
+            raise JobError(f"{key}: cannot be written ({error.strerror}: {error.filename})") from None
+        for topic in self.sources:
+            self._check_topic(topic, key)
+
+    def _check_topic(self, topic: Topic, key: str) -> None:
+        file, now = self._file(topic.name), topic_id(topic)
+        if not file.exists():
+            _replace(file, {"topic_id": now, "until": {}})
+        held = _read(file)
+        if held["topic_id"] != now:
+            raise JobError(
+                f"{self.query}: topic {topic.name} was deleted and made anew since its records were archived (its id "
+                f"was {held['topic_id']} and is {now}), so offsets mean others; give another {key} and checkpoint"
+            )
+        for left_behind in self.directory.glob(f"**/topic={topic.name}/**/*-*-*-*.parquet"):
+            number, _, until, _ = left_behind.name.split("-")
+            if int(until) > held["until"].get(number, 0):
+                left_behind.unlink()
+
+    def __call__(self, batch: DataFrame, batch_id: int) -> None:
+        """Keep what the directory does not hold yet."""
+        left = unapplied(ranges_of(self.checkpoint, batch_id), self._held(), self.query, "archive")
+        if not left:
+            _LOG.info("%s: the archive holds all of this batch already", self.query)
+            return
+        decoded = codec.decode(between(batch, left), self.contract)
+        staged = self.directory / f"_staged-{self.sources[0].name}"
+        dead = self._write(decoded, staged)
+        if any(dead.values()) and self.dead_letters is not None:
+            io.send(codec.dead_letters(decoded, self.contract, self.job), self.dead_letters)
+        self._move(staged, left)
+        for name in {topic for topic, _ in left}:
+            held = _read(self._file(name))
+            held["until"] |= {str(number): one.until for (topic, number), one in left.items() if topic == name}
+            _replace(self._file(name), held)
+        for reason, number in dead.items():
+            self.dead[reason] = self.dead.get(reason, 0) + number
+
+    def _write(self, decoded: DataFrame, staged: Path) -> dict[str, int]:
+        """Write the rows beside the data; return how many records did not fit, by reason."""
+        seen = Observation() if self.contract.codec == "json" else None
+        watched = decoded if seen is None else decoded.observe(seen, *codec.counted(self.contract))
+        rows = self.transform(codec.fitting(watched, self.contract)).withColumn(_NUMBER, F.col("partition"))
+        folders = dict.fromkeys([*self.sink.folders, "topic", _NUMBER])
+        rows.write.mode("overwrite").partitionBy(*folders).parquet(str(staged))
+        return {} if seen is None else {reason: number for reason, number in seen.get.items() if number}
+
+    def _move(self, staged: Path, left: Mapping[Place, Range]) -> None:
+        """Give the files of a batch their places and names, for good: a host may die right after."""
+        places: set[Path] = set()
+        for file in sorted(staged.rglob("part-*.parquet")):
+            *folders, last = file.relative_to(staged).parent.parts
+            number = int(last.partition("=")[2])
+            topic = next(name.partition("=")[2] for name in folders if name.startswith("topic="))
+            one, place = left[topic, number], self.directory.joinpath(*folders)
+            place.mkdir(parents=True, exist_ok=True)
+            name = f"{number}-{one.first}-{one.until}"
+            _to_disk(file)
+            file.rename(place / f"{name}-{len([*place.glob(f'{name}-*')])}.parquet")
+            places |= {place, *place.parents} - {*self.directory.parents}
+        for place in places:
+            _to_disk(place)
+        shutil.rmtree(staged)
+
+    def _held(self) -> dict[Place, int]:
+        return {
+            (topic.name, int(number)): until
+            for topic in self.sources
+            for number, until in _read(self._file(topic.name))["until"].items()
+        }
+
+    def _file(self, topic: str) -> Path:
+        return self.directory / "_positions" / topic
+
+
+def _read(file: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return found
+
+
+def _replace(file: Path, held: Mapping[str, object]) -> None:
+    """Write a file whole or not at all, also where the host dies."""
+    new = file.with_name(f".{file.name}.new")
+    new.write_text(json.dumps(held), encoding="utf-8")
+    _to_disk(new)
+    new.rename(file)
+    _to_disk(file.parent)
+
+
+def _to_disk(path: Path) -> None:
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

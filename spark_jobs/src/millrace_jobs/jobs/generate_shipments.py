@@ -1,0 +1,68 @@
+"""Send the shipments of the orders that generate_orders closes with the same seed: key = the shipment's id."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from millrace_jobs import checks
+from millrace_jobs.contract import SHIPMENTS
+from millrace_jobs.ends import Topic
+from millrace_jobs.job import Job, parameter
+from millrace_jobs.jobs.generate_orders import order_events
+from millrace_jobs.parts import KafkaSink
+from millrace_jobs.sending import Event, event_id, send, written
+
+_CARRIERS = ("ship", "train", "van")
+_SLOWEST = 3600  # seconds between an order's end and its last shipment
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What is sent, and how fast."""
+
+    seed: int = parameter(checks.at_least(0), default=1)
+    events_per_second: int = parameter(checks.at_least(1), default=25)
+    events: int = parameter(checks.at_least(0), default=0)  # 0: without end
+    customers: int = parameter(checks.at_least(1), default=1000)
+
+
+def shipments(seed: int, customers: int) -> Iterator[Event]:
+    """Endless events, the same for the same arguments: of each closed order none, one or two shipments.
+
+    They leave within an hour after the order was closed, and come in the order in which orders were closed.
+    """
+    chance = random.Random(f"shipments of {seed}")
+    for order in order_events(seed, customers):
+        if order.value["event"] != "OrderClosed":
+            continue
+        closed = datetime.fromisoformat(str(order.value["at"]).replace("Z", "+00:00"))
+        for number in range(chance.choices((0, 1, 2), (1, 8, 1))[0]):
+            value = {
+                "shipment_id": f"{order.key}-{number}",
+                "order_id": order.key,
+                "carrier": chance.choice(_CARRIERS),
+                "at": written(closed + timedelta(seconds=chance.randrange(_SLOWEST))),
+            }
+            yield Event(event_id(chance), str(value["shipment_id"]), value)
+
+
+def loop(parameters: Parameters, outputs: Mapping[str, Topic], stopping: threading.Event) -> None:
+    """Send until `stopping` is set, or all events are sent, as generate_orders does.
+
+    Raises:
+        JobError: an event was refused for good.
+    """
+    events = shipments(parameters.seed, parameters.customers)
+    send(events, outputs["output"], SHIPMENTS, parameters.events_per_second, parameters.events, stopping)
+
+
+JOB = Job(
+    summary="send the seeded shipments of generate_orders' orders",
+    outputs=(KafkaSink(SHIPMENTS),),
+    parameters=Parameters,
+    loop=loop,
+)

@@ -1,0 +1,50 @@
+"""Join closed orders with their shipments: one row for each shipment, and one for an order that has none in time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from millrace_jobs import checks
+from millrace_jobs.contract import ORDERS, SHIPMENTS, SHIPPED_ORDERS
+from millrace_jobs.job import Job, parameter
+from millrace_jobs.lazy import F
+from millrace_jobs.parts import KafkaSink, KafkaSource
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """How long after an order's end its shipments may leave, and how late an event may come."""
+
+    within: str = parameter(checks.duration, default="2 hours")
+    late_by: str = parameter(checks.duration, default="10 minutes")
+
+
+def transform(parameters: Parameters, input: DataFrame, shipments: DataFrame) -> DataFrame:
+    """Both sides are kept no longer than `within` and `late_by` together say: that bounds the state."""
+    closed = (
+        input.where("event = 'OrderClosed'")
+        .select("order_id", F.col("at").alias("closed_at"))
+        .withWatermark("closed_at", parameters.late_by)
+    )
+    left = shipments.select(
+        "shipment_id", F.col("order_id").alias("shipped_order"), "carrier", F.col("at").alias("shipped_at")
+    ).withWatermark("shipped_at", parameters.late_by)
+    theirs = F.expr(
+        "order_id = shipped_order AND shipped_at >= closed_at"
+        f" AND shipped_at <= closed_at + INTERVAL {parameters.within}"
+    )
+    return closed.join(left, theirs, "leftOuter").drop("shipped_order")
+
+
+JOB = Job(
+    summary="join closed orders with their shipments",
+    inputs=(KafkaSource(ORDERS), KafkaSource(SHIPMENTS, "shipments")),
+    outputs=(KafkaSink(SHIPPED_ORDERS, files=True),),
+    parameters=Parameters,
+    transform=transform,
+    shuffles=True,
+)

@@ -1,0 +1,152 @@
+"""Send canaries to a topic, and measure how long each takes until it is read where it arrives."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import threading
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from millrace_jobs import checks
+from millrace_jobs.contract import CANARIES
+from millrace_jobs.ends import Topic
+from millrace_jobs.errors import JobError
+from millrace_jobs.job import Job, parameter
+from millrace_jobs.parts import KafkaSink
+from millrace_jobs.sending import producer_of
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer, KafkaError, Message
+
+_LOG = logging.getLogger(__name__)
+_ANSWER_SECONDS = 30
+_RUN = "canary_run"  # header: whose canary it is, for others may send to the same topic
+_WANTED = {"p50_ms": 0.5, "p99_ms": 0.99, "p999_ms": 0.999}
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Where canaries are read, how many are sent, and how often is said what they took."""
+
+    arrives_topic: str = parameter(checks.topic_name, default="")  # unless given, where they are sent
+    canaries_per_second: int = parameter(checks.at_least(1, 10_000), default=10)
+    report_seconds: int = parameter(checks.at_least(1), default=60)
+    missing_after_seconds: int = parameter(checks.at_least(1), default=60)
+
+
+@dataclass
+class Canaries:
+    """Those on their way, and what the others took; all times are ns of one clock, for one process sends and reads."""
+
+    patience: int  # ns
+    sent: dict[int, int] = field(default_factory=dict)  # number -> when
+    took: list[int] = field(default_factory=list)  # ns
+    missing: int = 0
+
+    def arrived(self, number: int, now: int) -> None:
+        """One is there; a second copy of it, or one that was given up, counts no more."""
+        if (when := self.sent.pop(number, None)) is not None:
+            self.took.append(now - when)
+
+    def report(self, now: int) -> dict[str, float]:
+        """What there is to say since the last report: percentiles by nearest rank, in ms; then begin anew."""
+        gone = [number for number, when in self.sent.items() if now - when > self.patience]
+        for number in gone:
+            del self.sent[number]
+        self.missing += len(gone)
+        facts: dict[str, float] = {"arrived": len(self.took), "missing": len(gone), "missing_ever": self.missing}
+        if self.took:
+            facts |= {name: percentile(self.took, part) / 1e6 for name, part in _WANTED.items()}
+            facts["greatest_ms"] = max(self.took) / 1e6
+        self.took = []
+        return facts
+
+
+def percentile(values: Sequence[int], part: float) -> int:
+    """The least value that `part` of all do not exceed (nearest rank)."""
+    return sorted(values)[max(0, math.ceil(part * len(values)) - 1)]
+
+
+def loop(parameters: Parameters, outputs: Mapping[str, Topic], stopping: threading.Event) -> None:
+    """Send, read and report until `stopping` is set.
+
+    Raises:
+        JobError: a canary is refused for good, or the topic where they arrive cannot be read.
+    """
+    sink = outputs["output"]
+    consumer = _at_the_end(Topic(parameters.arrives_topic or sink.name, sink.client))
+    producer = producer_of(sink.client, **{"linger.ms": 0})
+    canaries = Canaries(parameters.missing_after_seconds * 10**9)
+    run, refused = uuid.uuid4().hex.encode(), list[str]()
+
+    def heard(error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            refused.append(error.str())
+
+    began, number = time.monotonic_ns(), 0
+    next_report = began + parameters.report_seconds * 10**9
+    try:
+        while not stopping.is_set() and not refused:
+            due = began + number * 10**9 // parameters.canaries_per_second
+            now = time.monotonic_ns()
+            if now >= due:
+                canaries.sent[number] = now
+                try:
+                    headers: list[tuple[str, str | bytes | None]] = [(_RUN, run)]
+                    producer.produce(sink.name, str(number), str(number), headers=headers, on_delivery=heard)
+                except BufferError:  # nobody takes them: this one will be missing
+                    _LOG.debug("canary %d was not sent", number)
+                number += 1
+            producer.poll(0)
+            message = consumer.poll(min(0.1, max(0.0, (due - now) / 1e9)))
+            if message is not None and message.error() is None and (_RUN, run) in (message.headers() or []):
+                canaries.arrived(int(message.value() or b"-1"), time.monotonic_ns())
+            if time.monotonic_ns() >= next_report:
+                _say(canaries)
+                next_report += parameters.report_seconds * 10**9
+        _say(canaries)
+    finally:
+        consumer.close()
+    if refused:
+        raise JobError(f"a canary was refused: {refused[0]}; let this user write to topic {sink.name}")
+
+
+def _say(canaries: Canaries) -> None:
+    _LOG.info("latency %s", json.dumps(canaries.report(time.monotonic_ns()), sort_keys=True))
+
+
+def _at_the_end(topic: Topic) -> Consumer:
+    """A consumer of what comes from now on, in no group."""
+    from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+    from millrace_jobs.topics import admin_properties
+
+    settings = {"group.id": "millrace-jobs", "enable.auto.commit": False, "log_level": 0, "fetch.wait.max.ms": 10}
+    consumer = Consumer({**admin_properties(topic.client), **settings})
+    try:
+        numbers = consumer.list_topics(topic.name, timeout=_ANSWER_SECONDS).topics[topic.name].partitions
+        ends = [
+            TopicPartition(topic.name, number, consumer.get_watermark_offsets(
+                TopicPartition(topic.name, number), timeout=_ANSWER_SECONDS)[1])
+            for number in numbers
+        ]  # fmt: skip
+        consumer.assign(ends)
+    except KafkaException as error:
+        consumer.close()
+        why = error.args[0].str()
+        raise JobError(f"topic {topic.name}: cannot be read ({why}); let this user read it") from None
+    return consumer
+
+
+JOB = Job(
+    summary="send canaries and measure how long they take to arrive",
+    outputs=(KafkaSink(CANARIES),),
+    parameters=Parameters,
+    reads=("arrives_topic",),
+    loop=loop,
+)

@@ -1,0 +1,26 @@
+"""Send the records of a topic on to another, as they are: key, value and headers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from millrace_jobs.contract import ANYTHING
+from millrace_jobs.job import Job, NoParameters
+from millrace_jobs.parts import KafkaSink, KafkaSource
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def transform(parameters: NoParameters, input: DataFrame) -> DataFrame:
+    """Without state, so that no record waits for another."""
+    return input.select("key", "value", "record.headers")
+
+
+JOB = Job(
+    summary="send the records of a topic on to another, as they are",
+    inputs=(KafkaSource(ANYTHING),),
+    outputs=(KafkaSink(ANYTHING),),
+    transform=transform,
+    real_time=True,
+)

@@ -1,0 +1,134 @@
+"""`millrace-jobs reposition JOB`: let a job read on from other offsets, with a fresh checkpoint."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+from millrace_jobs import checks, starts
+from millrace_jobs.config import JOBS, Config
+from millrace_jobs.ends import Input, Start
+from millrace_jobs.errors import ConfigError, JobError
+from millrace_jobs.positions import planned_until
+
+
+@dataclass(frozen=True)
+class Move:
+    """One partition: where the fresh checkpoint begins, and where the one that is there goes on (None: nowhere yet)."""
+
+    topic: str
+    partition: int
+    begin: int
+    end: int
+    held: int | None
+
+    @property
+    def again(self) -> int:
+        """Records that are read a second time."""
+        return max(0, min(self.held or 0, self.end) - self.begin)
+
+    @property
+    def left_out(self) -> int:
+        """Records that no checkpoint of the job covers."""
+        return 0 if self.held is None else max(0, self.begin - self.held)
+
+
+def asked(arguments: argparse.Namespace) -> Start | None:
+    """The start that the command line names; None for the configuration's own.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    found: list[str] = []
+    if arguments.to_group is not None:
+        found = list(checks.start("--to-group", {"group": arguments.to_group}))
+        start = Start("group", arguments.to_group)
+    elif arguments.to_time is not None:
+        found = list(checks.start("--to-time", {"timestamp": arguments.to_time}))
+        start = Start("timestamp", arguments.to_time)
+    elif arguments.to_earliest or arguments.to_latest:
+        start = Start("earliest" if arguments.to_earliest else "latest")
+    else:
+        return None
+    if found:
+        raise ConfigError(found)
+    return start
+
+
+def moves(config: Config, start: Start | None) -> dict[str, list[Move]]:
+    """By name of each input: what would happen to its partitions. `start` stands for that of the configuration.
+
+    Raises:
+        JobError: the job reads no topic, its start lies before the first record that is left, or nobody answers.
+    """
+    found: dict[str, list[Move]] = {}
+    held = planned_until(checkpoints(config)[0])
+    for name, source in config.inputs.items():
+        if not source.topics:
+            continue
+        found[name] = []
+        for (topic, number), (first, begin, end) in starts.resolve(source, start or source.start).items():
+            if not first <= begin <= end:
+                raise JobError(
+                    f"{name}: topic {topic} partition {number} holds offsets {first} to {end}, and {begin} is asked "
+                    "for; give another start"
+                )
+            found[name].append(Move(topic, number, begin, end, held.get((topic, number))))
+    if not found:
+        raise JobError(f"{config.job}: reads no topic, so there is no offset to move")
+    return found
+
+
+def checkpoints(config: Config) -> list[str]:
+    """The folders that hold the progress of the job's queries."""
+    outputs = JOBS[config.job].outputs
+    return [config.checkpoint] if len(outputs) == 1 else [str(Path(config.checkpoint) / one.name) for one in outputs]
+
+
+def table(found: dict[str, list[Move]]) -> Iterator[str]:
+    """The moves as lines for people."""
+    rows = [("topic", "partition", "from", "to", "records", "again", "left out")]
+    rows += [
+        (one.topic, f"{one.partition}", f"{one.begin}", f"{one.end}", f"{one.end - one.begin}", f"{one.again}",
+         f"{one.left_out}")
+        for several in found.values() for one in several
+    ]  # fmt: skip
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        topic, *numbers = [text.rjust(width) for text, width in zip(row, widths, strict=True)]
+        yield "  ".join([topic.strip().ljust(widths[0]), *numbers])
+    every = [(one.end - one.begin, one.again, one.left_out) for several in found.values() for one in several]
+    read, again, left_out = (sum(column) for column in zip(*every, strict=True))
+    yield f"{read} records to read, {again} of them again, {left_out} left out"
+
+
+def apply(config: Config, found: dict[str, list[Move]]) -> Path | None:
+    """Put the checkpoint aside, and leave word of the offsets for the next start; return where the old one is.
+
+    Raises:
+        JobError: it cannot be moved.
+    """
+    old: Path | None = None
+    checkpoint = Path(config.checkpoint)
+    try:
+        if checkpoint.exists():
+            at = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+            old = checkpoint.rename(checkpoint.with_name(f"{checkpoint.name}.before-{at}"))
+            checkpoint.mkdir(mode=old.stat().st_mode & 0o777)
+        for folder in checkpoints(config):
+            for name, several in found.items():
+                starts.tell(folder, config.inputs[name], _offsets(config.inputs[name], several))
+    except OSError as error:
+        why = f"{error.filename} cannot be moved ({error.strerror})"
+        raise JobError(f"checkpoint: {why}; run it as the job's user") from None
+    return old
+
+
+def _offsets(source: Input, several: list[Move]) -> starts.Offsets:
+    return {
+        topic.name: {str(one.partition): one.begin for one in several if one.topic == topic.name}
+        for topic in source.topics
+    }

@@ -1,0 +1,124 @@
+"""Events that a seed chooses, sent to a topic at a rate: what the generators share."""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+import threading
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+
+from millrace_jobs.contract import VERSION_HEADER, Contract
+from millrace_jobs.ends import Topic
+from millrace_jobs.errors import JobError
+
+if TYPE_CHECKING:
+    from confluent_kafka import KafkaError, Message, Producer
+
+_LOG = logging.getLogger(__name__)
+BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc)  # of the time that events say
+_LOG_SECONDS = 60
+_FLUSH_SECONDS = 30
+
+
+@dataclass(frozen=True)
+class Event:
+    """One event: its id, its key, and the columns of its contract."""
+
+    event_id: str
+    key: str
+    value: Mapping[str, object]
+
+
+def event_id(chance: random.Random) -> str:
+    """An id that no other event has."""
+    return str(uuid.UUID(int=chance.getrandbits(128), version=4))
+
+
+def written(moment: datetime) -> str:
+    """A time as JSON holds it: UTC, milliseconds."""
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def producer_of(client: Mapping[str, str], **settings: object) -> Producer:
+    """A producer whose records are acknowledged by all replicas in sync, each once and in order."""
+    from confluent_kafka import Producer
+
+    from millrace_jobs.topics import admin_properties
+
+    safe = {"enable.idempotence": True, "acks": "all", "log_level": 0}
+    return Producer({**admin_properties(client), **safe, **settings})
+
+
+def send(
+    events: Iterator[Event], sink: Topic, contract: Contract, per_second: int, most: int, stopping: threading.Event
+) -> None:
+    """Send until `stopping` is set, or `most` events are sent (0: without end); return once each is acknowledged.
+
+    Raises:
+        JobError: an event was refused for good.
+    """
+    producer = producer_of(sink.client, **{"linger.ms": 20, "compression.type": "lz4"})
+    sender = _Sender()
+    began = time.monotonic()
+    for position, event in enumerate(events):
+        if stopping.is_set() or (most and position >= most):
+            break
+        due = began + position / per_second
+        while (left := due - time.monotonic()) > 0 and not stopping.wait(min(left, 0.1)):
+            producer.poll(0)
+        now = datetime.now(timezone.utc).isoformat(timespec="microseconds").replace("+00:00", "Z")
+        headers: list[tuple[str, str | bytes | None]] = [
+            ("event_id", event.event_id.encode()),
+            ("sent_at", now.encode()),
+            (VERSION_HEADER, str(contract.versions[-1]).encode()),
+        ]
+        value = json.dumps(event.value, separators=(",", ":")).encode()
+        while not stopping.is_set():
+            try:
+                producer.produce(sink.name, value, event.key.encode(), headers=headers, on_delivery=sender.heard)
+                break
+            except BufferError:  # nobody takes them for a while
+                producer.poll(0.5)
+                sender.tell(len(producer))
+        producer.poll(0)
+        sender.tell(len(producer))
+    while len(producer) and not sender.failure:
+        if producer.flush(_FLUSH_SECONDS) and stopping.is_set():
+            raise JobError(
+                f"topic {sink.name}: {len(producer)} events were not acknowledged; the brokers give no answer"
+            )
+    sender.tell(0, last=True)
+
+
+class _Sender:
+    """What becomes of events."""
+
+    def __init__(self) -> None:
+        self.sent = 0
+        self.failure: str | None = None
+        self._next_line = time.monotonic() + _LOG_SECONDS
+
+    def heard(self, error: KafkaError | None, message: Message) -> None:
+        """An event is stored, or refused."""
+        if error is None:
+            self.sent += 1
+        elif self.failure is None:
+            self.failure = error.str()
+
+    def tell(self, waiting: int, last: bool = False) -> None:
+        """Say how many are stored, once a minute.
+
+        Raises:
+            JobError: one was refused.
+        """
+        if self.failure is not None:
+            raise JobError(f"an event was refused: {self.failure}; the topic lacks it and later ones may be there")
+        if last or time.monotonic() >= self._next_line:
+            _LOG.info("%d events stored, %d on their way", self.sent, waiting)
+            self._next_line = time.monotonic() + _LOG_SECONDS

@@ -1,0 +1,122 @@
+"""Where a query with a fresh checkpoint begins, as offsets of each partition."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from millrace_jobs.ends import Input, Start
+from millrace_jobs.errors import JobError
+from millrace_jobs.groups import committed
+from millrace_jobs.topics import admin_properties
+
+_ANSWER_SECONDS = 10
+_EARLIEST = -2  # to Spark
+Offsets = dict[str, dict[str, int]]  # topic -> partition -> offset, as Spark's startingOffsets
+
+
+def milliseconds(moment: str) -> int:
+    """A time with its zone (ISO 8601), in ms since 1970."""
+    return round(datetime.fromisoformat(moment.replace("Z", "+00:00")).timestamp() * 1000)
+
+
+def of_group(client: Mapping[str, str], group: str, source: Input) -> str:
+    """What a group committed of all topics of a source, as Spark's startingOffsets.
+
+    Raises:
+        JobError: the group holds none of a topic, or nobody answers.
+    """
+    found: Offsets = {}
+    for topic in source.topics:
+        found |= json.loads(committed(client, group, topic.name))
+    return json.dumps(found)
+
+
+def told(checkpoint: str, source: Input) -> str | None:
+    """What `tell` left for a source, as Spark's startingOffsets; partitions made since from their first record."""
+    file = _file(checkpoint, source)
+    if not file.exists():
+        return None
+    found: Offsets = json.loads(file.read_text(encoding="utf-8"))
+    with _consumer(source) as consumer:
+        for name in found:
+            found[name] = {str(number): _EARLIEST for number in _partitions(consumer, name)} | found[name]
+    return json.dumps(found)
+
+
+def tell(checkpoint: str, source: Input, offsets: Offsets) -> None:
+    """Let the query whose fresh checkpoint this becomes begin there, whatever its configuration says."""
+    file = _file(checkpoint, source)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(offsets), encoding="utf-8")
+
+
+def resolve(source: Input, start: Start) -> dict[tuple[str, int], tuple[int, int, int]]:
+    """For each partition: its first offset, the one where `start` begins, and its end.
+
+    Raises:
+        JobError: the group holds none of a topic, or nobody answers.
+    """
+    found: dict[tuple[str, int], tuple[int, int, int]] = {}
+    group = json.loads(of_group(_client(source), start.of, source)) if start.at == "group" else {}
+    with _consumer(source) as consumer:
+        for topic in source.topics:
+            numbers = _partitions(consumer, topic.name)
+            at = milliseconds(start.of) if start.at == "timestamp" else 0
+            asked = [TopicPartition(topic.name, number, at) for number in numbers]
+            timed = consumer.offsets_for_times(asked, timeout=_ANSWER_SECONDS) if start.at == "timestamp" else []
+            since = {one.partition: one.offset for one in timed}
+            for number in numbers:
+                first, end = consumer.get_watermark_offsets(TopicPartition(topic.name, number), _ANSWER_SECONDS)
+                begin = {"earliest": first, "latest": end}.get(start.at, -1)
+                if start.at == "group":
+                    begin = group[topic.name][str(number)]
+                elif start.at == "timestamp":
+                    begin = since[number]
+                    begin = end if begin < 0 else begin
+                found[topic.name, number] = (first, first if begin < 0 else begin, end)
+    return found
+
+
+def partitions(source: Input) -> list[tuple[str, int]]:
+    """All partitions of a source.
+
+    Raises:
+        JobError: nobody answers.
+    """
+    with _consumer(source) as consumer:
+        return [(topic.name, number) for topic in source.topics for number in _partitions(consumer, topic.name)]
+
+
+def _file(checkpoint: str, source: Input) -> Path:
+    return Path(checkpoint) / f"starts-{source.topics[0].name}"
+
+
+def _client(source: Input) -> dict[str, str]:
+    return admin_properties(source.topics[0].client)
+
+
+@contextmanager
+def _consumer(source: Input) -> Iterator[Consumer]:
+    """A consumer that is in no group and commits nothing."""
+    settings = {"group.id": "millrace-jobs", "enable.auto.commit": False, "log_level": 0}
+    consumer = Consumer({**_client(source), **settings})
+    try:
+        yield consumer
+    except KafkaException as error:
+        names = ", ".join(topic.name for topic in source.topics)
+        raise JobError(f"topic {names}: its offsets cannot be read ({error.args[0].str()}); try again") from None
+    finally:
+        consumer.close()
+
+
+def _partitions(consumer: Consumer, topic: str) -> list[int]:
+    known = consumer.list_topics(topic, timeout=_ANSWER_SECONDS).topics[topic]
+    if known.error is not None:
+        raise KafkaException(known.error)
+    return sorted(known.partitions)

@@ -1,0 +1,46 @@
+"""What a query left out since its start, and what it keeps in mind: of its progress, batch by batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pyspark.sql.streaming.listener import StreamingQueryProgress
+
+from millrace_jobs.runtime import DEAD
+
+
+def rows_of(progress: StreamingQueryProgress) -> int:
+    """How many records a batch took. Spark counts them twice where a second branch looks for dead letters."""
+    twice = any(name.startswith(DEAD) for name in progress.observedMetrics)
+    return progress.numInputRows // 2 if twice else progress.numInputRows
+
+
+@dataclass
+class Tally:
+    """Of one query. `dead_letters`: records by reason; `late`: rows that came after their watermark."""
+
+    dead_letters: dict[str, int] = field(default_factory=dict)
+    late: int = 0
+    _batch: int = -1
+
+    def take(self, progress: StreamingQueryProgress) -> None:
+        """Count a batch, each once: an idle query tells of its last one again."""
+        if progress.batchId <= self._batch:
+            return
+        self._batch = progress.batchId
+        for name, row in progress.observedMetrics.items():
+            if name.startswith(DEAD):
+                for reason, number in row.asDict().items():
+                    if number:
+                        self.dead_letters[reason] = self.dead_letters.get(reason, 0) + number
+        self.late += sum(one.numRowsDroppedByWatermark for one in progress.stateOperators)
+
+    def facts(self, progress: StreamingQueryProgress) -> dict[str, object]:
+        """What there is to say of it: nothing that the query does not have."""
+        found: dict[str, object] = {"dead_letters": dict(self.dead_letters)} if self.dead_letters else {}
+        if progress.stateOperators:
+            found["state_rows"] = sum(one.numRowsTotal for one in progress.stateOperators)
+            found["state_bytes"] = sum(one.memoryUsedBytes for one in progress.stateOperators)
+        if "watermark" in progress.eventTime:
+            found |= {"watermark": progress.eventTime["watermark"], "late": self.late}
+        return found
