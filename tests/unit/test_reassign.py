@@ -127,7 +127,7 @@ def test_cancelled(cluster: FakeCluster, reassign: Reassign, tmp_path: Path) -> 
     assert cluster.written.count("call off orders-1") == 1
     assert (limits(cluster), left_behind(tmp_path)) == (({}, {}), [])
     nothing = reassign(cancel=True)
-    assert (nothing["changed"], nothing["plan"]) == (False, ["nothing was begun that could be put back"])
+    assert (nothing["changed"], nothing["plan"]) == (False, ["cancel=true: nothing to move"])
 
 
 def test_a_cancel_that_was_interrupted_is_gone_on_with(cluster: FakeCluster, reassign: Reassign) -> None:

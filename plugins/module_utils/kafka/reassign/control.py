@@ -10,7 +10,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import topics
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import Refused, Unfinished
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, record, seen, throttles
@@ -165,6 +165,23 @@ def told(work: Work | None, nothing: str) -> Result:
         return {"changed": False, "plan": [nothing], "moved": []}
     size = sum(move.bytes for move in work.left)
     return {"changed": True, "plan": list(work.lines), "moved": [str(move) for move in work.left], "bytes": size}
+
+
+def carried_out(admin: Admin, work: Work, path: Path, brokers: Collection[int], pause: float) -> Result:
+    """Begin, and carry on for `pause` seconds. Raises Unfinished, OSError."""
+    try:
+        made = begin(admin, work, path, brokers)
+    except AdminError as error:
+        raise Unfinished(f"{admin.explain(error)}; {AGAIN}", {"changed": True}) from error
+    return carried_on(admin, made, path, pause, {})
+
+
+def carried_on(admin: Admin, made: Record, path: Path, pause: float, waited: Mapping[str, Any]) -> Result:
+    """Carry on for `pause` seconds (0: to the end). Raises Unfinished, OSError."""
+    try:
+        return carry_on(admin, made, path, pause, waited)
+    except AdminError as error:
+        raise Unfinished(f"{admin.explain(error)}; {AGAIN}", {"changed": True}) from error
 
 
 def begin(admin: Admin, work: Work, path: Path, brokers: Collection[int]) -> Record:
