@@ -1,5 +1,6 @@
 """Replicas move to other brokers while somebody writes: nothing is lost, and no limit is left."""
 
+import json
 import re
 import secrets
 import subprocess
@@ -226,3 +227,25 @@ def test_a_limit_that_was_forgotten_is_named(operator: Operator) -> None:
         tell(AlterConfigOpType.DELETE)
     assert run.code != 0
     assert f"broker {broker} limits replication to 1000000 bytes a second though nothing is moved" in run.output
+
+
+@pytest.mark.campaign
+def test_fewer_copies_than_kafkas_own_tool_proposes(
+    operator: Operator, made: Callable[..., Topic], note: Callable[[str], None]
+) -> None:
+    """Of the same topic: of 48 replicas one broker has 24, one 18 and one 6, so that 10 have to be copied."""
+    one, two, three = ids(operator)
+    topic = made(*[[one, two], [two, one], [one, two], [three, one]] * 6)
+    asked = json.dumps({"version": 1, "topics": [{"topic": topic.name}]})
+    tool = "f=/etc/kafka/client.properties; cat >/run/topics.json; kafka-reassign-partitions.sh --command-config $f"
+    tool += " --bootstrap-server $(sed -n 's/^bootstrap.servers=//p' $f) --topics-to-move-json-file /run/topics.json"
+    host = operator.inventory.hosts("kafka")[0]
+    said = operator.inventory.run(host, f"{tool} --broker-list {one},{two},{three} --generate", stdin=asked)
+    proposed = {entry["partition"]: entry["replicas"] for entry in json.loads(said.splitlines()[-1])["partitions"]}
+    before = topic.layout()
+    theirs = sum(len(set(proposed[number]) - set(replicas)) for number, replicas in before.items())
+    run = operator.play(*topic.verb, "rebalance=true", *UNLIMITED)
+    assert run.code == 0, run.output[-3000:]
+    ours = sum(len(set(replicas) - set(before[number])) for number, replicas in topic.moved().items())
+    note(f"{ours} of 48 replicas are copied, and {theirs} would be by kafka-reassign-partitions.sh --generate")
+    assert ours == 10 <= theirs
