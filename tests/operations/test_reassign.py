@@ -110,7 +110,7 @@ def ids(operator: Operator) -> list[int]:
 def test_drained_and_filled_while_somebody_writes(
     operator: Operator, made: Callable[..., Topic], tmp_path: Path
 ) -> None:
-    """Check mode predicts it; the plan is printed before; what is refused changes nothing."""
+    """Check mode predicts it, and the plan is printed before it is carried out."""
     one, two, three = ids(operator)
     topic = made([three, one], [two, three], [one, two])
     with written(topic, tmp_path):
@@ -129,8 +129,6 @@ def test_drained_and_filled_while_somebody_writes(
     for run in (predicted, drained):
         assert re.search(plan, run.output) and f"  {topic.name}-0: {three},{one} -> {two},{one}, " in run.output
         assert sum(run.recap("changed").values()) >= 1
-    nothing = operator.play(*topic.verb, "rebalance=true", *UNLIMITED)
-    assert "nothing to move" in nothing.output and sum(nothing.recap("changed").values()) == 0
 
 
 def begun(operator: Operator, topic: Topic, *options: str) -> subprocess.Popen[str]:

@@ -10,6 +10,7 @@ from unit.fake_wire import brokers, modules
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import control
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.throttles import left_behind
 from ansible_collections.millrace.kafka.plugins.modules import kafka_reassign
 
@@ -148,7 +149,22 @@ def test_progress_is_said(cluster: FakeCluster, reassign: Reassign) -> None:
     assert words.startswith("0 of 1 partitions, 0 B of 5.0 MiB")
 
 
-def test_a_throttle_may_be_raised_on_the_way(cluster: FakeCluster, reassign: Reassign) -> None:
+def test_a_run_that_does_not_come_on_ends_and_says_how_to_go_on(
+    cluster: FakeCluster, reassign: Reassign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with a rate below what producers write: its limits and its record stay, for what is done next."""
+    monkeypatch.setattr(control, "STALLED", 0.4)
+    monkeypatch.setattr(control, "PART", 0.3)
+    cluster.stuck = {"orders"}
+    answer = reassign(drain=[3])
+    assert answer["failed"] and answer["changed"]
+    assert (
+        "nothing was copied for 0 s (0 of 1 partitions, 0 B of 5.0 MiB); run the same again to go on" in answer["msg"]
+    )
+    assert records(tmp_path) and limits(cluster) != ({}, {})
+
+
+def test_a_rate_may_be_raised_on_the_way(cluster: FakeCluster, reassign: Reassign) -> None:
     interrupted(cluster, reassign, drain=[3])
     cluster.stuck = {"orders"}
     assert "waiting" in reassign(pause=1, drain=[3], rate="80MB")

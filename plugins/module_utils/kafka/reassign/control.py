@@ -16,6 +16,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question impo
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, record, seen, throttles
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.execution import (
+    PART,
     STALLED,
     Progress,
     Run,
@@ -203,13 +204,15 @@ def carry_on(admin: Admin, made: Record, path: Path, pause: float, waited: Mappi
     """
     time = waits.now()
     run = Run(admin, made, Progress(**waited) if waited else Progress(time, time, 0, time))
-    now, done = run.until_done(pause)
-    if done:
-        return ended(admin, made, now, path, run.progress.begun)
-    words = run.words(now)
-    if waits.now() - run.progress.moved > STALLED:
-        raise Unfinished(f"nothing was copied for {STALLED:.0f} s ({words}); {AGAIN}", {"changed": True})
-    return {"changed": True, "waiting": waits.waiting([words], 0, **asdict(run.progress))}
+    while True:
+        now, done = run.until_done(pause or PART)
+        if done:
+            return ended(admin, made, now, path, run.progress.begun)
+        words = run.words(now)
+        if waits.now() - run.progress.moved > STALLED:
+            raise Unfinished(f"nothing was copied for {STALLED:.0f} s ({words}); {AGAIN}", {"changed": True})
+        if pause:
+            return {"changed": True, "waiting": waits.waiting([words], 0, **asdict(run.progress))}
 
 
 def ended(admin: Admin, made: Record, now: Standing, path: Path, begun: float) -> Result:
