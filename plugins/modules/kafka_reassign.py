@@ -112,17 +112,16 @@ SWITCH: dict[str, Any] = {"type": "bool", "default": False}
 def answer(module: KafkaModule, request: Asked, admin: Admin, metadata: Metadata) -> dict[str, Any]:
     """Return what was planned, what is under way, or what was done. Raises Refused, Unfinished, AdminError."""
     path = record.path_of(metadata.cluster_id, module.params["record_directory"])
+    pause, waited = module.params["pause"], module.params["waited"]
     try:
         begun = record.load(path)
-        if module.params["waited"] and begun:
-            return control.carry_on(admin, begun, path, module.params["pause"], module.params["waited"])
+        if begun and waited:
+            return control.carried_on(admin, begun, path, pause, waited)
         declared = {broker["id"]: broker["rack"] for broker in module.params["brokers"]}
         work = control.prepare(request, seen.look(admin, metadata), declared, begun, admin)
-        nothing = "nothing was begun that could be put back" if request.cancel else f"{request.words}: nothing to move"
         if work is None or module.check_mode or module.params["only_plan"]:
-            return control.told(work, nothing)
-        made = control.begin(admin, work, path, metadata.brokers)
-        return control.carry_on(admin, made, path, module.params["pause"], {})
+            return control.told(work, f"{request.words}: nothing to move")
+        return control.carried_out(admin, work, path, metadata.brokers, pause)
     except (OSError, ValueError) as error:
         raise Refused(f"{path}: {error}; it says what a run of moves has begun, and has to be readable") from error
 

@@ -20,11 +20,11 @@ description:
   - Only what was set for a topic is compared, not what brokers have by default; what is set and not declared is taken
     back. What throttles moving replicas is never touched, and returned as C(unmanaged).
   - "Refused, with everything else that is wrong: fewer partitions; more partitions, other than with
-    I(allow_more_partitions); another number of replicas, since moving them is not built yet; more replicas than
-    brokers; C(min.insync.replicas) that is not below the number of replicas, if there are two or more; a setting that
-    brokers do not know; what would delete records, other than with I(allow_data_loss) or I(allow_delete); names that
-    begin with C(_); names that differ by C(.) and C(_) alone; new partitions while a rack of I(brokers) is down or a
-    broker does not say its rack."
+    I(allow_more_partitions); another number of replicas, which M(millrace.kafka.kafka_reassign) copies; more replicas
+    than brokers; C(min.insync.replicas) that is not below the number of replicas, if there are two or more; a setting
+    that brokers do not know; what would delete records, other than with I(allow_data_loss) or I(allow_delete); names
+    that begin with C(_); names that differ by C(.) and C(_) alone; new partitions while a rack of I(brokers) is down or
+    a broker does not say its rack."
   - A topic whose replicas are being moved is left alone with a warning.
 options:
   topics:

@@ -111,11 +111,12 @@ def kafka(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
         list(cluster.get("problems", ["Kafka: no answer"])),
         [],
     )
+    held = cluster.get("replicas", {})
     asked = {name for broker in found.values() for name in broker}
     for host, facts in hosts.items():
         broker = found.get(str(facts["broker_id"]))
         if broker is None:
-            rows.append((facts["broker_id"], host, "-", "not registered", "-"))
+            rows.append((facts["broker_id"], host, "-", "not registered", "-", "-"))
             continue
         if broker["rack"] != facts["rack"]:
             problems.append(
@@ -129,12 +130,13 @@ def kafka(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
                     f"declared is {endpoint}"
                 )
         endpoints = " ".join(f"{name}://{broker[name]}" for name in facts["listeners"] if name in broker)
-        rows.append((facts["broker_id"], host, broker["rack"], endpoints, leaders.get(str(facts["broker_id"]), 0)))
+        number = str(facts["broker_id"])
+        rows.append((number, host, broker["rack"], endpoints, leaders.get(number, 0), held.get(number, "?")))
     for number, replicas in cluster.get("undeclared", {}).items():
         broker = found.get(number, {})
         there = " ".join(f"{name}://{broker[name]}" for name in broker if name != "rack")
         if broker:
-            rows.append((number, "-", broker["rack"], there, leaders.get(number, 0)))
+            rows.append((number, "-", broker["rack"], there, leaders.get(number, 0), replicas))
         problems.append(stranger(number, there, replicas))
     problems += unused(hosts, cluster) + throttled(cluster)
     total, share = cluster.get("partitions", 0), cluster.get("partitions", 0) / max(len(hosts), len(found), 1)
@@ -143,14 +145,25 @@ def kafka(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
     if share and most > SKEW * share and most - share > max(len(hosts), len(found)):
         problems.append(
             f"leaders are skewed: one broker leads {most} of {total} partitions; Kafka mends it in a "
-            "while, kafka-leader-election.sh now"
+            "while, kafka-leader-election.sh now, and reassign.yml -e leaders=true where it does not"
         )
     return [
         "Kafka",
-        *table(("id", "broker", "rack", "listeners", "leads"), rows),
+        *table(("id", "broker", "rack", "listeners", "leads", "holds"), rows),
         f"  controller {cluster.get('controller', -1)}, {total} partitions: {cluster.get('offline', '?')} offline, "
-        f"{cluster.get('under_replicated', '?')} under-replicated; leader skew {skew} (1.00 is even)",
+        f"{cluster.get('under_replicated', '?')} under-replicated; leader skew {skew} (1.00 is even){uneven(held)}",
     ], problems
+
+
+def uneven(held: Mapping[str, int]) -> str:
+    """Say how uneven replicas are over brokers, and what mends it, where one has far more than its share."""
+    share = sum(held.values()) / max(1, len(held))
+    most = max(held.values(), default=0)
+    if most <= SKEW * share or most - share <= len(held):
+        return ""
+    return (
+        f"; replica skew {most / share:.2f}: reassign.yml -e rebalance=true {LIMIT} evens them out, as far as racks let"
+    )
 
 
 def unused(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> list[str]:

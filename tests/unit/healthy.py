@@ -64,5 +64,6 @@ def cluster() -> dict[str, Any]:
         "under_replicated": 0,
         "problems": [],
         "leaders": {"1": 6, "2": 4},
+        "replicas": {"1": 10, "2": 10},
         "undeclared": {},
     }

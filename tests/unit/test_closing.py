@@ -102,21 +102,21 @@ CHANGES = ["file /etc/kafka/server.properties", "file /etc/systemd/system/kafka.
         (
             False,
             (),
-            "millrace: restarted kafka on kafka1, kafka2; started spark-job@a on spark1; "
-            "2 files, 1 directory, 1 user, 2 ACLs, 3 elected leaders, 1 other task changed something",
+            "millrace: restarted kafka on kafka1, kafka2; started spark-job@a on spark1; 2 files, "
+            "1 directory, 1 user, 2 ACLs, 3 elected leaders, 1 moved partition, 1 other task changed something",
         ),
         (
             True,
             (),
             "millrace: check mode, nothing was changed; a run would have: restarted kafka on kafka1, kafka2; started "
             "spark-job@a on spark1; 2 files, 1 directory, 1 user, 2 ACLs, 3 elected leaders, "
-            "1 other task changed something",
+            "1 moved partition, 1 other task changed something",
         ),
         (
             False,
             ("kafka3",),
             "millrace: restarted kafka on kafka1, kafka2; started spark-job@a on spark1; 2 files, 1 directory, 1 user, "
-            "2 ACLs, 3 elected leaders, 1 other task changed something; then it failed on kafka3",
+            "2 ACLs, 3 elected leaders, 1 moved partition, 1 other task changed something; then it failed on kafka3",
         ),
     ],
 )
@@ -128,6 +128,7 @@ def test_what_was_changed(check_mode: bool, failed: tuple[str, ...], line: str) 
         (HOST, "spark1", {"changes": ["start spark-job@a.service"]}),
         (ACCESS, "kafka1", answer(*CHANGED_ACCESS)),
         ("millrace.kafka.kafka_leaders", "kafka1", {"changed": True, "moved": ["t-0", "t-1", "t-2"]}),
+        ("millrace.kafka.kafka_reassign", "kafka1", {"changed": True, "moved": ["t-0"]}),
         ("ansible.builtin.shell", "spark1", {"changed": True}),
     )
     assert found.line(check_mode, failed) == line

@@ -15,9 +15,9 @@ ZooKeeper
   zk3     follower
 
 Kafka
-  id  broker  rack   listeners                                             leads
-  1   kafka1  dc1-a  CLIENT://10.0.1.21:9092 REPLICATION://10.0.2.21:9093  6
-  2   kafka2  dc1-b  CLIENT://10.0.1.22:9092 REPLICATION://10.0.2.22:9093  4
+  id  broker  rack   listeners                                             leads  holds
+  1   kafka1  dc1-a  CLIENT://10.0.1.21:9092 REPLICATION://10.0.2.21:9093  6      10
+  2   kafka2  dc1-b  CLIENT://10.0.1.22:9092 REPLICATION://10.0.2.22:9093  4      10
   controller 2, 10 partitions: 0 offline, 0 under-replicated; leader skew 1.20 (1.00 is even)
 
 Disks
@@ -151,7 +151,7 @@ def test_leader_skew(leaders: dict[str, int], partitions: int, skewed: bool) -> 
     found = page(declared(), probes(), cluster() | {"leaders": leaders, "partitions": partitions})[1]
     text = (
         f"leaders are skewed: one broker leads {leaders['1']} of {partitions} partitions; "
-        "Kafka mends it in a while, kafka-leader-election.sh now"
+        "Kafka mends it in a while, kafka-leader-election.sh now, and reassign.yml -e leaders=true where it does not"
     )
     assert found == ([text] if skewed else [])
 

@@ -23,3 +23,10 @@ def test_a_limit_that_was_forgotten_is_named() -> None:
         "broker 2 limits replication to 1000000 bytes a second though nothing is moved: end the run of reassign.yml "
         "that was interrupted (the same again, or -e cancel=true), or take leader.replication.throttled.rate"
     )
+
+
+def test_replicas_that_are_uneven_are_no_failure_and_are_told_with_what_mends_it() -> None:
+    text, problems = page(declared(), probes(), cluster() | {"replicas": {"1": 90, "2": 10}})
+    assert problems == []
+    assert "; replica skew 1.80: reassign.yml -e rebalance=true -e rate=50MB evens them out" in text
+    assert "replica skew" not in page(declared(), probes(), cluster() | {"replicas": {"1": 60, "2": 40}})[0]

@@ -31,6 +31,7 @@ MODULES = [
     ("kafka_info", {"admin": CLIENT}),
     ("kafka_leaders", LISTENERS),
     ("kafka_quotas", {"admin": CLIENT}),
+    ("kafka_reassign", {"admin": CLIENT, "leaders": True}),
     ("kafka_topic", {"admin": CLIENT, "topic": "t", "do": "describe"}),
     ("kafka_topics", {"admin": CLIENT}),
 ]

@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 from unit.fake_cluster import FakeCluster
-from unit.fake_wire import modules
+from unit.fake_wire import brokers, modules
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import control
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.throttles import left_behind
 from ansible_collections.millrace.kafka.plugins.modules import kafka_reassign
 
 Reassign = Callable[..., dict[str, Any]]
@@ -49,7 +52,7 @@ def limits(cluster: FakeCluster) -> tuple[dict[str, dict[str, str]], dict[str, d
     )
 
 
-def left_behind(tmp_path: Path) -> list[str]:
+def records(tmp_path: Path) -> list[str]:
     """Return the records of runs that did not end."""
     return [path.name for path in (tmp_path / "state").glob("*")]
 
@@ -57,7 +60,7 @@ def left_behind(tmp_path: Path) -> list[str]:
 def test_drained(cluster: FakeCluster, reassign: Reassign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check mode says what is then done; limits are there while it moves, and gone afterwards."""
     planned = reassign(check_mode=True, drain=[3])
-    assert cluster.written == [] and left_behind(tmp_path) == []
+    assert cluster.written == [] and records(tmp_path) == []
     seen: list[Any] = []
     arrive = cluster.arrive
 
@@ -74,7 +77,7 @@ def test_drained(cluster: FakeCluster, reassign: Reassign, tmp_path: Path, monke
     assert lists == {"orders": {LEADER: "1:4,1:3", FOLLOWER: "1:5"}}
     assert rates == {"3": RATES, "4": RATES, "5": RATES}
     assert limits(cluster) == ({}, {})
-    assert left_behind(tmp_path) == []
+    assert records(tmp_path) == []
     assert "orders-1: 4,3 -> 4,5, 5.0 MiB" in planned["plan"][2]
     assert any(
         line.split() == ["5", "b", "1", "->", "2", "1", "0", "B", "->", "5.0", "MiB", "-"] for line in planned["plan"]
@@ -109,14 +112,14 @@ def test_an_interrupted_run_is_gone_on_with(cluster: FakeCluster, reassign: Reas
     """It is recognised by what was asked for, and says what is left; another one is refused."""
     interrupted(cluster, reassign, replace=["5:2", "3:6"])
     assert cluster.topics["other"] == [[2, 6]] and cluster.topics["orders"] == [[1, 2], [4, 3]]
-    assert left_behind(tmp_path) == ["moves-cluster-of-a-test.json"]
+    assert records(tmp_path) == ["moves-cluster-of-a-test.json"]
     refused = reassign(drain=[3])["msg"]
     assert "an earlier run, replace=3:6,5:2, was interrupted with 1 of 2 partitions moved: run that again" in refused
     planned = reassign(check_mode=True, replace=["5:2", "3:6"])
     assert planned["moved"] == ["orders-1"]
     assert reassign(replace=["5:2", "3:6"])["moved"] == ["orders-1", "other-0"]
     assert cluster.topics == {"orders": [[1, 2], [4, 6]], "other": [[2, 6]]}
-    assert (limits(cluster), left_behind(tmp_path)) == (({}, {}), [])
+    assert (limits(cluster), records(tmp_path)) == (({}, {}), [])
 
 
 def test_cancelled(cluster: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
@@ -125,9 +128,9 @@ def test_cancelled(cluster: FakeCluster, reassign: Reassign, tmp_path: Path) -> 
     assert reassign(cancel=True, rate="")["changed"]
     assert cluster.topics == {"orders": [[1, 2], [4, 3]], "other": [[5, 6]]}
     assert cluster.written.count("call off orders-1") == 1
-    assert (limits(cluster), left_behind(tmp_path)) == (({}, {}), [])
+    assert (limits(cluster), records(tmp_path)) == (({}, {}), [])
     nothing = reassign(cancel=True)
-    assert (nothing["changed"], nothing["plan"]) == (False, ["nothing was begun that could be put back"])
+    assert (nothing["changed"], nothing["plan"]) == (False, ["cancel=true: nothing to move"])
 
 
 def test_a_cancel_that_was_interrupted_is_gone_on_with(cluster: FakeCluster, reassign: Reassign) -> None:
@@ -146,7 +149,22 @@ def test_progress_is_said(cluster: FakeCluster, reassign: Reassign) -> None:
     assert words.startswith("0 of 1 partitions, 0 B of 5.0 MiB")
 
 
-def test_a_throttle_may_be_raised_on_the_way(cluster: FakeCluster, reassign: Reassign) -> None:
+def test_a_run_that_does_not_come_on_ends_and_says_how_to_go_on(
+    cluster: FakeCluster, reassign: Reassign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with a rate below what producers write: its limits and its record stay, for what is done next."""
+    monkeypatch.setattr(control, "STALLED", 0.4)
+    monkeypatch.setattr(control, "PART", 0.3)
+    cluster.stuck = {"orders"}
+    answer = reassign(drain=[3])
+    assert answer["failed"] and answer["changed"]
+    assert (
+        "nothing was copied for 0 s (0 of 1 partitions, 0 B of 5.0 MiB); run the same again to go on" in answer["msg"]
+    )
+    assert records(tmp_path) and limits(cluster) != ({}, {})
+
+
+def test_a_rate_may_be_raised_on_the_way(cluster: FakeCluster, reassign: Reassign) -> None:
     interrupted(cluster, reassign, drain=[3])
     cluster.stuck = {"orders"}
     assert "waiting" in reassign(pause=1, drain=[3], rate="80MB")
@@ -218,3 +236,13 @@ def test_mistakes(cluster: FakeCluster, reassign: Reassign, options: dict[str, A
     answer = reassign(**options)
     assert answer["failed"] and words in answer["msg"]
     assert cluster.written == []
+
+
+@pytest.mark.parametrize("moving", [False, True])
+def test_a_limit_that_was_left_is_told_but_while_something_moves(cluster: FakeCluster, moving: bool) -> None:
+    """By broker; what holds for all of them was meant."""
+    cluster.told = {"2": {"leader.replication.throttled.rate": "5"}, "": {"follower.replication.throttled.rate": "6"}}
+    cluster.moving = {"orders": [0]} if moving else {}
+    with brokers(cluster) as servers:
+        admin = Admin({"bootstrap.servers": servers})
+        assert left_behind(admin, [1, 2, 3]) == ({} if moving else {2: "5"})

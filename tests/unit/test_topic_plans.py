@@ -88,7 +88,8 @@ REFUSALS = {
     ),
     "another number of replicas": (
         wanted(replication_factor=2, config={**FOUND.dynamic, "min.insync.replicas": "1"}, allow_data_loss=True),
-        "has 3 replicas, 2 are declared; moving replicas is not built yet",
+        "has 3 replicas, 2 are declared, and copying them takes its time: reassign.yml -e topic=orders "
+        "-e replication_factor=2 -e rate=50MB does it, or declare what it has",
     ),
     "a cut": (wanted(config={"retention.ms": "3600000"}), "retention.ms: 604800000 (7 d) would become 3600000 (1 h)"),
     "a cut of bytes": (

@@ -185,7 +185,8 @@ def updated(
     if factors != [factor]:
         has = " and ".join(map(str, factors))
         wrong.append(
-            f"has {has} replicas, {factor} are declared; moving replicas is not built yet: declare what it has"
+            f"has {has} replicas, {factor} are declared, and copying them takes its time: reassign.yml "
+            f"-e topic={topic['name']} -e replication_factor={factor} -e rate=50MB does it, or declare what it has"
         )
     wrong += durability(factor, then.get("min.insync.replicas"))
     wrong += [] if topic.get("allow_data_loss") else losses(now, then)

@@ -10,12 +10,13 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import topics
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import Refused, Unfinished
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, record, seen, throttles
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.execution import (
+    PART,
     STALLED,
     Progress,
     Run,
@@ -167,6 +168,23 @@ def told(work: Work | None, nothing: str) -> Result:
     return {"changed": True, "plan": list(work.lines), "moved": [str(move) for move in work.left], "bytes": size}
 
 
+def carried_out(admin: Admin, work: Work, path: Path, brokers: Collection[int], pause: float) -> Result:
+    """Begin, and carry on for `pause` seconds. Raises Unfinished, OSError."""
+    try:
+        made = begin(admin, work, path, brokers)
+    except AdminError as error:
+        raise Unfinished(f"{admin.explain(error)}; {AGAIN}", {"changed": True}) from error
+    return carried_on(admin, made, path, pause, {})
+
+
+def carried_on(admin: Admin, made: Record, path: Path, pause: float, waited: Mapping[str, Any]) -> Result:
+    """Carry on for `pause` seconds (0: to the end). Raises Unfinished, OSError."""
+    try:
+        return carry_on(admin, made, path, pause, waited)
+    except AdminError as error:
+        raise Unfinished(f"{admin.explain(error)}; {AGAIN}", {"changed": True}) from error
+
+
 def begin(admin: Admin, work: Work, path: Path, brokers: Collection[int]) -> Record:
     """Write down what is begun, and set its limits. Raises AdminError, OSError."""
     if work.record.rate is None:
@@ -186,13 +204,15 @@ def carry_on(admin: Admin, made: Record, path: Path, pause: float, waited: Mappi
     """
     time = waits.now()
     run = Run(admin, made, Progress(**waited) if waited else Progress(time, time, 0, time))
-    now, done = run.until_done(pause)
-    if done:
-        return ended(admin, made, now, path, run.progress.begun)
-    words = run.words(now)
-    if waits.now() - run.progress.moved > STALLED:
-        raise Unfinished(f"nothing was copied for {STALLED:.0f} s ({words}); {AGAIN}", {"changed": True})
-    return {"changed": True, "waiting": waits.waiting([words], 0, **asdict(run.progress))}
+    while True:
+        now, done = run.until_done(pause or PART)
+        if done:
+            return ended(admin, made, now, path, run.progress.begun)
+        words = run.words(now)
+        if waits.now() - run.progress.moved > STALLED:
+            raise Unfinished(f"nothing was copied for {STALLED:.0f} s ({words}); {AGAIN}", {"changed": True})
+        if pause:
+            return {"changed": True, "waiting": waits.waiting([words], 0, **asdict(run.progress))}
 
 
 def ended(admin: Admin, made: Record, now: Standing, path: Path, begun: float) -> Result:

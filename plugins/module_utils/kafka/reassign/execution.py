@@ -25,6 +25,8 @@ SETTLES = 5.0
 """Seconds until what was begun has to be told by the controller, or to be done."""
 SILENT = 60.0
 """Seconds for which brokers may refuse questions before that ends a run."""
+PART = 60.0
+"""Seconds between two looks at whether it goes on, where nobody is told of it."""
 STALLED = 600.0
 """Seconds without a byte or a partition after which a run gives up."""
 
@@ -127,19 +129,25 @@ class Run:
         self.sent |= dict.fromkeys(wanted, waits.now())
 
     def copied(self, now: Standing) -> int:
-        """Return how many bytes of the moves have arrived. Raises AdminError."""
+        """Return how many bytes of the moves have arrived, as far as who gets them says it. Raises ImportError."""
         done = sum(move.bytes for move in now.done)
         targets = {broker for move in now.running for broker in move.added}
         if not targets:
             return done
-        dirs = log_dirs(self.admin, targets)
+        try:
+            dirs = log_dirs(self.admin, targets)
+        except AdminError:  # one of them is away for a while
+            self.admin.leave_behind()
+            return max(done, self.progress.bytes)
         there = {(one.broker, place): size for one in dirs for place, size in one.sizes.items()}
         return done + sum(
             min(move.size, there.get((broker, move.place), 0)) for move in now.running for broker in move.added
         )
 
     def words(self, now: Standing) -> str:
-        """Say how far it is, and note it for the next time. Raises AdminError."""
+        """Say how far it is, and note it for the next time. Raises ImportError."""
+        if now == Standing():
+            return f"nobody answers: {self.held}"
         time, copied, whole = waits.now(), self.copied(now), sum(move.bytes for move in self.record.moves)
         text = f"{len(now.done)} of {len(self.record.moves)} partitions"
         text += f", {amounts.size(copied)} of {amounts.size(whole)}"
@@ -157,7 +165,7 @@ class Run:
         return text
 
     def until_done(self, seconds: float) -> tuple[Standing, bool]:
-        """Carry on for so many seconds at most (0: to the end); tell whether all is done.
+        """Carry on for so many seconds at most; tell whether all is done.
 
         Raises AdminError where nobody answers for a while.
         """
@@ -175,7 +183,7 @@ class Run:
             else:
                 if not (now.running or now.waiting or now.turned):
                     return now, True
-            if seconds and waits.now() >= end:
+            if waits.now() >= end:
                 return now, False
             waits.rest(max(0.3, min(5.0, 2 * (waits.now() - before))))
 

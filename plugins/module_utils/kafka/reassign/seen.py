@@ -65,7 +65,7 @@ def lacking(partitions: Iterable[Partition], brokers: Collection[int], leaving: 
     for one in partitions:
         behind = sorted(set(one.replicas) - set(one.isr) - set(leaving))
         if one.leader not in brokers:
-            found[str(one)] = "has no leader; start a broker that has all of it"
+            found[str(one)] = "has no leader; start a broker that has all of it, or delete its topic"
         elif behind:
             away = [broker for broker in behind if broker not in brokers]
             what = f"broker {away[0]} is down; start it" if away else f"broker {behind[0]} is not in sync; wait for it"

@@ -1,0 +1,50 @@
+"""What reassign.yml asks the cluster for, of what a person types. No hosts, no cluster."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from render.test_restart import Played
+
+ANSWERS = {"kafka_reassign": {"may_stop": {"changed": True, "moved": ["t-0"]}}, "kafka_leaders": {"may_stop": {}}}
+WISHES = (
+    "add",
+    "drain",
+    "replace",
+    "topic",
+    "rebalance",
+    "leaders",
+    "cancel",
+    "fewer_racks",
+    "replication_factor",
+    "rate",
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "asked"),
+    [
+        (("-e", "add=4,5", "-e", "rate=50MB"), {"add": ["4", "5"], "rate": "50MB"}),
+        (("-e", '{"drain": 3, "rate": 5000000}'), {"drain": ["3"], "rate": "5000000"}),
+        (
+            ("-e", "topic=orders,returns", "-e", "replication_factor=3", "-e", "rate=1MB"),
+            {"topic": ["orders", "returns"], "replication_factor": "3", "rate": "1MB"},
+        ),
+    ],
+)
+def test_what_is_typed(tmp_path: Path, options: tuple[str, ...], asked: dict[str, Any]) -> None:
+    """Once for the cluster; afterwards the preferred leaders are elected."""
+    run = Played(tmp_path, "reassign", *options, answers=ANSWERS)
+    assert run.code == 0, run.output
+    names = [name for name, _, _ in run.calls]
+    assert names == ["kafka_reassign", "kafka_leaders"]
+    (_, _, said) = run.calls[0]
+    assert {key: value for key, value in said.items() if key in WISHES and value not in ([], False, "")} == asked
+    assert [broker["id"] for broker in said["brokers"]] == [1, 2, 3]
+
+
+def test_check_mode_elects_nobody(tmp_path: Path) -> None:
+    run = Played(tmp_path, "reassign", "--check", "-e", "rebalance=true", "-e", "rate=1MB", answers=ANSWERS)
+    assert run.code == 0, run.output
+    assert [name for name, _, _ in run.calls] == ["kafka_reassign"]
