@@ -88,7 +88,7 @@ def test_all_are_marked_and_then_restarted_in_the_order_of_the_gate(tmp_path: Pa
                for unit in options["units"] if unit.get("state") == "converged"}  # fmt: skip
     assert digests == {""}, "what runs now is restarted, and not what the inventory says"
     racks = [options.get("racks") for name, _, options in run.calls if name == "kafka_gate"]
-    assert len(racks) == 7 and all(told.keys() == {"1", "2", "3"} for told in racks), f"of another rack: {racks}"
+    assert len(racks) == 7 and all(one and one.keys() == {"1", "2", "3"} for one in racks), f"of another rack: {racks}"
 
 
 def test_a_rack_together(tmp_path: Path) -> None:
