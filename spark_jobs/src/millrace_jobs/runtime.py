@@ -87,7 +87,7 @@ def _writer(spark: SparkSession, config: Config, job: Job, sink: KafkaSink, chec
             dead.append((letters, source.dead_letters))
     assert job.transform is not None
     rows = _one(job.transform(config.parameters, **frames), sink.name)
-    records = rows if sink.contract is None else codec.encode(rows, sink.contract, sink.name)
+    records = codec.encode(rows, sink.contract, sink.name)
     end, mode = config.outputs[sink.name], "update" if config.real_time else sink.mode
     if dead:
         own = end.name if isinstance(end, Topic) else None
