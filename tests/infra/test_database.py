@@ -43,7 +43,7 @@ def answer(inventory: Inventory, query: str = "SELECT 1", **changed: str) -> str
 
 def test_it_runs_and_starts_at_boot(database_host: Host) -> None:
     assert service_problem(database_host, "postgresql") == ""
-    assert_hardened(database_host, "postgresql")
+    assert_hardened(database_host, "postgresql", umask="0077")
 
 
 def test_its_data_is_on_its_disk(database_host: Host) -> None:
