@@ -1,7 +1,7 @@
 """Asks the running hosts of --inventory: the same tests serve containers and machines.
 
-A test takes `zookeeper_host`, `kafka_host`, `database_host`, `spark_host` or `any_host` and runs once for each host of that group; the
-file of a function that the inventory does not have is left out.
+A test takes `zookeeper_host`, `kafka_host`, `database_host`, `spark_host` or `any_host` and runs once for each host of
+that group; the file of a function that the inventory does not have is left out.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The databases: PostgreSQL lets in the users of jobs, over TLS, from where they are declared to come, and nobody else."""
+"""The databases let in the users of jobs, over TLS, from where they are declared to come, and nobody else."""
 
 import json
 import re

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.campaign
 def seen(operator: Operator, *names: str) -> list[str]:
     """Return the process of the server, and what it works with."""
     query = " UNION ALL ".join(f"SELECT current_setting('{name}')" for name in names)
-    command = f"systemctl show -p MainPID --value postgresql; psql -U postgres -qAtc \"{query}\""
+    command = f'systemctl show -p MainPID --value postgresql; psql -U postgres -qAtc "{query}"'
     return operator.inventory.run(operator.inventory.hosts("database")[0], command).split()
 
 

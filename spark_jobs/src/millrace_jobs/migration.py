@@ -38,9 +38,7 @@ def migrate(database: Database, sink: PostgresSink, user: str | None, pending: b
     return said
 
 
-def _lacking_rights(
-    connection: psycopg.Connection, sink: PostgresSink, user: str | None
-) -> Iterator[tuple[str, str]]:
+def _lacking_rights(connection: psycopg.Connection, sink: PostgresSink, user: str | None) -> Iterator[tuple[str, str]]:
     wanted = [(right, table) for table in (sink.table, "job_positions", "job_dead_letters") for right in _WRITES]
     for right, table in [("SELECT", "job_migrations"), *wanted]:
         query = "SELECT coalesce(has_table_privilege(%s, to_regclass(%s)::oid, %s), false)"

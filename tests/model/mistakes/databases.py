@@ -48,7 +48,9 @@ MISTAKES: tuple[Mistake, ...] = (
     mistake("DATABASE_SOURCE", f"{PLACE}[project_orders].from", "198.51.100.0/24", users(**{"from": ["dc1-spark2"]})),
     mistake("DATABASE_OWNER", PLACE, "owner: true", users(owner=False)),
     mistake("DATABASE_SETTING_OWNED", f"{CONFIG}[port]", "use postgresql_port", settings(port=5433)),
-    mistake("DATABASE_SETTING", f"{CONFIG}[share_buffers]", "did you mean shared_buffers", settings(share_buffers="1GB")),
+    mistake(
+        "DATABASE_SETTING", f"{CONFIG}[share_buffers]", "did you mean shared_buffers", settings(share_buffers="1GB")
+    ),
     mistake("DATABASE_VALUE", f"{CONFIG}[max_connections]", "correct it", settings(max_connections=0)),
     mistake("DATABASE_USER", f"{JOB}.user", "did you mean project_orders", job(user="project_order")),
     mistake("DATABASE_OTHER", f"{JOB}.dbname", "name that one", job(dbname="order")),
