@@ -12,7 +12,8 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # Where scripts find what they import; pytest has it from pyproject.toml.
 PATHS = PYTHONPATH=collections:packaging:tests:lab
 
-.PHONY: help lab lab-orders lab-down lab-down-all setup archives collection test lint unit render spark molecule survival campaign
+.PHONY: help lab lab-orders lab-down lab-down-all setup archives collection test lint unit render spark molecule
+.PHONY: survival campaign
 .PHONY: faults kills bench-unchanged bench-resources bench-tls docs definitions lock python
 
 help: ## list the verbs

@@ -28,10 +28,12 @@ if ! podman image exists "$image"; then
     echo "build: no package source of release $VERSION_CODENAME is configured on this machine; run apt-get update" >&2
     exit 1
   }
-  packages=$({ sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$here/packages.txt"; printf '%s\n' "$@"; } | grep . | paste -sd,)
+  packages=$({ sed -e 's/#.*//' "$here/packages.txt"; printf '%s\n' "$@"; } | grep '[^[:space:]]' | paste -sd,)
   tar=$(mktemp --suffix .tar)
   trap 'rm -f "$tar"' EXIT
-  # A database that is installed makes no data: the role postgresql does. Man pages stay: the Java package's install script needs their folders.
+  # A database that is installed makes no data: the role postgresql does. Man pages stay: the Java package's install
+  # script needs their folders.
+  # shellcheck disable=SC2016  # the hooks' own argument
   echo "$sources" | mmdebstrap --quiet --variant=minbase --include="$packages" \
     --aptopt='Acquire::Languages "none"' --aptopt='APT::Install-Recommends "false"' \
     --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/locale/*' \

@@ -1,5 +1,7 @@
 """What a list of users becomes on a PostgreSQL, by values that a PostgreSQL 15 has made itself."""
 
+from typing import Any
+
 import pytest
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import (
@@ -11,8 +13,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import (
     restarting,
 )
 
-OWNER = {"name": "orders_owner", "password": "one", "database": "orders", "owner": True}
-USER = {"name": "project_orders", "password": "two", "database": "orders"}
+OWNER: dict[str, Any] = {"name": "orders_owner", "password": "one", "database": "orders", "owner": True}
+USER: dict[str, Any] = {"name": "project_orders", "password": "two", "database": "orders"}
 # Kept by a server of CREATE ROLE ... PASSWORD 'pencil' and 'Bär'.
 PENCIL = (
     "SCRAM-SHA-256$4096:82eecbBEBJHF+KRrSyqs8A==$6ereX4MjGvt6uU49"
@@ -54,7 +56,7 @@ def test_a_new_server_lacks_all() -> None:
     ]
 
 
-HELD = {
+HELD: dict[str, Any] = {
     "users": {name: {"password": PENCIL, "plain": True} for name in ("orders_owner", "project_orders", "somebody")},
     "databases": {
         "postgres": {"owner": "postgres", "rights": ["PUBLIC CONNECT"]},

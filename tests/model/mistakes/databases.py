@@ -12,9 +12,10 @@ JOB = "dc1-spark2/spark_job_jobs[project_orders].config.database"
 LOGIN = "database_client | combine(postgresql_users | millrace.kafka.postgresql_login('{}'))"
 
 
-def users(*more: dict[str, Any], owner: bool = True, **changed: Any) -> dict[str, dict[str, Any]]:
-    """Return the users of the database, with changes to the job's."""
-    return {"all": {"postgresql_users": [{**OWNER, "owner": owner}, {**USER, **changed}, *more]}}
+def users(*more: dict[str, Any], owner: bool = True, places: list[str] | None = None) -> dict[str, dict[str, Any]]:
+    """Return the users of the database, the job's perhaps from other places, and more."""
+    user = {**USER, "from": places} if places else USER
+    return {"all": {"postgresql_users": [{**OWNER, "owner": owner}, user, *more]}}
 
 
 def settings(**config: Any) -> dict[str, dict[str, Any]]:
@@ -45,7 +46,7 @@ CONFIG = "dc1-db1/postgresql_config"
 MISTAKES: tuple[Mistake, ...] = (
     mistake("DATABASE_USER_TWICE", f"{PLACE}[project_orders]", "its own", users(USER)),
     mistake("DATABASE_NAME", f"{PLACE}[Reader].name", "lower-case", users({**USER, "name": "Reader"})),
-    mistake("DATABASE_SOURCE", f"{PLACE}[project_orders].from", "198.51.100.0/24", users(**{"from": ["dc1-spark2"]})),
+    mistake("DATABASE_SOURCE", f"{PLACE}[project_orders].from", "198.51.100.0/24", users(places=["dc1-spark2"])),
     mistake("DATABASE_OWNER", PLACE, "owner: true", users(owner=False)),
     mistake("DATABASE_SETTING_OWNED", f"{CONFIG}[port]", "use postgresql_port", settings(port=5433)),
     mistake(
