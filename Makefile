@@ -12,7 +12,8 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # Where scripts find what they import; pytest has it from pyproject.toml.
 PATHS = PYTHONPATH=collections:packaging:tests:lab
 
-.PHONY: help lab lab-down lab-down-all setup archives collection test lint unit render spark molecule survival campaign
+.PHONY: help lab lab-orders lab-down lab-down-all setup archives collection test lint unit render spark molecule
+.PHONY: survival campaign
 .PHONY: faults kills bench-unchanged bench-resources bench-tls docs definitions lock python
 
 help: ## list the verbs
@@ -20,6 +21,9 @@ help: ## list the verbs
 
 lab: python ## a bare machine becomes a running datacenter with Spark jobs (i=<inventory>, TEXT=<file or folder>)
 	@$(PYTHON) lab/up.py --inventory inventories/$(i) --text $(TEXT)
+
+lab-orders: python ## the lab with a database: jobs keep the state of orders in it, compared with their events
+	@$(PYTHON) lab/up.py --inventory inventories/lab_orders --compare orders
 
 lab-down: python ## remove everything that make lab made (i=<inventory>)
 	@$(PYTHON) lab/down.py inventories/$(i)

@@ -124,6 +124,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--inventory", default="inventories/lab")
     parser.add_argument("--text", default="/usr/share/common-licenses", help="a file or a folder of text files")
+    parser.add_argument("--compare", choices=("words", "orders"), default="words", help="what is compared in the end")
     parser.add_argument("--only-prepare", action="store_true", help="install and build, start nothing")
     arguments = parser.parse_args()
     steps, inventory = Steps(), arguments.inventory
@@ -141,21 +142,15 @@ def main() -> int:
                 "create", f"containers and networks of {member}", "ansible-playbook", "-i", member, "lab/create.yml"
             )
             steps.run("site", "the datacenter", "ansible-playbook", "-i", member, "playbooks/site.yml", shown=True)
-            steps.run(
-                "count",
-                "publish text, count words, compare",
-                "python",
-                "lab/wordcount.py",
-                "--lab",
-                shown(lab.directory),
-                "--text",
-                arguments.text,
-                shown=True,
-            )
+            name, what, program, *more = {
+                "words": ("count", "publish text, count words, compare", "wordcount.py", "--text", arguments.text),
+                "orders": ("orders", "the read model of orders against its topic", "orders.py"),
+            }[arguments.compare]
+            steps.run(name, what, "python", f"lab/{program}", "--lab", shown(lab.directory), *more, shown=True)
     except (LabError, StepError) as error:
         print(f"\nmake lab: {error}", file=sys.stderr)
         return 1
-    print(f"\n{steps.summary()}\n\n{further(labs[0], inventory)}")
+    print(f"\n{steps.summary()}\n\n{further(labs[0], inventory, arguments.compare)}")
     return 0
 
 
@@ -169,19 +164,25 @@ def shown(path: Path) -> str:
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 
-def further(made: Settled, asked: str) -> str:
+def further(made: Settled, asked: str, compared: str) -> str:
     """Return how to look further."""
     inventory, lab = shown(made.inventory), shown(made.directory)
     name = Path(asked).relative_to("inventories").as_posix()
     which = "" if name == "lab" else f" i={name}"
+    looks = {
+        "words": f"""kcat -F {lab}/kcat.conf -C -t streams-wordcount-output -e -K ' ' counts as they grew""",
+        "orders": f"""python lab/orders.py --lab {lab}                    compare again, with what came since
+  ssh -F {lab}/ssh_config dc1-db1 runuser -u postgres -- psql orders   the read model: view orders""",
+    }[compared]
+    again = f"""
+  make lab{which} TEXT=/path/to/text                                   count your own text as well"""
     return f"""How to look further:
   . .venv/bin/activate
   ansible-playbook -i {inventory} playbooks/check.yml                     one page on the cluster's health
   kcat -F {lab}/kcat.conf -L                                     brokers, topics, partitions
-  kcat -F {lab}/kcat.conf -C -t streams-wordcount-output -e -K ' ' counts as they grew
+  {looks}
   ssh -F {lab}/ssh_config <host>                                 \
-a host of the inventory; kafka-topics.sh and the other tools are on PATH
-  make lab{which} TEXT=/path/to/text                                   count your own text as well
+a host of the inventory; kafka-topics.sh and the other tools are on PATH{again if compared == "words" else ""}
   make lab-down{which}                                                 remove everything"""
 
 

@@ -138,6 +138,17 @@ def debian13(campaign: Campaign) -> None:
         campaign.run("python", "lab/wordcount.py", "--lab", ".lab/campaign", "--text", TEXT)
 
 
+def orders(campaign: Campaign) -> None:
+    """Orders are kept in PostgreSQL: equal to their events, also after changes of its settings; who is let in."""
+    with campaign.lab("orders", source="lab_orders") as inventory:
+        compare = ("python", "lab/orders.py", "--lab", ".lab/campaign")
+        campaign.run(*compare)
+        campaign.play(inventory, "playbooks/check.yml")
+        campaign.run("pytest", "tests/infra", "--inventory", inventory)
+        campaign.run("pytest", "tests/operations/test_database.py", "-m", "campaign", "--inventory", inventory)
+        campaign.run(*compare)
+
+
 def sudo(campaign: Campaign) -> None:
     """Hosts that nobody enters as root: a user with sudo, which asks for a password."""
     password = "{{ lookup('ansible.builtin.password', lab_directory ~ '/secrets/sudo', length=32) }}"
@@ -199,6 +210,7 @@ PARTS: dict[str, Callable[[Campaign], None]] = {
     "upgrade": upgrade,
     "resources": resources,
     "debian13": debian13,
+    "orders": orders,
     "sudo": sudo,
     "elsewhere": elsewhere,
     "bench-unchanged": bench_unchanged,

@@ -55,8 +55,10 @@ class Campaign:
         self.run("python", "lab/down.py", *(f".lab/{lab}" for lab in labs))
 
     @contextmanager
-    def lab(self, name: str, *options: str, before: Sequence[str] = (), **variables: str) -> Iterator[str]:
-        """Make the datacenter of inventories/lab on networks of its own, and remove it in the end.
+    def lab(
+        self, name: str, *options: str, before: Sequence[str] = (), source: str = "lab", **variables: str
+    ) -> Iterator[str]:
+        """Make the datacenter of inventories/lab, or of another, on networks of its own, and remove it in the end.
 
         With more variables, and with `options` of its making. `before` is a playbook, with its options, between its
         making and site.yml.
@@ -64,7 +66,7 @@ class Campaign:
         with TemporaryDirectory() as folder:
             copy = Path(folder) / name
             # One lab directory for all: its networks are held by this process, and the next part would be in the way.
-            copy_inventory(ROOT / "inventories" / "lab", copy, "campaign", LAB, variables)
+            copy_inventory(ROOT / "inventories" / source, copy, "campaign", LAB, variables)
             copy = settle(copy, os.getpid()).inventory
             self.play(copy, "lab/destroy.yml")  # left behind by a run that was killed
             try:

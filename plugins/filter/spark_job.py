@@ -49,6 +49,21 @@ def spark_job_environment(job: Job, release: str, jars: str, unit: str) -> str:
     return f"JOB={name}\nCONFIG_DIGEST={digest}\n"
 
 
+def spark_job_migrations(jobs: Sequence[Job]) -> list[dict[str, str]]:
+    """Return the jobs whose databases a run keeps: name, job, user that runs it, and the configuration as text.
+
+    The text has the login of who may make tables, and goes to the program's standard input alone.
+    """
+    found = []
+    for job in present(jobs):
+        database = job["config"].get("database")
+        if job.get("migrate") and isinstance(database, Mapping):
+            config = {**job["config"], "database": {**database, **job["migrate"]}}
+            kind = job.get("job") or job["name"]
+            found.append({"name": job["name"], "job": kind, "user": database["user"], "config": json.dumps(config)})
+    return found
+
+
 def spark_job_files(jobs: Sequence[Job], release: str, jars: str, unit: str) -> list[dict[str, Any]]:
     """Return the files of all jobs for the module host_state.
 
@@ -127,5 +142,6 @@ class FilterModule:
             "spark_job_files": spark_job_files,
             "spark_job_directories": spark_job_directories,
             "spark_job_units": spark_job_units,
+            "spark_job_migrations": spark_job_migrations,
             "spark_job_running": spark_job_running,
         }

@@ -95,6 +95,9 @@ probe:
         By path of those of java_executables that can be run, the version from the file C(release) beside it; empty
         where there is none.
       type: dict
+    postgresql:
+      description: "C(release) of the system, as C(debian 12), and the versions of PostgreSQL that are C(installed)."
+      type: dict
     nft: {description: "Why nft cannot be used, empty where it can.", type: str}
     firewall: {description: "The rules that the role base wrote, empty where there are none.", type: str}
     ssh_port: {description: "Port at which this connection came in, 0 where it is not known.", type: int}

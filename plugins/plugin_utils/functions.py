@@ -164,7 +164,7 @@ def internal() -> re.Pattern[str]:
     """Return what the roles' own variables are called that playbooks hand over or register; no inventory sets them."""
     prefixes = "|".join(function.prefix for function in functions().values())
     return re.compile(
-        rf"java_found|({prefixes})_(restart_(listeners|brokers|admin|servers|tls)|pki|base|state)$"
+        rf"java_found|({prefixes})_(restart_(listeners|brokers|admin|servers|tls)|pki|base|state|found)$"
         "|pki_(made|state)$|base_state$|preflight_(model|probe)$|archive_(list|installed)"
     )
 

@@ -1,7 +1,7 @@
 """Asks the running hosts of --inventory: the same tests serve containers and machines.
 
-A test takes `zookeeper_host`, `kafka_host`, `spark_host` or `any_host` and runs once for each host of that group; the
-file of a function that the inventory does not have is left out.
+A test takes `zookeeper_host`, `kafka_host`, `database_host`, `spark_host` or `any_host` and runs once for each host of
+that group; the file of a function that the inventory does not have is left out.
 """
 
 from pathlib import Path
@@ -11,8 +11,19 @@ import testinfra
 from faults.inventory import ROOT, Inventory, load
 from testinfra.host import Host
 
-GROUPS = {"zookeeper_host": "zookeeper", "kafka_host": "kafka", "spark_host": "spark", "any_host": "all"}
-FILES = {"test_zookeeper.py": "zookeeper", "test_kafka.py": "kafka", "test_spark.py": "spark"}
+GROUPS = {
+    "zookeeper_host": "zookeeper",
+    "kafka_host": "kafka",
+    "database_host": "database",
+    "spark_host": "spark",
+    "any_host": "all",
+}
+FILES = {
+    "test_zookeeper.py": "zookeeper",
+    "test_kafka.py": "kafka",
+    "test_database.py": "database",
+    "test_spark.py": "spark",
+}
 _loaded: dict[Path, Inventory] = {}
 
 
@@ -48,6 +59,7 @@ def connect(request: pytest.FixtureRequest) -> Host:
 
 zookeeper_host = pytest.fixture(connect, name="zookeeper_host")
 kafka_host = pytest.fixture(connect, name="kafka_host")
+database_host = pytest.fixture(connect, name="database_host")
 spark_host = pytest.fixture(connect, name="spark_host")
 any_host = pytest.fixture(connect, name="any_host")
 

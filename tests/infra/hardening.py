@@ -21,10 +21,10 @@ for folder in /tmp {unwritable} $writable; do rm -f $folder/{name}; done
 """
 
 
-def assert_hardened(host: Host, unit: str) -> None:
+def assert_hardened(host: Host, unit: str, umask: str = "0027") -> None:
     """Root itself, inside the namespace of the running process, is kept in the service's folders.
 
-    It can neither write outside of them nor see what others have in /tmp.
+    It can neither write outside of them nor see what others have in /tmp. `umask` is that of the process.
     """
     name = f"written-by-test-{uuid.uuid4().hex[:8]}"
     lines = host.check_output(LOOK.format(unit=unit, name=name, unwritable=" ".join(UNWRITABLE))).splitlines()
@@ -38,5 +38,5 @@ def assert_hardened(host: Host, unit: str) -> None:
     assert said["homes"].strip() == "", f"{unit} sees homes"
     found = {key: said[key].strip() for key in ("NoNewPrivs", "Seccomp", "CapEff", "CapBnd", "CapAmb", "Umask")}
     none = "0" * 16
-    assert found == {"NoNewPrivs": "1", "Seccomp": "2", "CapEff": none, "CapBnd": none, "CapAmb": none, "Umask": "0027"}
+    assert found == {"NoNewPrivs": "1", "Seccomp": "2", "CapEff": none, "CapBnd": none, "CapAmb": none, "Umask": umask}
     assert said["Uid"].split()[1] != "0"

@@ -33,8 +33,8 @@ def test_job_runs_unprivileged_from_the_current_release(spark_host: Host) -> Non
 
 def test_checkpoint_belongs_to_the_job(spark_host: Host) -> None:
     config = json.loads(spark_host.file(f"/etc/spark-job/{job(spark_host)}.json").content_string)
-    checkpoint = spark_host.file(config["checkpoint"])
-    assert (checkpoint.user, checkpoint.mode) == ("spark", 0o750)
+    folder = spark_host.file(config.get("checkpoint", f"/var/lib/spark-job/{job(spark_host)}"))  # some need none
+    assert (folder.user, folder.mode) == ("spark", 0o750)
 
 
 def test_producers_and_consumers_differ_in_data_only(inventory: Inventory) -> None:

@@ -120,6 +120,7 @@ def healthy() -> dict[str, Any]:
         "asked": [1000.0, 1001.0],
         "clock": {"synchronized": True, "time": 1000.5},
         "java": {"/usr/bin/java": "17.0.19"},
+        "postgresql": {"release": "debian 12", "installed": []},
         "limits": {"nr_open": 1048576, "nofile": 524288, "capabilities": 1 << 24},
         "memory": 2**36,
         "mounts": {"/data/echo": mount},

@@ -61,6 +61,7 @@ def healthy(number: int, host: str) -> dict[str, Any]:
         "asked": [1000.0, 1001.0],
         "clock": {"synchronized": True, "time": 1000.5},
         "java": dict.fromkeys(lab().executables(machine), "17.0.19"),
+        "postgresql": {"release": "debian 12", "installed": []},
         "limits": {"nr_open": 1048576, "nofile": 524288, "capabilities": 1 << 24},
         "memory": 64 * GIB,
         "mounts": {

@@ -55,13 +55,18 @@ def test_secrets_of_a_production_site(name: str, tmp_path: Path) -> None:
     said = re.findall(r"SECRET_CLEAR group all/(\S+): a secret in the clear; (.*)", clear.stdout)
     advice = "encrypt it (ansible-vault encrypt_string), or name one of a vaulted file"
     places = (
+        "vault[database_passwords][orders_owner]",
+        "vault[database_passwords][project_orders]",
         "vault[passwords][count_words]",
+        "vault[passwords][generate_orders]",
         "vault[passwords][lab]",
+        "vault[passwords][project_orders]",
         "vault[passwords][publish_lines]",
         "vault[pki_passphrase]",
     )
     assert said == [(place, advice) for place in places]
-    assert not [word for word in (VAULT["pki_passphrase"], *VAULT["passwords"].values()) if word in clear.stdout]
+    words = (VAULT["pki_passphrase"], *VAULT["passwords"].values(), *VAULT["database_passwords"].values())
+    assert not [word for word in words if word in clear.stdout]
     (tmp_path / "password").write_text(secrets.token_hex())
     password = ("--vault-password-file", str(tmp_path / "password"))
     subprocess.run(

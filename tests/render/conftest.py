@@ -166,6 +166,7 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str
     runs: dict[str, tuple[Path, tuple[str, ...]]] = {
         name: (ROOT / "inventories" / name, ()) for name in (*INVENTORIES, *LAYOUTS)
     }
+    runs["lab_orders"] = (ROOT / "inventories" / "lab_orders", ())
     runs["limited"] = (ROOT / "inventories" / "lab", ("--limit", "dc1-kafka2"))
     runs["limited_stretch2"] = (ROOT / "inventories" / "lab_stretch2", ("--limit", "dc2-kafka1"))
     runs["plaintext"] = (ROOT / "inventories" / "lab", ("-e", "security_profile=plaintext"))

@@ -202,6 +202,6 @@ def render(inventory: Path, folder: Path, *options: str, control: Path | None = 
     hosts = {}
     for host in sorted((folder / "hosts").iterdir()):
         noted = {file.stem: json.loads(file.read_text()) for file in host.iterdir()}
-        archives = noted.pop("archive")["archives"]
+        archives = noted.pop("archive", {"archives": []})["archives"]
         hosts[host.name] = Rendered(noted, archives)
     return hosts

@@ -151,6 +151,16 @@ def java_version(executable: str) -> str:
     return found.group(1) if found else ""
 
 
+def postgresql() -> dict[str, Any]:
+    """Return the release of the system, as `debian 12`, and the versions of PostgreSQL that are installed."""
+    told = dict(re.findall(r'^(ID|VERSION_ID)="?([^"\n]*)"?$', read("/etc/os-release"), re.MULTILINE))
+    programs = glob.glob("/usr/lib/postgresql/*/bin/postgres")
+    return {
+        "release": f"{told.get('ID', '')} {told.get('VERSION_ID', '')}",
+        "installed": sorted(path.split("/")[4] for path in programs),
+    }
+
+
 def limits() -> dict[str, int]:
     """Return the most open files that the kernel gives a process, those of systemd itself, and its capabilities."""
     nofile = re.search(r"^Max open files\s+\S+\s+(\d+)", read("/proc/1/limits"), re.MULTILINE)
@@ -254,6 +264,7 @@ def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
         "nft": nft(),
         "firewall": read("/etc/nftables.d/millrace.nft"),
         "ssh_port": ssh_port(),
+        "postgresql": postgresql(),
         "java": javas(wanted["java_executables"]),
         "units": units(wanted["units"]),
         "behind": behind(wanted["units"]),

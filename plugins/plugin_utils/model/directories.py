@@ -82,6 +82,9 @@ def kept(model: Model) -> Iterator[Problem]:
     for broker in model.brokers:
         for path in broker.log_dirs:
             yield from _kept(broker, "kafka_log_dirs", path)
+    for name in model.groups.get("database", ()):
+        database = model.machines[name]
+        yield from _kept(database, "postgresql_data_dir", str(database.inputs.get("postgresql_data_dir") or ""))
     for machine in model.functional:
         for path, name in [*model.executables(machine).items(), *class_paths(model, machine)]:
             if folder := below(path, *UNSEEN):

@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.getLogger("py4j").setLevel(logging.CRITICAL)  # repeats each failure that the JVM reports
     try:
         if getattr(arguments, "migrate", False):
-            _migrate(config)
+            _migrate(config, arguments.rights_of, arguments.pending)
         else:
             _run(config)
     except Stopped as reason:
@@ -67,6 +67,9 @@ def _parser() -> argparse.ArgumentParser:
         if any(isinstance(part, PostgresSink) for part in job.outputs):
             text = "only bring the database's schema to what this release knows"
             command.add_argument("--migrate", action="store_true", help=text)
+            text = "beside --migrate: who runs the job, and is given the rights that it needs"
+            command.add_argument("--rights-of", metavar="USER", help=text)
+            command.add_argument("--pending", action="store_true", help="beside --migrate: only say what lacks")
     new = jobs.add_parser("new-job", description="new-job: write the module and the test of a new job.")
     new.add_argument("name", metavar="NAME", help="a verb and a noun, as count_words")
     _add_reposition(jobs)
@@ -166,13 +169,17 @@ def _run_queries(config: Config, stopping: Event) -> None:
             spark.stop()
 
 
-def _migrate(config: Config) -> None:
-    from millrace_jobs import postgres, schema_versions
+def _migrate(config: Config, user: str | None, pending: bool) -> None:
+    import psycopg
+
     from millrace_jobs.ends import Database
+    from millrace_jobs.migration import migrate
 
     for part in JOBS[config.job].outputs:
         end = config.outputs[part.name]
         if isinstance(part, PostgresSink) and isinstance(end, Database):
-            with postgres.connect(end) as connection:
-                done = schema_versions.migrate(connection, part.migrations)
-            print("\n".join(f"applied {one}" for one in done) or "nothing to apply")
+            try:
+                done = migrate(end, part, user, pending)
+            except psycopg.Error as error:
+                raise JobError(f"database: {' '.join(str(error).split())}") from error
+            print("\n".join(done) or "nothing to apply")

@@ -73,16 +73,24 @@ def check(connection: psycopg.Connection, model: str) -> None:
     Raises:
         JobError: it lacks one, holds another, or one whose text was another.
     """
+    if found := lacking(connection, model):
+        raise JobError(
+            f"database: lacks {', '.join(found)} of its schema; run the job once with --migrate, as a user that may "
+            "make tables"
+        )
+
+
+def lacking(connection: psycopg.Connection, model: str) -> list[str]:
+    """Return the versions that the database lacks, as `orders 1`; nothing is written.
+
+    Raises:
+        JobError: it holds one that this wheel does not know, or one whose text was another.
+    """
     with connection.transaction():
         there = connection.execute("SELECT to_regclass('job_migrations') IS NOT NULL").fetchone()
         held = _held(connection) if there and there[0] else {}
     _refuse_unknown(held, model)
-    lacking = [f"{one.model} {one.version}" for one in migrations(model) if (one.model, one.version) not in held]
-    if lacking:
-        raise JobError(
-            f"database: lacks {', '.join(lacking)} of its schema; run the job once with --migrate, as a user that may "
-            "make tables"
-        )
+    return [f"{one.model} {one.version}" for one in migrations(model) if (one.model, one.version) not in held]
 
 
 def _refuse_unknown(held: dict[tuple[str, int], str], model: str) -> None:

@@ -15,7 +15,14 @@ INVENTORIES = Path(__file__).resolve().parents[3] / "inventories"
 # What a site keeps in a file that ansible-vault encrypts.
 VAULT: dict[str, Any] = {
     "pki_passphrase": "Ohg4ieXeipha",
-    "passwords": {"lab": "eeNg3ahthi4y", "publish_lines": "ib5Ohquail1e", "count_words": "Wae1aequ6ei0"},
+    "passwords": {
+        "lab": "eeNg3ahthi4y",
+        "publish_lines": "ib5Ohquail1e",
+        "count_words": "Wae1aequ6ei0",
+        "generate_orders": "Quoh4ooShie3",
+        "project_orders": "aiW4ahNgie7o",
+    },
+    "database_passwords": {"orders_owner": "eiPh0ahs8Aes", "project_orders": "Nae5oofuThoo"},
 }
 
 

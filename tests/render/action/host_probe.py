@@ -36,6 +36,7 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
         "control_node": {},
         "archives": {f"/opt/{digit}": digit * 128 for digit in "abcde"},
         "java": dict.fromkeys(self._task.args.get("java_executables", ["/usr/bin/java"]), "17.0.19"),
+        "postgresql": {"release": "debian 12", "installed": ["15"]},
         "units": {},
         "to_restart": [],
         "restarted": [],

@@ -1,0 +1,41 @@
+"""Settings, users and databases of a PostgreSQL, and how jobs log in to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils import postgresql
+
+
+def postgresql_hba(users: Sequence[Mapping[str, Any]], sources: Sequence[str]) -> list[str]:
+    """Return the lines of pg_hba.conf that let users in."""
+    try:
+        return postgresql.hba(users, sources)
+    except ValueError as error:
+        raise AnsibleFilterError(f"postgresql_users: {error}") from error
+
+
+def postgresql_login(users: Sequence[Mapping[str, Any]] | None, name: str) -> dict[str, str]:
+    """Return the login of a user of postgresql_users, under libpq's names."""
+    for user in users or []:
+        if user["name"] == name:
+            return {"dbname": user["database"], "user": name, "password": user["password"]}
+    others = ", ".join(dict.fromkeys(str(user.get("name")) for user in users or []))
+    raise AnsibleFilterError(f"postgresql_users has no {name}; it has {others or 'nobody'}")
+
+
+class FilterModule:
+    """The filters under their names."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Return name to function."""
+        return {
+            "postgresql_hba": postgresql_hba,
+            "postgresql_login": postgresql_login,
+            "postgresql_plan": postgresql.plan,
+            "postgresql_restarting": postgresql.restarting,
+            "postgresql_settings": postgresql.lines,
+        }

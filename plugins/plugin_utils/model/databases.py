@@ -1,0 +1,142 @@
+"""Rules on databases: their users, and their settings by the server's own list."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from ipaddress import ip_network
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Job, Machine, SparkNode
+from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import definitions, text_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+USERS = "postgresql_users"
+NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+RESERVED = ("postgres", "template0", "template1", "public", "all", "replication", "sameuser", "samerole", "samegroup")
+# Settings that the role derives from its inputs, or on which its promises stand.
+OWNED = {
+    "data_directory": "postgresql_data_dir",
+    "listen_addresses": "postgresql_address",
+    "port": "postgresql_port",
+    "hba_file": USERS,
+    "ident_file": USERS,
+    "password_encryption": "",
+    "ssl": "",
+    "ssl_cert_file": "",
+    "ssl_key_file": "",
+    "unix_socket_directories": "",
+}
+SWITCH = ("on", "off", "true", "false", "yes", "no", "1", "0")
+
+
+def users(model: Model) -> Iterator[Problem]:
+    """Each user is one, with a plain name, of a database that one of them owns."""
+    for machine in _databases(model):
+        entries = machine.inputs.entries(USERS)
+        owners = Counter(str(user.get("database")) for user in entries if user.get("owner"))
+        counted = Counter(str(user.get("name")) for user in entries)
+        for name in (name for name, number in counted.items() if number > 1):
+            wrong, advice = "there twice, and a server has one user of a name", "give the user of each database its own"
+            yield machine.problem(f"{USERS}[{name}]", "DATABASE_USER_TWICE", name, wrong, advice)
+        for user in entries:
+            place = f"{USERS}[{user.get('name')}]"
+            for key in ("name", "database"):
+                text = str(user.get(key))
+                if not NAME.fullmatch(text) or text in RESERVED or text.startswith("pg_"):
+                    wrong = "no name for it: the server keeps it for itself, or reads another one"
+                    advice = "write it in lower-case letters, figures and _, as project_orders"
+                    yield machine.problem(f"{place}.{key}", "DATABASE_NAME", text, wrong, advice)
+            yield from _places(machine, place, user)
+        for database in dict.fromkeys(str(user.get("database")) for user in entries):
+            if owners[database] != 1:
+                said = "nobody owns it, so nobody makes its tables" if not owners[database] else "several own it"
+                advice = "say owner: true for one of its users"
+                yield machine.problem(USERS, "DATABASE_OWNER", database, said, advice)
+
+
+def _places(machine: Machine, place: str, user: Mapping[str, Any]) -> Iterator[Problem]:
+    told = user.get("from")
+    for source in told if isinstance(told, (list, tuple)) else ():
+        try:
+            ip_network(str(source))
+        except ValueError as error:
+            advice = "write an address, or a subnet as 198.51.100.0/24"
+            yield machine.problem(f"{place}.from", "DATABASE_SOURCE", source, str(error), advice)
+
+
+def settings(model: Model) -> Iterator[Problem]:
+    """Settings are known to that PostgreSQL, with values that it takes; none says what an input says."""
+    for machine in _databases(model):
+        version = str(machine.inputs.get("postgresql_version") or "")
+        known = {name.lower(): spec for name, spec in definitions(version).items()}
+        for name, value in machine.inputs.mapping("postgresql_config").items():
+            place, spec = f"postgresql_config[{name}]", known.get(str(name).lower())
+            if str(name).lower() in OWNED:
+                own = OWNED[str(name).lower()]
+                wrong = f"{own} says it" if own else "the role's own: its connections stand on it"
+                advice = f"use {own}" if own else "take it out"
+                yield machine.problem(place, "DATABASE_SETTING_OWNED", None, wrong, advice)
+            elif spec is None and "." not in str(name):  # with a point it is an extension's
+                near = nearest(str(name), known)
+                advice = f"did you mean {near}?" if near else "take it out"
+                yield machine.problem(place, "DATABASE_SETTING", None, "no setting of this PostgreSQL", advice)
+            elif spec and value is not None and (wrong := _wrong(spec, text_of(value))):
+                yield machine.problem(place, "DATABASE_VALUE", text_of(value), wrong, "correct it")
+
+
+def _wrong(spec: Mapping[str, Any], text: str) -> str:
+    """Return what is wrong with a value, '' where nothing is, or where the server alone can tell."""
+    if spec["type"] == "bool" and text.lower() not in SWITCH:
+        return "neither on nor off"
+    if spec["type"] == "enum" and text.lower() not in (*spec.get("values", ()), *SWITCH):
+        return f"none of {', '.join(spec.get('values', ()))}"
+    if spec["type"] in ("integer", "real") and not re.fullmatch(r"-?\d+(\.\d+)?\s*[a-zA-Z]*", text):
+        return "no number"
+    if spec["type"] in ("integer", "real") and re.fullmatch(r"-?\d+(\.\d+)?", text):
+        low, high = float(spec["min"]), float(spec["max"])
+        return "" if low <= float(text) <= high else f"not from {spec['min']} to {spec['max']}"
+    return ""
+
+
+def jobs(model: Model) -> Iterator[Problem]:
+    """A job logs in to our databases as a user of them, and knows whom it speaks to."""
+    hosts = {str(place): machine for machine in _databases(model) for place in (*machine.addresses, machine.name)}
+    for node in model.spark_nodes:
+        for job in node.jobs:
+            database = job.config.get("database")
+            server = hosts.get(str(database.get("host"))) if isinstance(database, Mapping) else None
+            if server and isinstance(database, Mapping):
+                yield from _login(node, job, database, server)
+
+
+def _login(node: SparkNode, job: Job, database: Mapping[str, Any], server: Machine) -> Iterator[Problem]:
+    place = f"{job.variable}.config.database"
+    found = [user for user in server.inputs.entries(USERS) if str(user.get("name")) == str(database.get("user"))]
+    if not found:
+        known = [str(user.get("name")) for user in server.inputs.entries(USERS)]
+        near = nearest(str(database.get("user")), known)
+        advice = f"did you mean {near}?" if near else f"declare it there, beside {', '.join(known) or 'nobody'}"
+        wrong = f"nobody of that name is in {USERS} of {server.name}"
+        yield node.problem(f"{place}.user", "DATABASE_USER", database.get("user"), wrong, advice)
+    elif str(found[0].get("database")) != str(database.get("dbname")):
+        wrong, advice = f"the user's database is {found[0].get('database')}", "name that one, or another user"
+        yield node.problem(f"{place}.dbname", "DATABASE_OTHER", database.get("dbname"), wrong, advice)
+    elif found[0].get("owner"):
+        wrong = "owns the database, so the job could change its tables"
+        advice = "give the job a user of its own, and name the owner in migrate"
+        yield node.problem(f"{place}.user", "DATABASE_USER_OWNS", database.get("user"), wrong, advice)
+    if not database.get("password") and not database.get("passfile"):
+        wrong, advice = "without it nobody is let in", "postgresql_login gives it, from postgresql_users"
+        yield node.problem(f"{place}.password", "DATABASE_PASSWORD", None, wrong, advice)
+    if database.get("sslmode") != "verify-full":
+        wrong = "whoever answers at that address is taken for the database, and gets what the job sends"
+        advice = "use database_client, which says verify-full and sslrootcert"
+        yield node.problem(f"{place}.sslmode", "DATABASE_UNVERIFIED", database.get("sslmode"), wrong, advice)
+
+
+def _databases(model: Model) -> list[Machine]:
+    return [model.machines[name] for name in model.groups.get("database", ())]

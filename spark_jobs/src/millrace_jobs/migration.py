@@ -1,0 +1,47 @@
+"""What `--migrate` does: the schema of a read model, and the rights on it of the user that runs the job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psycopg
+from psycopg import sql
+
+from millrace_jobs import postgres, schema_versions
+from millrace_jobs.ends import Database
+from millrace_jobs.parts import PostgresSink
+
+_WRITES = ("SELECT", "INSERT", "UPDATE")
+
+
+def migrate(database: Database, sink: PostgresSink, user: str | None, pending: bool) -> list[str]:
+    """Bring the schema to what this release knows, and give `user` what a job needs of it and lacks.
+
+    Returns a line for each; with `pending` nothing is done, and they say what would be.
+
+    Raises:
+        JobError: the database holds versions that this release does not know.
+        psycopg.Error: it does not answer, or does not let this user make tables.
+    """
+    with postgres.connect(database) as connection, connection.transaction():
+        if pending:
+            done = schema_versions.lacking(connection, sink.migrations)
+        else:
+            done = schema_versions.migrate(connection, sink.migrations)
+        said = [f"applied {one}" for one in done]
+        for right, table in _lacking_rights(connection, sink, user) if user else ():
+            said.append(f"granted {right} on {table} to {user}")
+            if not pending:
+                statement = sql.SQL("GRANT {} ON {} TO {}")
+                names = sql.SQL(right), sql.Identifier(table), sql.Identifier(user or "")
+                connection.execute(statement.format(*names))
+    return said
+
+
+def _lacking_rights(connection: psycopg.Connection, sink: PostgresSink, user: str | None) -> Iterator[tuple[str, str]]:
+    wanted = [(right, table) for table in (sink.table, "job_positions", "job_dead_letters") for right in _WRITES]
+    for right, table in [("SELECT", "job_migrations"), *wanted]:
+        query = "SELECT coalesce(has_table_privilege(%s, to_regclass(%s)::oid, %s), false)"
+        held = connection.execute(query, (user, table, right)).fetchone()
+        if not (held and held[0]):
+            yield right, table

@@ -1,0 +1,61 @@
+"""Wrong inventories: databases, their users and settings, and the jobs that keep read models in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.mistakes.base import Mistake
+
+OWNER = {"name": "orders_owner", "password": "{{ vault.database_passwords.orders_owner }}", "database": "orders"}
+USER = {"name": "project_orders", "password": "{{ vault.database_passwords.project_orders }}", "database": "orders"}
+JOB = "dc1-spark2/spark_job_jobs[project_orders].config.database"
+LOGIN = "database_client | combine(postgresql_users | millrace.kafka.postgresql_login('{}'))"
+
+
+def users(*more: dict[str, Any], owner: bool = True, places: list[str] | None = None) -> dict[str, dict[str, Any]]:
+    """Return the users of the database, the job's perhaps from other places, and more."""
+    user = {**USER, "from": places} if places else USER
+    return {"all": {"postgresql_users": [{**OWNER, "owner": owner}, user, *more]}}
+
+
+def settings(**config: Any) -> dict[str, dict[str, Any]]:
+    """Return settings of the server."""
+    return {"all": {"postgresql_config": config}}
+
+
+def job(login: str = "project_orders", **changed: Any) -> dict[str, dict[str, Any]]:
+    """Return the job, with another user and with changes to how it connects."""
+    kafka = "{{ kafka_client | combine(kafka_users | millrace.kafka.kafka_login('project_orders')) }}"
+    config = {
+        "input_topic": "orders",
+        "dead_letter_topic": "orders-dead",
+        "kafka": kafka,
+        "database": f"{{{{ {LOGIN.format(login)} | combine({changed!r}) }}}}",
+        "checkpoint": "/var/lib/spark-job/project_orders/checkpoint",
+    }
+    return {"spark_consumer": {"spark_job_jobs": [{"name": "project_orders", "config": config}]}}
+
+
+def mistake(code: str, where: str, advice: str, variables: dict[str, dict[str, Any]], *also: str) -> Mistake:
+    """Return one of the lab that has a database."""
+    return Mistake(code, where, advice, variables=variables, also=frozenset(also), inventory="lab_orders")
+
+
+PLACE = "dc1-db1/postgresql_users"
+CONFIG = "dc1-db1/postgresql_config"
+MISTAKES: tuple[Mistake, ...] = (
+    mistake("DATABASE_USER_TWICE", f"{PLACE}[project_orders]", "its own", users(USER)),
+    mistake("DATABASE_NAME", f"{PLACE}[Reader].name", "lower-case", users({**USER, "name": "Reader"})),
+    mistake("DATABASE_SOURCE", f"{PLACE}[project_orders].from", "198.51.100.0/24", users(places=["dc1-spark2"])),
+    mistake("DATABASE_OWNER", PLACE, "owner: true", users(owner=False)),
+    mistake("DATABASE_SETTING_OWNED", f"{CONFIG}[port]", "use postgresql_port", settings(port=5433)),
+    mistake(
+        "DATABASE_SETTING", f"{CONFIG}[share_buffers]", "did you mean shared_buffers", settings(share_buffers="1GB")
+    ),
+    mistake("DATABASE_VALUE", f"{CONFIG}[max_connections]", "correct it", settings(max_connections=0)),
+    mistake("DATABASE_USER", f"{JOB}.user", "did you mean project_orders", job(user="project_order")),
+    mistake("DATABASE_OTHER", f"{JOB}.dbname", "name that one", job(dbname="order")),
+    mistake("DATABASE_USER_OWNS", f"{JOB}.user", "of its own", job("orders_owner")),
+    mistake("DATABASE_PASSWORD", f"{JOB}.password", "postgresql_login", job(password="")),
+    mistake("DATABASE_UNVERIFIED", f"{JOB}.sslmode", "database_client", job(sslmode="require")),
+)
