@@ -74,7 +74,7 @@ class Snapshot:
 
 def snapshot(lab: Path, host: str) -> Snapshot:
     """Ask the database on its own host, as its superuser."""
-    command = "runuser -u postgres -- psql -d orders -qAt -v ON_ERROR_STOP=1"
+    command = "cd / && runuser -u postgres -- psql -d orders -qAt -v ON_ERROR_STOP=1"
     done = subprocess.run(
         ["ssh", "-F", str(lab / "ssh_config"), host, command], input=SNAPSHOT, capture_output=True, text=True
     )
