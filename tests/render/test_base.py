@@ -46,6 +46,7 @@ HOSTS = {
 198.19.2.24 dc1-kafka4.replication
 198.19.1.25 dc1-kafka5 dc1-kafka5.client
 198.19.2.25 dc1-kafka5.replication
+198.19.1.41 dc1-db1 dc1-db1.client
 198.19.1.31 dc1-spark1 dc1-spark1.client
 198.19.1.32 dc1-spark2 dc1-spark2.client
 198.19.1.33 dc1-spark3 dc1-spark3.client
@@ -72,6 +73,7 @@ HOSTS = {
 198.19.12.24 dc2-kafka4.replication
 198.19.11.25 dc2-kafka5 dc2-kafka5.client
 198.19.12.25 dc2-kafka5.replication
+198.19.11.41 dc2-db1 dc2-db1.client
 198.19.11.31 dc2-spark1 dc2-spark1.client
 198.19.11.32 dc2-spark2 dc2-spark2.client
 198.19.11.33 dc2-spark3 dc2-spark3.client
@@ -125,7 +127,8 @@ def test_kernel_settings(inventory_name: str, hosts: Hosts) -> None:
 def test_roles_of_a_function(hosts: Hosts) -> None:
     """A host gets its own function, nothing of the others; the base in the same call, a Spark host in one before."""
     own = {name: function.roles[-1] for name, function in functions().items()}
-    named = {name: name.partition("-")[2].rstrip("12345").replace("zk", "zookeeper") for name in hosts}
+    groups = {"zk": "zookeeper", "db": "database", "kafka": "kafka", "spark": "spark"}
+    named = {name: groups[name.partition("-")[2].rstrip("12345")] for name in hosts}
     assert {name: list(rendered.roles) for name, rendered in hosts.items()} == {
         name: ["base", "spark_job"] if function == "spark" else [own[function]] for name, function in named.items()
     }
