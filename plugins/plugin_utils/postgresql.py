@@ -11,13 +11,17 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cache
-from ipaddress import ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any
+
+from ansible.module_utils.parsing.convert_bool import boolean
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import FOLDER
 
 User = Mapping[str, Any]
 Found = Mapping[str, Any]
+VERSION = re.compile("[1-9][0-9]?")
+"""A major version: it is part of paths and of a command."""
 ROUNDS = 4096
 """Of SCRAM-SHA-256, as PostgreSQL's own (scram_iterations)."""
 SCRAM = re.compile(r"SCRAM-SHA-256\$(\d+):([^$]+)\$([^:]+):(.+)")
@@ -29,7 +33,7 @@ WORKS = ("CONNECT", "TEMPORARY")
 def definitions(version: str) -> dict[str, dict[str, Any]]:
     """Return the settings of a major version by name, of the nearest one where it is not known."""
     known = {int(file.stem.partition("-")[2]): file for file in FOLDER.glob("postgresql-*.json")}
-    wanted = int(version) if version.isdecimal() else max(known)
+    wanted = int(version) if VERSION.fullmatch(version) else max(known)
     nearest = min(known, key=lambda number: (abs(number - wanted), number))
     found: dict[str, dict[str, Any]] = json.loads(known[nearest].read_text(encoding="utf-8"))
     return found
@@ -49,9 +53,9 @@ def lines(settings: Mapping[str, Any]) -> list[str]:
     return [f"{name} = '{text}'" for name, text in sorted(quoted.items())]
 
 
-def restarting(settings: Mapping[str, Any], version: str) -> list[str]:
+def restarting(settings: Mapping[str, Any], version: str | int) -> list[str]:
     """Return those lines that a running server does not take, by its own list; it takes those of extensions."""
-    known = {name.lower(): spec for name, spec in definitions(version).items()}
+    known = {name.lower(): spec for name, spec in definitions(str(version)).items()}
     alone = {
         name: value for name, value in settings.items() if known.get(name.lower(), {}).get("context") == "postmaster"
     }
@@ -61,10 +65,23 @@ def restarting(settings: Mapping[str, Any], version: str) -> list[str]:
 def hba(users: Sequence[User], sources: Sequence[str]) -> list[str]:
     """Return a line of pg_hba.conf for each place that a user comes from. Raises ValueError for what is no address."""
     return [
-        f"hostssl {quoted(user['database'])} {quoted(user['name'])} {ip_network(str(place))} scram-sha-256"
+        f"hostssl {quoted(user['database'])} {quoted(user['name'])} {network(place)} scram-sha-256"
         for user in users
         for place in (user["from"] if user.get("from") is not None else sources)
     ]
+
+
+def network(place: Any) -> IPv4Network | IPv6Network:
+    """Return where somebody may come from. Raises ValueError for what is no address, or names a zone of one host."""
+    found = ip_network(str(place))
+    if "%" in str(place):
+        raise ValueError(f"{place!r} names a zone, which each host has of its own")
+    return found
+
+
+def owns(user: User) -> bool:
+    """Tell whether a user is the owner of the database, also where that is said as a text."""
+    return bool(boolean(user.get("owner") or False, strict=False))
 
 
 def quoted(name: str) -> str:
@@ -100,7 +117,7 @@ def plan(users: Sequence[User], found: Found) -> dict[str, list[Any]]:
         if not there.get(user["name"], {}).get("plain")
         or not holds(there[user["name"]].get("password"), user["password"])
     ]
-    owners = {user["database"]: user["name"] for user in users if user.get("owner")}
+    owners = {user["database"]: user["name"] for user in users if owns(user)}
     made = [
         {"name": name, "owner": owner}
         for name, owner in owners.items()
@@ -116,7 +133,7 @@ def _rights(database: str, users: Sequence[User], held: Sequence[str] | None) ->
     found = []
     if any(entry.startswith("PUBLIC ") for entry in there):
         found.append(f"REVOKE ALL ON DATABASE {quoted(database)} FROM PUBLIC")
-    for user in (user for user in users if user["database"] == database and not user.get("owner")):
+    for user in (user for user in users if user["database"] == database and not owns(user)):
         if lacking := [right for right in WORKS if f"{user['name']} {right}" not in there]:
             found.append(f"GRANT {', '.join(lacking)} ON DATABASE {quoted(database)} TO {quoted(user['name'])}")
     return found

@@ -81,6 +81,9 @@ def test_each_record_is_kept_once(spark: SparkSession, broker: Broker, tmp_path:
     for file, held in before.items():
         file.write_text(held)
     next((out / "date=2026-01-03" / f"topic={one}").glob("*.parquet")).unlink()
+    staged = out / f"_staged-{one}" / "date=2026-01-03" / f"topic={one}" / "_partition=0"
+    staged.mkdir(parents=True)
+    (staged / "part-00000-0a1b-2c-3d-4e.c000.snappy.parquet").write_text("half a file")
     # Lost: batches begin at 0 again and overlap what is there.
     shutil.rmtree(tmp_path / "c")
     send(broker, one, ("g", 2))
@@ -118,7 +121,16 @@ def test_what_is_not_its_own_is_refused(spark: SparkSession, broker: Broker, tmp
     send(broker, topic, ("a", 0), ("b", 0))
     run(spark, "archive_events", data)
     held = out / "_positions" / topic
-    held.write_text(held.read_text().replace('"0": 2', '"0": 1'))
+    whole = held.read_text()
+    held.write_text(whole.replace('"0": 2', '"0": 1'))
+    with pytest.raises(JobError, match=r"files beyond what .* says, of more than one batch \(0-2\)"):
+        start(spark, parse("archive_events", data), threading.Event())
+    held.unlink()
+    with pytest.raises(JobError, match=f"^output_directory: holds 1 files of topic {topic}, and .* is not there"):
+        start(spark, parse("archive_events", data), threading.Event())
+    (kept,) = out.glob("date=*/*/*.parquet")
+    kept.rename(kept.with_name("0-0-1-0.parquet"))
+    held.write_text(whole.replace('"0": 2', '"0": 1'))
     send(broker, topic, ("c", 0))
     stopping = threading.Event()
     threading.Timer(120, stopping.set).start()

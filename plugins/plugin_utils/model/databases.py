@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from ipaddress import ip_network
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Job, Machine, SparkNode
-from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import definitions, text_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import (
+    VERSION,
+    definitions,
+    network,
+    text_of,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 USERS = "postgresql_users"
@@ -30,6 +34,7 @@ OWNED = {
     "ssl_key_file": "",
     "unix_socket_directories": "",
 }
+OF_EXTENSION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", re.ASCII)
 SWITCH = ("on", "off", "true", "false", "yes", "no", "1", "0")
 
 
@@ -62,7 +67,7 @@ def _places(machine: Machine, place: str, user: Mapping[str, Any]) -> Iterator[P
     told = user.get("from")
     for source in told if isinstance(told, (list, tuple)) else ():
         try:
-            ip_network(str(source))
+            network(source)
         except ValueError as error:
             advice = "write an address, or a subnet as 198.51.100.0/24"
             yield machine.problem(f"{place}.from", "DATABASE_SOURCE", source, str(error), advice)
@@ -72,6 +77,11 @@ def settings(model: Model) -> Iterator[Problem]:
     """Settings are known to that PostgreSQL, with values that it takes; none says what an input says."""
     for machine in _databases(model):
         version = str(machine.inputs.get("postgresql_version") or "")
+        if version and not VERSION.fullmatch(version):
+            advice = "say it as 15, or leave it out: then it is that of the host's release"
+            yield machine.problem("postgresql_version", "DATABASE_VERSION", version, "no major version", advice)
+        for source in machine.inputs.sequence("postgresql_sources"):
+            yield from _places(machine, "postgresql_sources", {"from": [source]})
         known = {name.lower(): spec for name, spec in definitions(version).items()}
         for name, value in machine.inputs.mapping("postgresql_config").items():
             place, spec = f"postgresql_config[{name}]", known.get(str(name).lower())
@@ -80,7 +90,7 @@ def settings(model: Model) -> Iterator[Problem]:
                 wrong = f"{own} says it" if own else "the role's own: its connections stand on it"
                 advice = f"use {own}" if own else "take it out"
                 yield machine.problem(place, "DATABASE_SETTING_OWNED", None, wrong, advice)
-            elif spec is None and "." not in str(name):  # with a point it is an extension's
+            elif spec is None and not OF_EXTENSION.fullmatch(str(name)):
                 near = nearest(str(name), known)
                 advice = f"did you mean {near}?" if near else "take it out"
                 yield machine.problem(place, "DATABASE_SETTING", None, "no setting of this PostgreSQL", advice)

@@ -38,7 +38,8 @@ class Archive:
     """A query that fills a directory; `__call__` is its foreachBatch.
 
     A batch is written beside the data, its files are moved to their places under names that its offsets make, and last
-    the positions are written. What a kill left behind between the two lies beyond them, and is removed at the start.
+    the positions are written. What a kill left behind between the two is of one batch, which begins where they end; it
+    is removed at the start, and anything else beyond them is refused.
     """
 
     query: str
@@ -73,11 +74,18 @@ class Archive:
             raise JobError(f"{key}: another process archives topic {topic.name} there; stop one of the two") from None
         except OSError as error:
             raise JobError(f"{key}: cannot be written ({error.strerror}: {error.filename})") from None
+        shutil.rmtree(self._staged, ignore_errors=True)  # of a batch that was killed before its files had their places
         for topic in self.sources:
             self._check_topic(topic, key)
 
     def _check_topic(self, topic: Topic, key: str) -> None:
         file, now = self._file(topic.name), topic_id(topic)
+        files = list(self.directory.glob(f"**/topic={topic.name}/**/*-*-*-*.parquet"))
+        if not file.exists() and files:
+            raise JobError(
+                f"{key}: holds {len(files)} files of topic {topic.name}, and {file}, which says how far they go, "
+                "is not there; bring it back as well, or give another directory and checkpoint"
+            )
         if not file.exists():
             _replace(file, {"topic_id": now, "until": {}})
         held = _read(file)
@@ -86,10 +94,21 @@ class Archive:
                 f"{self.query}: topic {topic.name} was deleted and made anew since its records were archived (its id "
                 f"was {held['topic_id']} and is {now}), so offsets mean others; give another {key} and checkpoint"
             )
-        for left_behind in self.directory.glob(f"**/topic={topic.name}/**/*-*-*-*.parquet"):
-            number, _, until, _ = left_behind.name.split("-")
-            if int(until) > held["until"].get(number, 0):
-                left_behind.unlink()
+        beyond = [one for one in files if int(one.name.split("-")[2]) > held["until"].get(one.name.split("-")[0], 0)]
+        batches: dict[str, set[str]] = {}
+        for one in beyond:
+            number, first, until, _ = one.name.split("-")
+            batches.setdefault(number, set()).add(f"{first}-{until}")
+        for number, ranges in batches.items():
+            begin = held["until"].get(number)
+            if len(ranges) > 1 or (begin is not None and not next(iter(ranges)).startswith(f"{begin}-")):
+                raise JobError(
+                    f"{key}: of topic {topic.name}, partition {number}, there are files beyond what {file} says, of "
+                    f"more than one batch ({', '.join(sorted(ranges))}): it is older than they are; bring back the one "
+                    "that belongs to them, or give another directory and checkpoint"
+                )
+        for one in beyond:
+            one.unlink()
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
         """Keep what the directory does not hold yet."""
@@ -98,11 +117,10 @@ class Archive:
             _LOG.info("%s: the archive holds all of this batch already", self.query)
             return
         decoded = codec.decode(between(batch, left), self.contract)
-        staged = self.directory / f"_staged-{self.sources[0].name}"
-        dead = self._write(decoded, staged)
+        dead = self._write(decoded, self._staged)
         if any(dead.values()) and self.dead_letters is not None:
             io.send(codec.dead_letters(decoded, self.contract, self.job), self.dead_letters)
-        self._move(staged, left)
+        self._move(self._staged, left)
         for name in {topic for topic, _ in left}:
             held = _read(self._file(name))
             held["until"] |= {str(number): one.until for (topic, number), one in left.items() if topic == name}
@@ -135,6 +153,10 @@ class Archive:
         for place in places:
             _to_disk(place)
         shutil.rmtree(staged)
+
+    @property
+    def _staged(self) -> Path:
+        return self.directory / f"_staged-{self.sources[0].name}"
 
     def _held(self) -> dict[Place, int]:
         return {

@@ -52,6 +52,7 @@ MISTAKES: tuple[Mistake, ...] = (
     mistake(
         "DATABASE_SETTING", f"{CONFIG}[share_buffers]", "did you mean shared_buffers", settings(share_buffers="1GB")
     ),
+    mistake("DATABASE_VERSION", "dc1-db1/postgresql_version", "say it as 15", {"all": {"postgresql_version": "15; x"}}),
     mistake("DATABASE_VALUE", f"{CONFIG}[max_connections]", "correct it", settings(max_connections=0)),
     mistake("DATABASE_USER", f"{JOB}.user", "did you mean project_orders", job(user="project_order")),
     mistake("DATABASE_OTHER", f"{JOB}.dbname", "name that one", job(dbname="order")),

@@ -28,7 +28,7 @@ MISTAKES: tuple[Mistake, ...] = (
         LEAST,
         "use 2",
         inventory="dc1",
-        also=frozenset({"RACK_UNEVEN"}),  # that of the inventory itself
+        also=frozenset({"RACK_UNEVEN", "GRANT_TOPIC"}),  # that of the inventory itself, and of its topics, not there
         variables=config("min.insync.replicas", 3, replication_factor=4),
     ),
     Mistake(
