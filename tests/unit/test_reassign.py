@@ -1,6 +1,7 @@
 """The module kafka_reassign against brokers that speak Kafka's protocol: planned, moved, gone on with, put back."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from unit.fake_cluster import FakeCluster
 from unit.fake_wire import brokers, modules
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import control
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.throttles import left_behind
 from ansible_collections.millrace.kafka.plugins.modules import kafka_reassign
@@ -141,6 +142,47 @@ def test_a_cancel_that_was_interrupted_is_gone_on_with(cluster: FakeCluster, rea
     cluster.stuck = set()
     assert reassign(cancel=True)["changed"]
     assert cluster.topics == {"orders": [[1, 2], [4, 3]], "other": [[5, 6]]}
+
+
+@pytest.mark.parametrize("broker", [-1, 1])
+def test_a_broker_that_has_just_started_is_not_believed(
+    broker: int, cluster: FakeCluster, reassign: Reassign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It names no partitions, and no controller at first: nothing is forgotten for that."""
+    interrupted(cluster, reassign, replace=["5:2", "3:6"])
+    look = Admin.look
+
+    def young(admin: Admin, timeout: float) -> Metadata:
+        admin.known = replace(look(admin, timeout), partitions=[], controller=broker)
+        return admin.known
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Admin, "look", young)
+        done = reassign(cancel=True, rate="", pause=1)
+    assert done.get("failed", False) == (broker == -1)
+    assert broker == 1 or records(tmp_path)
+    reassign(cancel=True, rate="")
+    assert cluster.topics == {"orders": [[1, 2], [4, 3]], "other": [[5, 6]]}
+    assert (limits(cluster), records(tmp_path)) == (({}, {}), [])
+
+
+def test_a_run_does_not_end_for_a_broker_that_has_just_started(
+    cluster: FakeCluster, reassign: Reassign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.stuck, look = {"orders"}, Admin.look
+    waiting = reassign(pause=1, drain=[3])["waiting"]
+
+    def young(admin: Admin, timeout: float) -> Metadata:
+        admin.known = replace(look(admin, timeout), partitions=[])
+        return admin.known
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Admin, "look", young)
+        cluster.under_way.clear()
+        assert "waiting" in reassign(pause=1, drain=[3], waited=waiting["waited"])
+    cluster.stuck = set()
+    assert reassign(drain=[3])["moved"] == ["orders-1"]
+    assert cluster.topics["orders"] == [[1, 2], [4, 5]]
 
 
 def test_progress_is_said(cluster: FakeCluster, reassign: Reassign) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import topics
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import Refused, Unfinished
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, record, seen, throttles
@@ -50,6 +50,7 @@ def prepare(
     request: Asked, there: seen.Seen, declared: Mapping[int, Rack], begun: Record | None, admin: Admin
 ) -> Work | None:
     """Return what is to be done, None where there is nothing. Raises Refused, AdminError."""
+    there = replace(there, metadata=seen.at_controller(admin, there.metadata, begun.moves if begun else ()))
     if request.cancel:
         return put_back(request, there, begun)
     if begun:
@@ -217,7 +218,7 @@ def carry_on(admin: Admin, made: Record, path: Path, pause: float, waited: Mappi
 
 def ended(admin: Admin, made: Record, now: Standing, path: Path, begun: float) -> Result:
     """Take the limits back, look at all once more, and forget the record. Raises Unfinished, AdminError."""
-    metadata: Metadata = admin.metadata()
+    metadata = seen.at_controller(admin, admin.metadata(), made.moves)
     left = throttles.take_out(admin, made, metadata.brokers)
     wrong = verified(made, metadata)
     if wrong:

@@ -15,7 +15,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.seen import lacking, named
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.seen import at_controller, lacking, named
 
 INBOUND = 5
 """Replicas that a broker gets at the same time; those that wait are on disks and networks of nobody."""
@@ -108,6 +108,9 @@ class Run:
         """Look once, and begin what may be begun. Raises AdminError."""
         metadata, running = self.admin.metadata(), moves.running(self.admin)
         now = standing(self.record, metadata, running)
+        if now.gone:
+            metadata = at_controller(self.admin, metadata, self.record.moves)
+            now = standing(self.record, metadata, running)
         if self.record.back and now.turned:
             self.begin(dict.fromkeys(move.place for move in now.turned))
             return now

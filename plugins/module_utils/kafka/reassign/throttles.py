@@ -6,7 +6,7 @@ else's already; what was there before stays, and comes back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import broker_config, moves, topics
@@ -14,6 +14,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.topics import Settings
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.seen import at_controller
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.topics import THROTTLES
 
 RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
@@ -108,9 +109,11 @@ def left_behind(admin: Admin, brokers: Iterable[int]) -> dict[int, str]:
     return {} if found and moves.running(admin) else found
 
 
-def _there(admin: Admin, wanted: Iterable[str]) -> dict[str, dict[str, str]]:
+def _there(admin: Admin, wanted: Collection[str]) -> dict[str, dict[str, str]]:
     """Return the throttled replicas of topics, of those that are there."""
-    known = admin.metadata().topics
+    if not wanted:
+        return {}
+    known = at_controller(admin, admin.metadata()).topics
     found = topics.describe(admin, "TOPIC", sorted(set(wanted) & known.keys()))
     return {
         name: {key: settings[key].value or "" for key in THROTTLES if key in settings and settings[key].dynamic}
