@@ -185,6 +185,27 @@ def test_a_run_does_not_end_for_a_broker_that_has_just_started(
     assert cluster.topics["orders"] == [[1, 2], [4, 5]]
 
 
+def test_a_cancel_leaves_what_somebody_else_moves(cluster: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
+    """It is refused; what is aimed elsewhere while it runs is not called off, either."""
+    interrupted(cluster, reassign, replace=["5:2", "3:6"])
+    cluster.stuck = {"orders"}
+    ours, cluster.under_way["orders", 1] = cluster.under_way["orders", 1], [4, 2]
+    said = "replicas of 1 partition (orders-1) are being moved by somebody else: wait until that has ended"
+    assert said in reassign(cancel=True)["msg"]
+    cluster.under_way["orders", 1] = ours
+    cluster.topics["more"] = [[1]]
+    cluster.moving = {"more": [0]}
+    assert "(more-0) are being moved by somebody else" in reassign(cancel=True)["msg"]
+    cluster.moving, cluster.stuck = {}, {"orders", "other"}
+    waiting = reassign(cancel=True, pause=1)["waiting"]
+    assert cluster.written.count("call off orders-1") == 1
+    cluster.under_way["orders", 1] = [4, 2]
+    assert "waiting" in reassign(cancel=True, pause=1, waited=waiting["waited"])
+    assert "(orders-1) are being moved by somebody else" in reassign(cancel=True)["msg"]
+    assert cluster.written.count("call off orders-1") == 1
+    assert cluster.under_way["orders", 1] == [4, 2]
+
+
 def test_progress_is_said(cluster: FakeCluster, reassign: Reassign) -> None:
     cluster.stuck = {"orders"}
     (words,) = reassign(pause=1, drain=[3])["waiting"]["what"]

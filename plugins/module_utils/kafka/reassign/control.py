@@ -93,14 +93,20 @@ def too_few(admin: Admin, request: Asked, there: seen.Seen) -> list[str]:
 def go_on(request: Asked, there: seen.Seen, begun: Record) -> Work:
     """Return what an interrupted run left. Raises Refused where somebody else moves something besides."""
     now = standing(begun, there.metadata, there.running)
-    foreign = sorted(there.running.keys() - {move.place for move in begun.moves})
-    if foreign or (now.turned and not begun.back):
-        names = [f"{topic}-{number}" for topic, number in foreign] + [str(move) for move in now.turned]
-        raise Refused(f"replicas of {seen.named(names)} are being moved by somebody else: wait until that has ended")
+    alone(begun, there, now)
     left = [*now.running, *now.waiting, *now.turned]
     rate = request.rate if request.limited else begun.rate
     told = [f"an interrupted run goes on: {len(now.done)} of {len(begun.moves)} partitions are moved"]
     return Work(replace(begun, rate=rate), told + lines(begun, there, left), left)
+
+
+def alone(begun: Record, there: seen.Seen, now: Standing) -> None:
+    """Raise Refused where somebody else moves something besides. What a cancel is still to call off is our own."""
+    foreign = sorted(there.running.keys() - {move.place for move in begun.moves})
+    turned = [move for move in now.turned if not begun.back or there.running[move.place].target != move.before]
+    if foreign or turned:
+        names = [f"{topic}-{number}" for topic, number in foreign] + [str(move) for move in turned]
+        raise Refused(f"replicas of {seen.named(names)} are being moved by somebody else: wait until that has ended")
 
 
 def put_back(request: Asked, there: seen.Seen, begun: Record | None) -> Work | None:
@@ -115,6 +121,7 @@ def put_back(request: Asked, there: seen.Seen, begun: Record | None) -> Work | N
     if begun.back:
         return go_on(request, there, begun)
     now = standing(begun, there.metadata, there.running)
+    alone(begun, there, now)
     lost = [move for move in now.done if set(move.before) - there.metadata.brokers.keys() - set(move.after)]
     kept = tuple(move for move in begun.moves if move not in lost and move not in now.gone)
     back = begun.reversed(kept)

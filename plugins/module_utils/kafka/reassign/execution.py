@@ -111,8 +111,9 @@ class Run:
         if now.gone:
             metadata = at_controller(self.admin, metadata, self.record.moves)
             now = standing(self.record, metadata, running)
-        if self.record.back and now.turned:
-            self.begin(dict.fromkeys(move.place for move in now.turned))
+        ours_still = [move.place for move in now.turned if running[move.place].target == move.before]
+        if self.record.back and ours_still:  # what aims elsewhere is somebody else's
+            self.begin(dict.fromkeys(ours_still))
             return now
         ours = {str(move) for move in (*now.running, *now.turned)}
         ours |= {f"{topic}-{number}" for topic, number in self.sent}
