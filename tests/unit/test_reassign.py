@@ -252,6 +252,15 @@ def test_a_dead_broker_is_drained(cluster: FakeCluster, reassign: Reassign) -> N
     assert limits(cluster) == ({}, {})
 
 
+def test_a_dead_broker_s_rack_counts(cluster: FakeCluster, reassign: Reassign) -> None:
+    cluster.down = {3}
+    inventory = [{"id": broker, "rack": rack} for broker, rack in cluster.racks.items()]
+    refused = reassign(replace=["3:1"], brokers=inventory)["msg"]
+    assert "1 partition (orders-1) would be in fewer racks than now, without rack c: add a broker of rack c" in refused
+    assert cluster.written == []
+    assert reassign(replace=["3:6"], brokers=inventory)["changed"]
+
+
 def test_more_than_a_disk_holds_is_refused(cluster: FakeCluster, reassign: Reassign) -> None:
     """10 MiB of a disk of 100 MiB stay free."""
     cluster.disks = {5: (100 * MIB, 14 * MIB)}

@@ -63,7 +63,7 @@ def prepare(
             )
         return go_on(request, there, begun)
     wrong = unknown(request, there) + seen.in_the_way(there, request.wish, declared)
-    found = plan(request.wish, there.racks, there.partitions(request.topics)) if not wrong else None
+    found = plan(request.wish, there.racks, there.partitions(request.topics), declared) if not wrong else None
     if found:
         wrong += [*found.refusals, *seen.too_full(seen.disks_after(there, found.moves))]
         wrong += too_few(admin, request, there)
