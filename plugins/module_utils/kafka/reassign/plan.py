@@ -89,9 +89,15 @@ def plan(
     """Return the moves that make a wish come true.
 
     `racks` are those of the brokers that are there, `declared` those of all that are to be: a dead one's is known too.
+    Where some are declared, nothing is moved to others.
     """
-    stay = {broker: rack for broker, rack in racks.items() if broker not in wish.leaving}
-    if refusals := impossible(wish, racks, stay, partitions):
+    targets = racks.keys() & declared.keys() if declared else racks.keys()
+    stay = {broker: rack for broker, rack in racks.items() if broker in targets - wish.leaving}
+    strange = [
+        f"broker {one} is not in the inventory: nothing is moved to it; add its host first"
+        for one in sorted({*wish.add, *wish.replace.values()} & racks.keys() - targets)
+    ]
+    if refusals := strange + impossible(wish, racks, stay, partitions):
         return Plan(refusals=tuple(refusals))
     layout = Layout(stay, sorted(partitions, key=lambda one: one.place))
     wanted = shares(layout, lambda place: wish.factor or len(layout.now[place]))
