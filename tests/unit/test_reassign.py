@@ -234,6 +234,27 @@ def test_a_rate_may_be_raised_on_the_way(cluster: FakeCluster, reassign: Reassig
     assert {rate for rates in cluster.told.values() for rate in rates.values()} == {"80000000"}
 
 
+def test_a_rate_that_somebody_else_set_meanwhile_stays(cluster: FakeCluster, reassign: Reassign) -> None:
+    cluster.stuck, leader = {"orders"}, "leader.replication.throttled.rate"
+    waiting = reassign(pause=1, drain=[3])["waiting"]
+    cluster.told["4"][leader], cluster.stuck = "7", set()
+    done = reassign(pause=30, drain=[3], waited=waiting["waited"])
+    assert done["notes"] == [f"broker 4: somebody else set {leader} to 7 meanwhile; it stays so"]
+    assert limits(cluster) == ({}, {"4": {leader: "7"}})
+
+
+def test_the_limit_of_a_broker_that_was_away_is_taken_back_later(cluster: FakeCluster, reassign: Reassign) -> None:
+    cluster.told = {"3": {"leader.replication.throttled.rate": "7"}}
+    cluster.stuck = {"orders"}
+    reassign(pause=1, replace=["3:6"])
+    cluster.down = {3}
+    waiting = reassign(pause=1, replace=["3:6"], rate="unlimited")["waiting"]
+    assert limits(cluster) == ({}, {"3": RATES})
+    cluster.down, cluster.stuck = set(), set()
+    assert reassign(pause=30, replace=["3:6"], waited=waiting["waited"])["notes"] == []
+    assert limits(cluster) == ({}, {"3": {"leader.replication.throttled.rate": "7"}})
+
+
 def test_everything_that_is_wrong_is_said_together(cluster: FakeCluster, reassign: Reassign) -> None:
     cluster.down = {2}
     cluster.moving = {"other": [0]}

@@ -197,7 +197,8 @@ def begin(admin: Admin, work: Work, path: Path, brokers: Collection[int]) -> Rec
     """Write down what is begun, and set its limits. Raises AdminError, OSError."""
     if work.record.rate is None:
         throttles.take_out(admin, work.record, brokers)
-        made = replace(work.record, lists={}, rates={})
+        away = {broker: rates for broker, rates in work.record.rates.items() if int(broker) not in {*brokers}}
+        made = replace(work.record, lists={}, rates=away)
     else:
         made = throttles.planned(admin, work.record, brokers)
     record.save(path, made)

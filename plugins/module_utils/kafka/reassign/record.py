@@ -29,6 +29,8 @@ class Record:
     """By topic and setting, the throttled replicas that this plan put in; what others put in is not among it."""
     rates: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
     """By broker and setting, the rate that was there before this plan, None where there was none."""
+    used: tuple[int, ...] = ()
+    """The rates that this plan has set; another one that is there at its end is somebody else's."""
     back: bool = False
     """Whether this puts back what another plan moved."""
 
@@ -48,7 +50,9 @@ def load(path: Path) -> Record | None:
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         moves = (Move(t, n, tuple(before), tuple(after), size) for t, n, before, after, size in found.pop("moves"))
-        return Record(**{**found, "moves": tuple(moves), "leaving": tuple(found["leaving"])})
+        return Record(
+            **{**found, "moves": tuple(moves), "leaving": tuple(found["leaving"]), "used": tuple(found.get("used", ()))}
+        )
     except FileNotFoundError:
         return None
     except (KeyError, TypeError) as error:

@@ -58,7 +58,8 @@ def planned(admin: Admin, record: Record, brokers: Iterable[int]) -> Record:
         if str(broker) not in rates:
             own = broker_config.describe(admin, broker)[0]
             rates[str(broker)] = {key: own.get(key) for key in RATES}
-    return replace(record, lists=lists, rates=rates)
+    used = tuple(dict.fromkeys((*record.used, *([record.rate] if record.rate else []))))
+    return replace(record, lists=lists, rates=rates, used=used)
 
 
 def put_in(admin: Admin, record: Record, brokers: Iterable[int]) -> None:
@@ -80,23 +81,32 @@ def put_in(admin: Admin, record: Record, brokers: Iterable[int]) -> None:
 
 
 def take_out(admin: Admin, record: Record, brokers: Iterable[int]) -> list[str]:
-    """Take back what a record put in; return what could not be, for its broker is away. Raises AdminError."""
+    """Take back what a record put in; return what was not: of a broker that is away, or set by somebody else meanwhile.
+
+    Raises AdminError.
+    """
     there = _there(admin, record.lists)
     changes = []
     for topic, both in record.lists.items():
-        left = {key: [one for one in entries(there.get(topic, {}).get(key)) if one not in both[key]] for key in both}
+        rest = {key: [one for one in entries(there.get(topic, {}).get(key)) if one not in both[key]] for key in both}
         has = {key for key in both if there.get(topic, {}).get(key)}
-        sets = {key: ",".join(left[key]) for key in has if left[key] and {*both[key]} & {*entries(there[topic][key])}}
-        gone = [key for key in has if not left[key]]
+        sets = {key: ",".join(rest[key]) for key in has if rest[key] and {*both[key]} & {*entries(there[topic][key])}}
+        gone = [key for key in has if not rest[key]]
         changes += [Settings(topic, sets, gone)] if sets or gone else []
     _told(topics.configure(admin, changes))
-    away = []
+    left, ours, there_now = list[str](), {str(rate) for rate in record.used}, {*brokers}
     for broker, before in record.rates.items():
-        if int(broker) in {*brokers}:
-            _tell(admin, broker, before)
-        else:
-            away.append(f"broker {broker} is away and keeps {', '.join(RATES)}")
-    return away
+        if int(broker) not in there_now:
+            left.append(f"broker {broker} is away and keeps {', '.join(RATES)}")
+            continue
+        own = broker_config.describe(admin, int(broker))[0]
+        others = {key: own.get(key) for key in before if own.get(key) not in {before[key], *ours}}
+        _tell(admin, broker, {key: value for key, value in before.items() if key not in others})
+        left += [
+            f"broker {broker}: somebody else set {key} to {value or 'nothing'} meanwhile; it stays so"
+            for key, value in others.items()
+        ]
+    return left
 
 
 def left_behind(admin: Admin, brokers: Iterable[int]) -> dict[int, str]:
