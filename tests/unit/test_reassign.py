@@ -123,6 +123,17 @@ def test_an_interrupted_run_is_gone_on_with(cluster: FakeCluster, reassign: Reas
     assert (limits(cluster), records(tmp_path)) == (({}, {}), [])
 
 
+def test_what_comes_to_a_broker_that_is_drained_is_told(cluster: FakeCluster, reassign: Reassign) -> None:
+    """A topic that is made meanwhile may be placed there."""
+    interrupted(cluster, reassign, drain=[3], topic=["orders"])
+    cluster.topics["orders"].append([3])
+    cluster.topics["not-asked"] = [[3]]
+    assert reassign(drain=[3], topic=["orders"])["notes"] == [
+        "broker 3 holds 1 partition (orders-2), which came there meanwhile: run the same again"
+    ]
+    assert reassign(drain=[3], topic=["orders"])["moved"] == ["orders-2"]
+
+
 def test_cancelled(cluster: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
     """What is on the move is called off, what has arrived goes back."""
     interrupted(cluster, reassign, replace=["5:2", "3:6"])

@@ -21,6 +21,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.exec
     Progress,
     Run,
     Standing,
+    come,
     standing,
     strangers,
     verified,
@@ -69,7 +70,8 @@ def prepare(
         wrong += too_few(admin, request, there)
     if wrong or not found:
         raise Refused(listed("nothing was moved", wrong))
-    made = Record(request.words, tuple(sorted(request.wish.leaving)), request.rate, tuple(found.moves))
+    leaving = tuple(sorted(request.wish.leaving))
+    made = Record(request.words, leaving, request.rate, tuple(found.moves), topics=request.topics)
     told = lines(made, there, found.moves) + [f"note: {text}" for text in found.notes]
     return Work(made, told, found.moves) if found.moves else None
 
@@ -232,6 +234,6 @@ def ended(admin: Admin, made: Record, now: Standing, path: Path, begun: float) -
     if wrong:
         raise Unfinished(f"all is moved, and {'; '.join(wrong[:5])}; {AGAIN}", {"changed": True})
     path.unlink(missing_ok=True)
-    notes = [*left, *([strangers(now.gone)] if now.gone else [])]
+    notes = [*left, *come(made, metadata), *([strangers(now.gone)] if now.gone else [])]
     done = {"moved": [str(move) for move in now.done], "bytes": sum(move.bytes for move in now.done)}
     return {"changed": True, **done, "seconds": round(waits.now() - begun, 1), "notes": notes}

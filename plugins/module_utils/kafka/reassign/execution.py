@@ -203,6 +203,17 @@ def verified(record: Record, metadata: Metadata) -> list[str]:
     return found
 
 
+def come(record: Record, metadata: Metadata) -> list[str]:
+    """Say of brokers that are to hold nothing what they hold: topics that were made since the plan was."""
+    found = []
+    for broker in record.leaving:
+        held = [str(one) for one in metadata.partitions if broker in one.replicas]
+        held = [name for name in held if not record.topics or name.rpartition("-")[0] in record.topics]
+        if held:
+            found.append(f"broker {broker} holds {named(held)}, which came there meanwhile: run the same again")
+    return found
+
+
 def strangers(moves: Iterable[Move]) -> str:
     """Say what of a plan somebody else took out of its hands."""
     names = [str(move) for move in moves]
