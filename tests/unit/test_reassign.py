@@ -217,6 +217,44 @@ def test_a_cancel_leaves_what_somebody_else_moves(cluster: FakeCluster, reassign
     assert cluster.under_way["orders", 1] == [4, 2]
 
 
+def test_a_broker_that_dies_for_good_does_not_keep_a_cancel_from_its_end(
+    cluster: FakeCluster, reassign: Reassign, tmp_path: Path
+) -> None:
+    """What it took goes back to whom had it; what it had itself stays."""
+    interrupted(cluster, reassign, replace=["5:2", "3:6"])
+    cluster.topics["more"], cluster.down = [[1, 2]], {2}
+    assert reassign(cancel=True, rate="", pause=30)["moved"] == ["orders-1", "other-0"]
+    assert cluster.topics == {"orders": [[1, 2], [4, 3]], "other": [[5, 6]], "more": [[1, 2]]}
+    assert records(tmp_path) == []
+
+
+def test_a_cancel_that_was_interrupted_leaves_what_a_dead_broker_had(
+    cluster: FakeCluster, reassign: Reassign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupted(cluster, reassign, replace=["5:2", "3:6"])
+    with monkeypatch.context() as patch:
+        patch.setattr(control, "carry_on", lambda *_: {"changed": True, "waiting": {}})
+        reassign(cancel=True, rate="")
+    cluster.down = {5}
+    planned = reassign(cancel=True, rate="", check_mode=True)
+    assert "note: 1 partition (other-0) stay: a broker that had them is away" in planned["plan"]
+    assert reassign(cancel=True, rate="", pause=30)["moved"] == ["orders-1"]
+    assert cluster.topics == {"orders": [[1, 2], [4, 3]], "other": [[2, 6]]}
+    assert records(tmp_path) == []
+
+
+def test_a_target_that_died_after_its_last_copy_is_told(
+    cluster: FakeCluster, reassign: Reassign, tmp_path: Path
+) -> None:
+    interrupted(cluster, reassign, replace=["3:6"])
+    cluster.arrive()
+    cluster.down = {6}
+    (away, note) = reassign(replace=["3:6"])["notes"]
+    assert away.startswith("broker 6 is away and keeps")
+    assert note == "broker 6 is down, and 1 partition (orders-1) lack it: start it, or move what it holds (drain=6)"
+    assert records(tmp_path) == []
+
+
 def test_progress_is_said(cluster: FakeCluster, reassign: Reassign) -> None:
     cluster.stuck = {"orders"}
     (words,) = reassign(pause=1, drain=[3])["waiting"]["what"]

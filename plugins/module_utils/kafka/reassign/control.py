@@ -96,9 +96,13 @@ def go_on(request: Asked, there: seen.Seen, begun: Record) -> Work:
     """Return what an interrupted run left. Raises Refused where somebody else moves something besides."""
     now = standing(begun, there.metadata, there.running)
     alone(begun, there, now)
+    told = [f"an interrupted run goes on: {len(now.done)} of {len(begun.moves)} partitions are moved"]
+    if begun.back and (lost := [move for move in now.waiting if cannot_return(move, there)]):
+        begun = replace(begun, moves=tuple(move for move in begun.moves if move not in lost))
+        now = standing(begun, there.metadata, there.running)
+        told.append(f"note: {seen.named([str(one) for one in lost])} stay: a broker that had them is away")
     left = [*now.running, *now.waiting, *now.turned]
     rate = request.rate if request.limited else begun.rate
-    told = [f"an interrupted run goes on: {len(now.done)} of {len(begun.moves)} partitions are moved"]
     return Work(replace(begun, rate=rate), told + lines(begun, there, left), left)
 
 
@@ -109,6 +113,12 @@ def alone(begun: Record, there: seen.Seen, now: Standing) -> None:
     if foreign or turned:
         names = [f"{topic}-{number}" for topic, number in foreign] + [str(move) for move in turned]
         raise Refused(f"replicas of {seen.named(names)} are being moved by somebody else: wait until that has ended")
+
+
+def cannot_return(move: Move, there: seen.Seen) -> bool:
+    """Tell whether a broker that would have to copy it is away."""
+    has = next((one.replicas for one in there.metadata.partitions if (one.topic, one.number) == move.place), ())
+    return bool(set(move.after) - there.metadata.brokers.keys() - {*has})
 
 
 def put_back(request: Asked, there: seen.Seen, begun: Record | None) -> Work | None:
@@ -230,10 +240,10 @@ def ended(admin: Admin, made: Record, now: Standing, path: Path, begun: float) -
     """Take the limits back, look at all once more, and forget the record. Raises Unfinished, AdminError."""
     metadata = seen.at_controller(admin, admin.metadata(), made.moves)
     left = throttles.take_out(admin, made, metadata.brokers)
-    wrong = verified(made, metadata)
+    wrong, away = verified(made, metadata)
     if wrong:
         raise Unfinished(f"all is moved, and {'; '.join(wrong[:5])}; {AGAIN}", {"changed": True})
     path.unlink(missing_ok=True)
-    notes = [*left, *come(made, metadata), *([strangers(now.gone)] if now.gone else [])]
+    notes = [*left, *away, *come(made, metadata), *([strangers(now.gone)] if now.gone else [])]
     done = {"moved": [str(move) for move in now.done], "bytes": sum(move.bytes for move in now.done)}
     return {"changed": True, **done, "seconds": round(waits.now() - begun, 1), "notes": notes}

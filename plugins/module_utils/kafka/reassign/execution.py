@@ -118,6 +118,8 @@ class Run:
         ours = {str(move) for move in (*now.running, *now.turned)}
         ours |= {f"{topic}-{number}" for topic, number in self.sent}
         others = [one for one in metadata.partitions if str(one) not in ours]
+        if self.record.back:  # a broker that died for good must not keep a cancel from its end
+            others = [one for one in others if not set(one.replicas) - metadata.brokers.keys()]
         found = lacking(others, metadata.brokers, self.record.leaving)
         self.held = f"{named(list(found))} {next(iter(found.values()))}" if found else ""
         time = waits.now()
@@ -192,15 +194,21 @@ class Run:
             waits.rest(max(0.3, min(5.0, 2 * (waits.now() - before))))
 
 
-def verified(record: Record, metadata: Metadata) -> list[str]:
-    """Return what is not as it was to be in the end, in words."""
+def verified(record: Record, metadata: Metadata) -> tuple[list[str], list[str]]:
+    """Return what is not as it was to be in the end, in words, and notes of brokers that went away."""
     there = {(one.topic, one.number): one for one in metadata.partitions}
-    found = []
+    found, away = [], dict[int, list[str]]()
     for move in record.moves:
         one = there.get(move.place)
         if one and one.replicas == move.after and (behind := sorted(set(one.replicas) - set(one.isr))):
-            found.append(f"{one}: broker {behind[0]} is not in sync")
-    return found
+            lost = [broker for broker in behind if broker not in metadata.brokers]
+            for broker in lost:
+                away.setdefault(broker, []).append(str(one))
+            found += [] if lost else [f"{one}: broker {behind[0]} is not in sync"]
+    return found, [
+        f"broker {broker} is down, and {named(names)} lack it: start it, or move what it holds (drain={broker})"
+        for broker, names in sorted(away.items())
+    ]
 
 
 def come(record: Record, metadata: Metadata) -> list[str]:
