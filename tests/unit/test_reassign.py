@@ -370,6 +370,7 @@ def test_a_third_replica(cluster: FakeCluster, reassign: Reassign) -> None:
         ({"rebalance": True, "rate": "5"}, "rate 5: 5 bytes a second is too little to end"),
         ({"replace": ["3"]}, "replace 3: say the ids of the old broker and of the new one, as replace=3:7"),
         ({"replace": ["3:3"]}, "replace 3:3: a broker that comes back under its id copies by itself what it lacks"),
+        ({"replace": ["3:6", "6:5"]}, "replace: broker 6 is to go, and to take the place of another"),
         ({"replication_factor": 3}, "replication_factor: say of which topics, as topic=orders,returns"),
         ({"add": [4, 4]}, "add: broker 4 is named twice"),
     ],
@@ -377,6 +378,15 @@ def test_a_third_replica(cluster: FakeCluster, reassign: Reassign) -> None:
 def test_mistakes(cluster: FakeCluster, reassign: Reassign, options: dict[str, Any], words: str) -> None:
     answer = reassign(**options)
     assert answer["failed"] and words in answer["msg"]
+    assert cluster.written == []
+
+
+@pytest.mark.parametrize("text", ["null", '"x"', "[]", "{}", "{"])
+def test_a_record_that_is_none_is_named(text: str, cluster: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
+    path = tmp_path / "state" / "moves-cluster-of-a-test.json"
+    path.parent.mkdir()
+    path.write_text(text)
+    assert f"{path}: " in reassign(drain=[3])["msg"]
     assert cluster.written == []
 
 

@@ -52,11 +52,11 @@ def load(path: Path) -> Record | None:
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         moves = (Move(t, n, tuple(before), tuple(after), size) for t, n, before, after, size in found.pop("moves"))
-        ids = {name: tuple(found.get(name, ())) for name in ("used", "topics")}
+        ids: dict[str, Any] = {name: tuple(found.get(name, ())) for name in ("used", "topics")}
         return Record(**{**found, **ids, "moves": tuple(moves), "leaving": tuple(found["leaving"])})
     except FileNotFoundError:
         return None
-    except (KeyError, TypeError) as error:
+    except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"it is not one of this version: {error}") from error
 
 
