@@ -352,6 +352,11 @@ def test_fewer_replicas_than_a_topic_needs_are_refused(cluster: FakeCluster, rea
     )
 
 
+def test_replicas_that_are_taken_away_are_counted(cluster: FakeCluster, reassign: Reassign) -> None:
+    planned = reassign(check_mode=True, replication_factor=1, topic=["orders"])["plan"]
+    assert planned[0].endswith(": 2 partitions change; 0 replicas are copied, 0 B; 2 lose replicas")
+
+
 def test_a_third_replica(cluster: FakeCluster, reassign: Reassign) -> None:
     """In the rack that has none."""
     assert reassign(replication_factor=3, topic=["orders"])["moved"] == ["orders-0", "orders-1"]

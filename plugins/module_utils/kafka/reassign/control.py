@@ -155,8 +155,10 @@ def listed(what: str, wrong: Sequence[str]) -> str:
 def lines(made: Record, there: seen.Seen, moves: Sequence[Move]) -> list[str]:
     """Return a plan for a person: what is copied, for how long, what brokers hold before and after."""
     copies, size = sum(len(move.added) for move in moves), sum(move.bytes for move in moves)
-    orders = sum(not move.added for move in moves)
+    fewer = sum(len(move.after) < len(move.before) for move in moves)
+    orders = sum(not move.added and len(move.after) == len(move.before) for move in moves)
     text = f"{made.asked}: {len(moves)} partitions change; {copies} replicas are copied, {amounts.size(size)}"
+    text += f"; {fewer} lose replicas" if fewer else ""
     text += f"; {orders} only change the order of their replicas" if orders else ""
     told = [text]
     if copies and made.rate:
