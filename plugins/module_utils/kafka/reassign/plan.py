@@ -91,11 +91,11 @@ def plan(
     `racks` are those of the brokers that are there, `declared` those of all that are to be: a dead one's is known too.
     Where some are declared, nothing is moved to others.
     """
-    targets = racks.keys() & declared.keys() if declared else racks.keys()
-    stay = {broker: rack for broker, rack in racks.items() if broker in targets - wish.leaving}
+    known = racks.keys() & declared.keys() if declared else racks.keys()
+    stay = {broker: rack for broker, rack in racks.items() if broker in known - wish.leaving}
     strange = [
         f"broker {one} is not in the inventory: nothing is moved to it; add its host first"
-        for one in sorted({*wish.add, *wish.replace.values()} & racks.keys() - targets)
+        for one in sorted({*wish.add, *wish.replace.values()} & racks.keys() - known)
     ]
     if refusals := strange + impossible(wish, racks, stay, partitions):
         return Plan(refusals=tuple(refusals))
