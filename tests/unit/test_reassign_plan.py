@@ -203,6 +203,17 @@ def test_a_rack_that_would_go_is_refused_unless_it_is_said() -> None:
     assert set(move.after) in ({1, 2, 4}, {1, 2, 5})
 
 
+def test_nothing_is_moved_to_brokers_that_are_not_declared() -> None:
+    where, there = racks(6), [one(1, 2, number=number) for number in range(4)] + [one(4, 5, topic="u")]
+    declared = {broker: rack for broker, rack in where.items() if broker not in (5, 6)}
+    for wish in (Wish(drain=(2,), fewer_racks=True), Wish(rebalance=True), Wish(factor=3)):
+        made = plan(wish, where, there, declared)
+        assert made.moves and not {5, 6} & {broker for move in made.moves for broker in move.added}
+    for wish in (Wish(add=(3, 6)), Wish(replace={2: 6})):
+        (refusal,) = plan(wish, where, there, declared).refusals
+        assert refusal == "broker 6 is not in the inventory: nothing is moved to it; add its host first"
+
+
 @pytest.mark.parametrize(
     ("sizes", "factor", "expected"),
     [

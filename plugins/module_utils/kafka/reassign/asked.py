@@ -98,4 +98,8 @@ def replaced(texts: Sequence[str]) -> dict[int, int]:
         if old in found or new in found.values():
             raise ValueError(f"replace {text}: a broker is named twice")
         found[old] = new
+    if both := sorted(found.keys() & {*found.values()}):
+        raise ValueError(
+            f"replace: broker {both[0]} is to go, and to take the place of another: replace one, then the other"
+        )
     return found

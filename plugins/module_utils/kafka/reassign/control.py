@@ -10,7 +10,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import topics
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import Refused, Unfinished
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, record, seen, throttles
@@ -21,6 +21,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.exec
     Progress,
     Run,
     Standing,
+    come,
     standing,
     strangers,
     verified,
@@ -50,6 +51,7 @@ def prepare(
     request: Asked, there: seen.Seen, declared: Mapping[int, Rack], begun: Record | None, admin: Admin
 ) -> Work | None:
     """Return what is to be done, None where there is nothing. Raises Refused, AdminError."""
+    there = replace(there, metadata=seen.at_controller(admin, there.metadata, begun.moves if begun else ()))
     if request.cancel:
         return put_back(request, there, begun)
     if begun:
@@ -62,13 +64,14 @@ def prepare(
             )
         return go_on(request, there, begun)
     wrong = unknown(request, there) + seen.in_the_way(there, request.wish, declared)
-    found = plan(request.wish, there.racks, there.partitions(request.topics)) if not wrong else None
+    found = plan(request.wish, there.racks, there.partitions(request.topics), declared) if not wrong else None
     if found:
         wrong += [*found.refusals, *seen.too_full(seen.disks_after(there, found.moves))]
         wrong += too_few(admin, request, there)
     if wrong or not found:
         raise Refused(listed("nothing was moved", wrong))
-    made = Record(request.words, tuple(sorted(request.wish.leaving)), request.rate, tuple(found.moves))
+    leaving = tuple(sorted(request.wish.leaving))
+    made = Record(request.words, leaving, request.rate, tuple(found.moves), topics=request.topics)
     told = lines(made, there, found.moves) + [f"note: {text}" for text in found.notes]
     return Work(made, told, found.moves) if found.moves else None
 
@@ -92,14 +95,30 @@ def too_few(admin: Admin, request: Asked, there: seen.Seen) -> list[str]:
 def go_on(request: Asked, there: seen.Seen, begun: Record) -> Work:
     """Return what an interrupted run left. Raises Refused where somebody else moves something besides."""
     now = standing(begun, there.metadata, there.running)
-    foreign = sorted(there.running.keys() - {move.place for move in begun.moves})
-    if foreign or (now.turned and not begun.back):
-        names = [f"{topic}-{number}" for topic, number in foreign] + [str(move) for move in now.turned]
-        raise Refused(f"replicas of {seen.named(names)} are being moved by somebody else: wait until that has ended")
+    alone(begun, there, now)
+    told = [f"an interrupted run goes on: {len(now.done)} of {len(begun.moves)} partitions are moved"]
+    if begun.back and (lost := [move for move in now.waiting if cannot_return(move, there)]):
+        begun = replace(begun, moves=tuple(move for move in begun.moves if move not in lost))
+        now = standing(begun, there.metadata, there.running)
+        told.append(f"note: {seen.named([str(one) for one in lost])} stay: a broker that had them is away")
     left = [*now.running, *now.waiting, *now.turned]
     rate = request.rate if request.limited else begun.rate
-    told = [f"an interrupted run goes on: {len(now.done)} of {len(begun.moves)} partitions are moved"]
     return Work(replace(begun, rate=rate), told + lines(begun, there, left), left)
+
+
+def alone(begun: Record, there: seen.Seen, now: Standing) -> None:
+    """Raise Refused where somebody else moves something besides. What a cancel is still to call off is our own."""
+    foreign = sorted(there.running.keys() - {move.place for move in begun.moves})
+    turned = [move for move in now.turned if not begun.back or there.running[move.place].target != move.before]
+    if foreign or turned:
+        names = [f"{topic}-{number}" for topic, number in foreign] + [str(move) for move in turned]
+        raise Refused(f"replicas of {seen.named(names)} are being moved by somebody else: wait until that has ended")
+
+
+def cannot_return(move: Move, there: seen.Seen) -> bool:
+    """Tell whether a broker that would have to copy it is away."""
+    has = next((one.replicas for one in there.metadata.partitions if (one.topic, one.number) == move.place), ())
+    return bool(set(move.after) - there.metadata.brokers.keys() - {*has})
 
 
 def put_back(request: Asked, there: seen.Seen, begun: Record | None) -> Work | None:
@@ -114,6 +133,7 @@ def put_back(request: Asked, there: seen.Seen, begun: Record | None) -> Work | N
     if begun.back:
         return go_on(request, there, begun)
     now = standing(begun, there.metadata, there.running)
+    alone(begun, there, now)
     lost = [move for move in now.done if set(move.before) - there.metadata.brokers.keys() - set(move.after)]
     kept = tuple(move for move in begun.moves if move not in lost and move not in now.gone)
     back = begun.reversed(kept)
@@ -135,8 +155,10 @@ def listed(what: str, wrong: Sequence[str]) -> str:
 def lines(made: Record, there: seen.Seen, moves: Sequence[Move]) -> list[str]:
     """Return a plan for a person: what is copied, for how long, what brokers hold before and after."""
     copies, size = sum(len(move.added) for move in moves), sum(move.bytes for move in moves)
-    orders = sum(not move.added for move in moves)
+    fewer = sum(len(move.after) < len(move.before) for move in moves)
+    orders = sum(not move.added and len(move.after) == len(move.before) for move in moves)
     text = f"{made.asked}: {len(moves)} partitions change; {copies} replicas are copied, {amounts.size(size)}"
+    text += f"; {fewer} lose replicas" if fewer else ""
     text += f"; {orders} only change the order of their replicas" if orders else ""
     told = [text]
     if copies and made.rate:
@@ -189,7 +211,8 @@ def begin(admin: Admin, work: Work, path: Path, brokers: Collection[int]) -> Rec
     """Write down what is begun, and set its limits. Raises AdminError, OSError."""
     if work.record.rate is None:
         throttles.take_out(admin, work.record, brokers)
-        made = replace(work.record, lists={}, rates={})
+        away = {broker: rates for broker, rates in work.record.rates.items() if int(broker) not in {*brokers}}
+        made = replace(work.record, lists={}, rates=away)
     else:
         made = throttles.planned(admin, work.record, brokers)
     record.save(path, made)
@@ -217,12 +240,12 @@ def carry_on(admin: Admin, made: Record, path: Path, pause: float, waited: Mappi
 
 def ended(admin: Admin, made: Record, now: Standing, path: Path, begun: float) -> Result:
     """Take the limits back, look at all once more, and forget the record. Raises Unfinished, AdminError."""
-    metadata: Metadata = admin.metadata()
+    metadata = seen.at_controller(admin, admin.metadata(), made.moves)
     left = throttles.take_out(admin, made, metadata.brokers)
-    wrong = verified(made, metadata)
+    wrong, away = verified(made, metadata)
     if wrong:
         raise Unfinished(f"all is moved, and {'; '.join(wrong[:5])}; {AGAIN}", {"changed": True})
     path.unlink(missing_ok=True)
-    notes = [*left, *([strangers(now.gone)] if now.gone else [])]
+    notes = [*left, *away, *come(made, metadata), *([strangers(now.gone)] if now.gone else [])]
     done = {"moved": [str(move) for move in now.done], "bytes": sum(move.bytes for move in now.done)}
     return {"changed": True, **done, "seconds": round(waits.now() - begun, 1), "notes": notes}

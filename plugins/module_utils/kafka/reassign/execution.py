@@ -15,7 +15,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.seen import lacking, named
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.seen import at_controller, lacking, named
 
 INBOUND = 5
 """Replicas that a broker gets at the same time; those that wait are on disks and networks of nobody."""
@@ -108,12 +108,18 @@ class Run:
         """Look once, and begin what may be begun. Raises AdminError."""
         metadata, running = self.admin.metadata(), moves.running(self.admin)
         now = standing(self.record, metadata, running)
-        if self.record.back and now.turned:
-            self.begin(dict.fromkeys(move.place for move in now.turned))
+        if now.gone:
+            metadata = at_controller(self.admin, metadata, self.record.moves)
+            now = standing(self.record, metadata, running)
+        ours_still = [move.place for move in now.turned if running[move.place].target == move.before]
+        if self.record.back and ours_still:  # what aims elsewhere is somebody else's
+            self.begin(dict.fromkeys(ours_still))
             return now
         ours = {str(move) for move in (*now.running, *now.turned)}
         ours |= {f"{topic}-{number}" for topic, number in self.sent}
         others = [one for one in metadata.partitions if str(one) not in ours]
+        if self.record.back:  # a broker that died for good must not keep a cancel from its end
+            others = [one for one in others if not set(one.replicas) - metadata.brokers.keys()]
         found = lacking(others, metadata.brokers, self.record.leaving)
         self.held = f"{named(list(found))} {next(iter(found.values()))}" if found else ""
         time = waits.now()
@@ -188,14 +194,31 @@ class Run:
             waits.rest(max(0.3, min(5.0, 2 * (waits.now() - before))))
 
 
-def verified(record: Record, metadata: Metadata) -> list[str]:
-    """Return what is not as it was to be in the end, in words."""
+def verified(record: Record, metadata: Metadata) -> tuple[list[str], list[str]]:
+    """Return what is not as it was to be in the end, in words, and notes of brokers that went away."""
     there = {(one.topic, one.number): one for one in metadata.partitions}
-    found = []
+    found, away = [], dict[int, list[str]]()
     for move in record.moves:
         one = there.get(move.place)
         if one and one.replicas == move.after and (behind := sorted(set(one.replicas) - set(one.isr))):
-            found.append(f"{one}: broker {behind[0]} is not in sync")
+            lost = [broker for broker in behind if broker not in metadata.brokers]
+            for broker in lost:
+                away.setdefault(broker, []).append(str(one))
+            found += [] if lost else [f"{one}: broker {behind[0]} is not in sync"]
+    return found, [
+        f"broker {broker} is down, and {named(names)} lack it: start it, or move what it holds (drain={broker})"
+        for broker, names in sorted(away.items())
+    ]
+
+
+def come(record: Record, metadata: Metadata) -> list[str]:
+    """Say of brokers that are to hold nothing what they hold: topics that were made since the plan was."""
+    found = []
+    for broker in record.leaving:
+        held = [str(one) for one in metadata.partitions if broker in one.replicas]
+        held = [name for name in held if not record.topics or name.rpartition("-")[0] in record.topics]
+        if held:
+            found.append(f"broker {broker} holds {named(held)}, which came there meanwhile: run the same again")
     return found
 
 

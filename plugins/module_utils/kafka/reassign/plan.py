@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
@@ -79,10 +80,24 @@ class Plan:
     notes: tuple[str, ...] = ()
 
 
-def plan(wish: Wish, racks: Mapping[int, Rack], partitions: Sequence[Replicas]) -> Plan:
-    """Return the moves that make a wish come true; `racks` are those of the brokers that are there."""
-    stay = {broker: rack for broker, rack in racks.items() if broker not in wish.leaving}
-    if refusals := impossible(wish, racks, stay, partitions):
+def plan(
+    wish: Wish,
+    racks: Mapping[int, Rack],
+    partitions: Sequence[Replicas],
+    declared: Mapping[int, Rack] = MappingProxyType({}),
+) -> Plan:
+    """Return the moves that make a wish come true.
+
+    `racks` are those of the brokers that are there, `declared` those of all that are to be: a dead one's is known too.
+    Where some are declared, nothing is moved to others.
+    """
+    known = racks.keys() & declared.keys() if declared else racks.keys()
+    stay = {broker: rack for broker, rack in racks.items() if broker in known - wish.leaving}
+    strange = [
+        f"broker {one} is not in the inventory: nothing is moved to it; add its host first"
+        for one in sorted({*wish.add, *wish.replace.values()} & racks.keys() - known)
+    ]
+    if refusals := strange + impossible(wish, racks, stay, partitions):
         return Plan(refusals=tuple(refusals))
     layout = Layout(stay, sorted(partitions, key=lambda one: one.place))
     wanted = shares(layout, lambda place: wish.factor or len(layout.now[place]))
@@ -105,7 +120,7 @@ def plan(wish: Wish, racks: Mapping[int, Rack], partitions: Sequence[Replicas]) 
         for place, one in layout.there.items()
         if one.brokers != tuple(layout.now[place])
     )
-    lost = [] if wish.fewer_racks else _in_fewer_racks(racks, moves)
+    lost = [] if wish.fewer_racks else _in_fewer_racks({**declared, **racks}, moves)
     return Plan(() if lost else moves, tuple(lost), tuple(_unreached(layout, moves)))
 
 
@@ -180,7 +195,7 @@ def _in_fewer_racks(racks: Mapping[int, Rack], moves: Iterable[Move]) -> list[st
     """Refuse what would have partitions in fewer racks than they are in, but for replicas taken away."""
     gone: dict[Rack, list[Move]] = {}
     for move in moves:
-        before, after = ({racks.get(one) for one in found} - {None} for found in (move.before, move.after))
+        before, after = ({racks.get(one) or None for one in found} - {None} for found in (move.before, move.after))
         if len(after) < len(before) and len(move.after) >= len(move.before):
             gone.setdefault(min(before - after, key=str), []).append(move)
     return [

@@ -29,6 +29,10 @@ class Record:
     """By topic and setting, the throttled replicas that this plan put in; what others put in is not among it."""
     rates: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
     """By broker and setting, the rate that was there before this plan, None where there was none."""
+    used: tuple[int, ...] = ()
+    """The rates that this plan has set; another one that is there at its end is somebody else's."""
+    topics: tuple[str, ...] = ()
+    """Those that it is about; all where none is named."""
     back: bool = False
     """Whether this puts back what another plan moved."""
 
@@ -48,10 +52,11 @@ def load(path: Path) -> Record | None:
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         moves = (Move(t, n, tuple(before), tuple(after), size) for t, n, before, after, size in found.pop("moves"))
-        return Record(**{**found, "moves": tuple(moves), "leaving": tuple(found["leaving"])})
+        ids: dict[str, Any] = {name: tuple(found.get(name, ())) for name in ("used", "topics")}
+        return Record(**{**found, **ids, "moves": tuple(moves), "leaving": tuple(found["leaving"])})
     except FileNotFoundError:
         return None
-    except (KeyError, TypeError) as error:
+    except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"it is not one of this version: {error}") from error
 
 

@@ -7,8 +7,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import moves, topics
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata, Partition
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import kafka_python, moves, topics
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import (
+    Admin,
+    AdminError,
+    Metadata,
+    Partition,
+)
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_dirs import LogDir, log_dirs
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.moves import Running
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
@@ -54,6 +59,25 @@ def look(admin: Admin, metadata: Metadata) -> Seen:
     """Ask. Raises AdminError, ImportError."""
     racks = topics.racks(admin, metadata.brokers)
     return Seen(metadata, racks, log_dirs(admin, metadata.brokers), moves.running(admin))
+
+
+def at_controller(admin: Admin, metadata: Metadata, begun: Collection[Move] = ()) -> Metadata:
+    """Return what the controller itself says: a broker that has just started knows no partitions or brokers yet.
+
+    Raises AdminError where nobody can be believed, ImportError.
+    """
+    place = metadata.brokers.get(metadata.controller)
+    if place is None:
+        raise AdminError(f"no controller among the {len(metadata.brokers)} brokers that are known; run it again")
+    found = kafka_python.metadata_of(admin.properties, f"{place[0]}:{place[1]}", metadata.controller)
+    if found.controller != metadata.controller:
+        raise AdminError(f"broker {metadata.controller} is not the controller any more; run it again")
+    if begun and not found.partitions:
+        raise AdminError(
+            f"the controller, broker {metadata.controller}, names no partitions at all; it may have just started: run "
+            "it again"
+        )
+    return found
 
 
 def lacking(partitions: Iterable[Partition], brokers: Collection[int], leaving: Collection[int]) -> dict[str, str]:

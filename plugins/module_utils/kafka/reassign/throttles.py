@@ -6,7 +6,7 @@ else's already; what was there before stays, and comes back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import broker_config, moves, topics
@@ -14,6 +14,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.topics import Settings
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.seen import at_controller
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.topics import THROTTLES
 
 RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
@@ -57,7 +58,8 @@ def planned(admin: Admin, record: Record, brokers: Iterable[int]) -> Record:
         if str(broker) not in rates:
             own = broker_config.describe(admin, broker)[0]
             rates[str(broker)] = {key: own.get(key) for key in RATES}
-    return replace(record, lists=lists, rates=rates)
+    used = tuple(dict.fromkeys((*record.used, *([record.rate] if record.rate else []))))
+    return replace(record, lists=lists, rates=rates, used=used)
 
 
 def put_in(admin: Admin, record: Record, brokers: Iterable[int]) -> None:
@@ -79,23 +81,32 @@ def put_in(admin: Admin, record: Record, brokers: Iterable[int]) -> None:
 
 
 def take_out(admin: Admin, record: Record, brokers: Iterable[int]) -> list[str]:
-    """Take back what a record put in; return what could not be, for its broker is away. Raises AdminError."""
+    """Take back what a record put in; return what was not: of a broker that is away, or set by somebody else meanwhile.
+
+    Raises AdminError.
+    """
     there = _there(admin, record.lists)
     changes = []
     for topic, both in record.lists.items():
-        left = {key: [one for one in entries(there.get(topic, {}).get(key)) if one not in both[key]] for key in both}
+        rest = {key: [one for one in entries(there.get(topic, {}).get(key)) if one not in both[key]] for key in both}
         has = {key for key in both if there.get(topic, {}).get(key)}
-        sets = {key: ",".join(left[key]) for key in has if left[key] and {*both[key]} & {*entries(there[topic][key])}}
-        gone = [key for key in has if not left[key]]
+        sets = {key: ",".join(rest[key]) for key in has if rest[key] and {*both[key]} & {*entries(there[topic][key])}}
+        gone = [key for key in has if not rest[key]]
         changes += [Settings(topic, sets, gone)] if sets or gone else []
     _told(topics.configure(admin, changes))
-    away = []
+    left, ours, there_now = list[str](), {str(rate) for rate in record.used}, {*brokers}
     for broker, before in record.rates.items():
-        if int(broker) in {*brokers}:
-            _tell(admin, broker, before)
-        else:
-            away.append(f"broker {broker} is away and keeps {', '.join(RATES)}")
-    return away
+        if int(broker) not in there_now:
+            left.append(f"broker {broker} is away and keeps {', '.join(RATES)}")
+            continue
+        own = broker_config.describe(admin, int(broker))[0]
+        others = {key: own.get(key) for key in before if own.get(key) not in {before[key], *ours}}
+        _tell(admin, broker, {key: value for key, value in before.items() if key not in others})
+        left += [
+            f"broker {broker}: somebody else set {key} to {value or 'nothing'} meanwhile; it stays so"
+            for key, value in others.items()
+        ]
+    return left
 
 
 def left_behind(admin: Admin, brokers: Iterable[int]) -> dict[int, str]:
@@ -108,9 +119,11 @@ def left_behind(admin: Admin, brokers: Iterable[int]) -> dict[int, str]:
     return {} if found and moves.running(admin) else found
 
 
-def _there(admin: Admin, wanted: Iterable[str]) -> dict[str, dict[str, str]]:
+def _there(admin: Admin, wanted: Collection[str]) -> dict[str, dict[str, str]]:
     """Return the throttled replicas of topics, of those that are there."""
-    known = admin.metadata().topics
+    if not wanted:
+        return {}
+    known = at_controller(admin, admin.metadata()).topics
     found = topics.describe(admin, "TOPIC", sorted(set(wanted) & known.keys()))
     return {
         name: {key: settings[key].value or "" for key in THROTTLES if key in settings and settings[key].dynamic}

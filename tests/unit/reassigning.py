@@ -1,0 +1,61 @@
+"""What tests of the module kafka_reassign share: a cluster, the module, and a run that was interrupted."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from unit.fake_cluster import FakeCluster
+from unit.fake_wire import modules
+
+from ansible_collections.millrace.kafka.plugins.module_utils import waits
+from ansible_collections.millrace.kafka.plugins.modules import kafka_reassign
+
+Reassign = Callable[..., dict[str, Any]]
+LEADER, FOLLOWER = (f"{side}.replication.throttled.replicas" for side in ("leader", "follower"))
+RATES = {f"{side}.replication.throttled.rate": "50000000" for side in ("leader", "follower")}
+MIB = 1 << 20
+
+
+@pytest.fixture
+def six() -> FakeCluster:
+    """Six brokers in three racks; a topic of two partitions on the first four."""
+    made = FakeCluster(6)
+    made.topics = {"orders": [[1, 2], [4, 3]], "other": [[5, 6]]}
+    made.sizes = {("orders", 0): 3 * MIB, ("orders", 1): 5 * MIB}
+    return made
+
+
+@pytest.fixture
+def reassign(
+    six: FakeCluster, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Reassign]:
+    """Runs the module; waits take no time."""
+    monkeypatch.setattr(waits, "rest", lambda _: None)
+    with modules(six, capsys) as run:
+
+        def module(check_mode: bool = False, **options: Any) -> dict[str, Any]:
+            said = {"rate": "50MB", "record_directory": str(tmp_path / "state"), **options}
+            return run(kafka_reassign, check_mode, **said)
+
+        yield module
+
+
+def limits(six: FakeCluster) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]]:
+    """Return what limits moves, of topics and of brokers."""
+    return (
+        {name: dict(config) for name, config in six.configs.items() if config},
+        {broker: dict(told) for broker, told in six.told.items() if told},
+    )
+
+
+def records(tmp_path: Path) -> list[str]:
+    """Return the records of runs that did not end."""
+    return [path.name for path in (tmp_path / "state").glob("*")]
+
+
+def interrupted(six: FakeCluster, reassign: Reassign, **asked: Any) -> None:
+    """Leave a run that was ended between two of its parts: one topic has arrived, the other has not."""
+    six.stuck = {"orders"}
+    assert "waiting" in reassign(pause=1, **asked)
+    six.stuck, six.asks = set(), 3

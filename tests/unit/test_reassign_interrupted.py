@@ -1,0 +1,202 @@
+"""Runs of the module kafka_reassign that were interrupted, disturbed or called off, and what they leave."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from unit.fake_cluster import FakeCluster
+from unit.reassigning import RATES, Reassign, interrupted, limits, records
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import control
+
+pytest_plugins = ["unit.reassigning"]
+
+
+def test_an_interrupted_run_is_gone_on_with(six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
+    """It is recognised by what was asked for, and says what is left; another one is refused."""
+    interrupted(six, reassign, replace=["5:2", "3:6"])
+    assert six.topics["other"] == [[2, 6]] and six.topics["orders"] == [[1, 2], [4, 3]]
+    assert records(tmp_path) == ["moves-cluster-of-a-test.json"]
+    refused = reassign(drain=[3])["msg"]
+    assert "an earlier run, replace=3:6,5:2, was interrupted with 1 of 2 partitions moved: run that again" in refused
+    planned = reassign(check_mode=True, replace=["5:2", "3:6"])
+    assert planned["moved"] == ["orders-1"]
+    assert reassign(replace=["5:2", "3:6"])["moved"] == ["orders-1", "other-0"]
+    assert six.topics == {"orders": [[1, 2], [4, 6]], "other": [[2, 6]]}
+    assert (limits(six), records(tmp_path)) == (({}, {}), [])
+
+
+def test_what_comes_to_a_broker_that_is_drained_is_told(six: FakeCluster, reassign: Reassign) -> None:
+    """A topic that is made meanwhile may be placed there."""
+    interrupted(six, reassign, drain=[3], topic=["orders"])
+    six.topics["orders"].append([3])
+    six.topics["not-asked"] = [[3]]
+    assert reassign(drain=[3], topic=["orders"])["notes"] == [
+        "broker 3 holds 1 partition (orders-2), which came there meanwhile: run the same again"
+    ]
+    assert reassign(drain=[3], topic=["orders"])["moved"] == ["orders-2"]
+
+
+def test_cancelled(six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
+    """What is on the move is called off, what has arrived goes back."""
+    interrupted(six, reassign, replace=["5:2", "3:6"])
+    assert reassign(cancel=True, rate="")["changed"]
+    assert six.topics == {"orders": [[1, 2], [4, 3]], "other": [[5, 6]]}
+    assert six.written.count("call off orders-1") == 1
+    assert (limits(six), records(tmp_path)) == (({}, {}), [])
+    nothing = reassign(cancel=True)
+    assert (nothing["changed"], nothing["plan"]) == (False, ["cancel=true: nothing to move"])
+
+
+def test_a_cancel_that_was_interrupted_is_gone_on_with(six: FakeCluster, reassign: Reassign) -> None:
+    interrupted(six, reassign, replace=["5:2", "3:6"])
+    six.stuck = {"orders", "other"}
+    assert "waiting" in reassign(pause=1, cancel=True)
+    assert "run that again first (-e cancel=true)" in reassign(replace=["5:2", "3:6"])["msg"]
+    six.stuck = set()
+    assert reassign(cancel=True)["changed"]
+    assert six.topics == {"orders": [[1, 2], [4, 3]], "other": [[5, 6]]}
+
+
+@pytest.mark.parametrize("broker", [-1, 1])
+def test_a_broker_that_has_just_started_is_not_believed(
+    broker: int, six: FakeCluster, reassign: Reassign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It names no partitions, and no controller at first: nothing is forgotten for that."""
+    interrupted(six, reassign, replace=["5:2", "3:6"])
+    look = Admin.look
+
+    def young(admin: Admin, timeout: float) -> Metadata:
+        admin.known = replace(look(admin, timeout), partitions=[], controller=broker)
+        return admin.known
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Admin, "look", young)
+        done = reassign(cancel=True, rate="", pause=1)
+    assert done.get("failed", False) == (broker == -1)
+    assert broker == 1 or records(tmp_path)
+    reassign(cancel=True, rate="")
+    assert six.topics == {"orders": [[1, 2], [4, 3]], "other": [[5, 6]]}
+    assert (limits(six), records(tmp_path)) == (({}, {}), [])
+
+
+def test_a_run_does_not_end_for_a_broker_that_has_just_started(
+    six: FakeCluster, reassign: Reassign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    six.stuck, look = {"orders"}, Admin.look
+    waiting = reassign(pause=1, drain=[3])["waiting"]
+
+    def young(admin: Admin, timeout: float) -> Metadata:
+        admin.known = replace(look(admin, timeout), partitions=[])
+        return admin.known
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Admin, "look", young)
+        six.under_way.clear()
+        assert "waiting" in reassign(pause=1, drain=[3], waited=waiting["waited"])
+    six.stuck = set()
+    assert reassign(drain=[3])["moved"] == ["orders-1"]
+    assert six.topics["orders"] == [[1, 2], [4, 5]]
+
+
+def test_a_cancel_leaves_what_somebody_else_moves(six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
+    """It is refused; what is aimed elsewhere while it runs is not called off, either."""
+    interrupted(six, reassign, replace=["5:2", "3:6"])
+    six.stuck = {"orders"}
+    ours, six.under_way["orders", 1] = six.under_way["orders", 1], [4, 2]
+    said = "replicas of 1 partition (orders-1) are being moved by somebody else: wait until that has ended"
+    assert said in reassign(cancel=True)["msg"]
+    six.under_way["orders", 1] = ours
+    six.topics["more"] = [[1]]
+    six.moving = {"more": [0]}
+    assert "(more-0) are being moved by somebody else" in reassign(cancel=True)["msg"]
+    six.moving, six.stuck = {}, {"orders", "other"}
+    waiting = reassign(cancel=True, pause=1)["waiting"]
+    assert six.written.count("call off orders-1") == 1
+    six.under_way["orders", 1] = [4, 2]
+    assert "waiting" in reassign(cancel=True, pause=1, waited=waiting["waited"])
+    assert "(orders-1) are being moved by somebody else" in reassign(cancel=True)["msg"]
+    assert six.written.count("call off orders-1") == 1
+    assert six.under_way["orders", 1] == [4, 2]
+
+
+def test_a_broker_that_dies_for_good_does_not_keep_a_cancel_from_its_end(
+    six: FakeCluster, reassign: Reassign, tmp_path: Path
+) -> None:
+    """What it took goes back to whom had it; what it had itself stays."""
+    interrupted(six, reassign, replace=["5:2", "3:6"])
+    six.topics["more"], six.down = [[1, 2]], {2}
+    assert reassign(cancel=True, rate="", pause=30)["moved"] == ["orders-1", "other-0"]
+    assert six.topics == {"orders": [[1, 2], [4, 3]], "other": [[5, 6]], "more": [[1, 2]]}
+    assert records(tmp_path) == []
+
+
+def test_a_cancel_that_was_interrupted_leaves_what_a_dead_broker_had(
+    six: FakeCluster, reassign: Reassign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupted(six, reassign, replace=["5:2", "3:6"])
+    with monkeypatch.context() as patch:
+        patch.setattr(control, "carry_on", lambda *_: {"changed": True, "waiting": {}})
+        reassign(cancel=True, rate="")
+    six.down = {5}
+    planned = reassign(cancel=True, rate="", check_mode=True)
+    assert "note: 1 partition (other-0) stay: a broker that had them is away" in planned["plan"]
+    assert reassign(cancel=True, rate="", pause=30)["moved"] == ["orders-1"]
+    assert six.topics == {"orders": [[1, 2], [4, 3]], "other": [[2, 6]]}
+    assert records(tmp_path) == []
+
+
+def test_a_target_that_died_after_its_last_copy_is_told(six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
+    interrupted(six, reassign, replace=["3:6"])
+    six.arrive()
+    six.down = {6}
+    (away, note) = reassign(replace=["3:6"])["notes"]
+    assert away.startswith("broker 6 is away and keeps")
+    assert note == "broker 6 is down, and 1 partition (orders-1) lack it: start it, or move what it holds (drain=6)"
+    assert records(tmp_path) == []
+
+
+def test_a_run_that_does_not_come_on_ends_and_says_how_to_go_on(
+    six: FakeCluster, reassign: Reassign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with a rate below what producers write: its limits and its record stay, for what is done next."""
+    monkeypatch.setattr(control, "STALLED", 0.4)
+    monkeypatch.setattr(control, "PART", 0.3)
+    six.stuck = {"orders"}
+    answer = reassign(drain=[3])
+    assert answer["failed"] and answer["changed"]
+    assert (
+        "nothing was copied for 0 s (0 of 1 partitions, 0 B of 5.0 MiB); run the same again to go on" in answer["msg"]
+    )
+    assert records(tmp_path) and limits(six) != ({}, {})
+
+
+def test_a_rate_that_somebody_else_set_meanwhile_stays(six: FakeCluster, reassign: Reassign) -> None:
+    six.stuck, leader = {"orders"}, "leader.replication.throttled.rate"
+    waiting = reassign(pause=1, drain=[3])["waiting"]
+    six.told["4"][leader], six.stuck = "7", set()
+    done = reassign(pause=30, drain=[3], waited=waiting["waited"])
+    assert done["notes"] == [f"broker 4: somebody else set {leader} to 7 meanwhile; it stays so"]
+    assert limits(six) == ({}, {"4": {leader: "7"}})
+
+
+def test_the_limit_of_a_broker_that_was_away_is_taken_back_later(six: FakeCluster, reassign: Reassign) -> None:
+    six.told = {"3": {"leader.replication.throttled.rate": "7"}}
+    six.stuck = {"orders"}
+    reassign(pause=1, replace=["3:6"])
+    six.down = {3}
+    waiting = reassign(pause=1, replace=["3:6"], rate="unlimited")["waiting"]
+    assert limits(six) == ({}, {"3": RATES})
+    six.down, six.stuck = set(), set()
+    assert reassign(pause=30, replace=["3:6"], waited=waiting["waited"])["notes"] == []
+    assert limits(six) == ({}, {"3": {"leader.replication.throttled.rate": "7"}})
+
+
+@pytest.mark.parametrize("text", ["null", '"x"', "[]", "{}", "{"])
+def test_a_record_that_is_none_is_named(text: str, six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
+    path = tmp_path / "state" / "moves-cluster-of-a-test.json"
+    path.parent.mkdir()
+    path.write_text(text)
+    assert f"{path}: " in reassign(drain=[3])["msg"]
+    assert six.written == []
