@@ -64,6 +64,15 @@ def spark_job_migrations(jobs: Sequence[Job]) -> list[dict[str, str]]:
     return found
 
 
+def spark_job_migrating(hosts: Sequence[str], hostvars: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return those hosts that have a job whose database a run keeps: no other is asked anything."""
+    return [
+        host
+        for host in hosts
+        if host in hostvars and any(job.get("migrate") for job in present(hostvars[host].get("spark_job_jobs") or []))
+    ]
+
+
 def spark_job_files(jobs: Sequence[Job], release: str, jars: str, unit: str) -> list[dict[str, Any]]:
     """Return the files of all jobs for the module host_state.
 
@@ -142,6 +151,7 @@ class FilterModule:
             "spark_job_files": spark_job_files,
             "spark_job_directories": spark_job_directories,
             "spark_job_units": spark_job_units,
+            "spark_job_migrating": spark_job_migrating,
             "spark_job_migrations": spark_job_migrations,
             "spark_job_running": spark_job_running,
         }
