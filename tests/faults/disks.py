@@ -7,6 +7,9 @@ from pathlib import Path
 from .inventory import Inventory
 
 UNIT = "kafka.service"
+# Both see the disk in mount namespaces of their own. A container's mounts are private, so that the disk stays in these
+# whatever is unmounted, below what /proc/PID/mountinfo shows; on a host systemd shares mounts, and it leaves them too.
+UNITS = f"{UNIT} kafka-registration.service"
 # umount(8) stumbles over the dead directory.
 UNMOUNT = "import ctypes, sys; sys.exit(ctypes.CDLL(None).umount2(sys.argv[1].encode(), 0))"
 
@@ -53,9 +56,9 @@ class Disk:
         The directory below is the broker's own, as where the role once ran before the disk was there.
         """
         self.failed = True
-        self.inventory.run(self.host, f"systemctl stop {UNIT}")
+        self.inventory.run(self.host, f"systemctl stop {UNITS}")
         self._unmount_everywhere()
-        self.inventory.run(self.host, f"chown {self.owner} {self.path} && systemctl start {UNIT}")
+        self.inventory.run(self.host, f"chown {self.owner} {self.path} && systemctl start {UNITS}")
 
     def exchange(self) -> None:
         """Put an empty ext4 disk in place, as an operator does: stop the broker, change the disk, start the broker."""
@@ -70,7 +73,7 @@ class Disk:
         self.failed = False
 
     def _put(self, image: Path, kind: str, options: str) -> None:
-        self.inventory.run(self.host, f"systemctl stop {UNIT}")
+        self.inventory.run(self.host, f"systemctl stop {UNITS}")
         self._unmount_everywhere()
         machine("mount", "-t", kind, "-o", f"loop,{options}", str(image), str(self.mount))
         self.device = os.stat(self.mount).st_dev
@@ -81,7 +84,7 @@ class Disk:
         self.inventory.run(
             self.host, f"rm -rf {self.path}/lost+found; chown {self.owner} {self.path} && chmod {self.mode} {self.path}"
         )
-        self.inventory.run(self.host, f"systemctl start {UNIT}")
+        self.inventory.run(self.host, f"systemctl start {UNITS}")
 
     def _unmount_everywhere(self) -> None:
         """Each sandboxed service has a mount namespace of its own.
