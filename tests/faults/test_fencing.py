@@ -1,5 +1,7 @@
 """Whose registration is removed when a broker's process dies, and whose is not: killed, frozen, not wholly gone.
 
+And who is started anew because it lives, and has lost its registration.
+
 The lab's sessions end after 6 s; a gap below 3 s is the fence's.
 """
 
@@ -13,12 +15,13 @@ import pytest
 
 from .lab import Lab, until
 from .ledger import load, longest_gaps
-from .promises import FENCED, Clock
+from .promises import BACK, FENCED, FULL, GAP, Clock
 from .reader import read_all
 from .writer import Writer
+from .zookeeper import session
 
 pytestmark = [pytest.mark.campaign, pytest.mark.timed]
-UNIT = "kafka.service"
+UNIT, WATCH = "kafka.service", "kafka-registration.service"
 ROUNDS = 20
 REMOVED, LEFT = "removed the registration of broker", "is left to its session: processes of kafka.service are still"
 DROP_IN = "/run/systemd/system/kafka.service.d/left.conf"
@@ -84,3 +87,27 @@ def test_what_is_not_wholly_gone_is_not_fenced(lab: Lab, topic: str, left: str) 
     until("another is started", lambda: lab.pid(left, UNIT) not in (0, pid), 30)
     lab.wait(60)
     assert REMOVED not in lab.said(left, UNIT, mark)
+
+
+def test_a_broker_that_lost_its_registration_is_restarted(
+    lab: Lab, topic: str, tmp_path: Path, note: Callable[[str], None]
+) -> None:
+    """It runs, and is in no ISR any more; Kafka would leave it so for ever. Its own host restarts it, once."""
+    host = lab.leader(topic)
+    pid, mark = lab.pid(host, UNIT), lab.mark(host, WATCH)
+    with Writer(lab.inventory.kafka_properties, topic, tmp_path, run=topic, rate=200) as writer:
+        until("records before", lambda: writer.acked >= 300, 60)
+        clock = Clock("a broker that lives loses its registration")
+        with session(lab.inventory) as owner:
+            owner.delete(f"/kafka/brokers/ids/{lab.inventory.broker_id(host)}")
+        clock.wait(BACK, lambda: lab.pid(host, UNIT) not in (0, pid))
+        clock.wait_none(FULL, lab.broker_problems)
+        whole, again = writer.acked, lab.pid(host, UNIT)
+        until("records after", lambda: writer.acked >= whole + 300, 60)
+    ledger = load(tmp_path)
+    report = ledger.compare(read_all(lab.inventory.kafka_properties, topic))
+    assert report.ok, report
+    clock.compare(GAP, max(longest_gaps(ledger.acks).values()))
+    assert lab.said(host, WATCH, mark).count("it is restarted") == 1
+    assert lab.pid(host, UNIT) == again
+    note(f"{host}: {clock}; {report}")
