@@ -2,8 +2,8 @@
 
 Each number is what was measured on two cores shared with other work, times 2 to 2.5; a gap after a dead broker, which
 its own host unregisters, is what it was on a machine at a load of 40. A broker that lives without a registration is
-restarted after the lab's 40 s, and its leaders acknowledge nothing until then. A request that a log dir was to answer when it
-failed is left without one, until the writer's request timeout of 5 s: seen were 0.3 s, 1.3 s and, once, 5.1 s.
+restarted after the lab's 40 s, and its leaders acknowledge nothing until then. A request that a log dir was to answer
+when it failed is left without one, until the writer's request timeout of 5 s: seen were 0.3, 1.3 and, once, 5.1 s.
 """
 
 import time
