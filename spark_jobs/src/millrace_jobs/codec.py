@@ -35,7 +35,7 @@ def decode(records: DataFrame, contract: Contract) -> DataFrame:
 
     Bytes: the records as they are. Text: the value as UTF-8, null where the record has none. JSON: reasons in this
     order: null_value, oversized, null_key, unknown_version, malformed (not UTF-8, no JSON object, a wrong type, a
-    required column missing, the character NUL), key_mismatch, and the contract's own.
+    required column missing, the character NUL), trailing (more after the object), key_mismatch, and the contract's own.
     """
     if contract.codec == "bytes":
         return records
@@ -57,7 +57,7 @@ def decode(records: DataFrame, contract: Contract) -> DataFrame:
 def reasons(contract: Contract) -> list[str]:
     """All reasons that `decode` may give."""
     key = ["null_key", "key_mismatch"] if contract.key is not None else []
-    return ["null_value", "oversized", "unknown_version", "malformed", *key, *contract.checks]
+    return ["null_value", "oversized", "unknown_version", "malformed", "trailing", *key, *contract.checks]
 
 
 def fitting(decoded: DataFrame, contract: Contract) -> DataFrame:
@@ -83,7 +83,8 @@ def dead_letters(decoded: DataFrame, contract: Contract, job: str) -> DataFrame:
     ]
     more = F.array(*(F.struct(F.lit(name).alias("key"), text.cast("binary").alias("value")) for name, text in said))
     sizes = F.transform(
-        "record.headers", lambda one: F.length(one["key"]) + F.coalesce(F.length(one["value"]), F.lit(0))
+        "record.headers",
+        lambda one: F.length(one["key"]) + F.coalesce(F.length(one["value"]), F.lit(0)),
     )
     small = F.aggregate(sizes, F.lit(0), lambda total, size: total + size) <= _MOST_BYTES
     theirs = F.when(small, F.col("record.headers")).otherwise(F.array().cast(HEADERS))  # also where there are none
@@ -160,9 +161,23 @@ def _reason(contract: Contract, schema: StructType) -> Column:
         .when(~F.coalesce(version, F.lit(str(contract.versions[0]))).isin([*map(str, contract.versions)]),
               "unknown_version")
         .when(broken, "malformed")
+        .when(~_alone(F.col("value").cast("string")), "trailing")
     )  # fmt: skip
     if contract.key is not None:
         reason = reason.when(F.col("key") != F.col(contract.key).cast("binary"), "key_mismatch")
     for name, condition in contract.checks.items():
         reason = reason.when(~F.coalesce(F.expr(condition), F.lit(False)), name)
     return reason
+
+
+def _alone(text: Column) -> Column:
+    """Whether a text that begins with a JSON object is no more than that: Spark's reader ends with the object.
+
+    Between brackets it is read to its end: of both kinds, for what follows the object may close one of them, and the
+    list is to hold one thing.
+    """
+    from pyspark.sql.types import ArrayType, MapType, StringType, StructType
+
+    listed = F.from_json(F.concat(F.lit("["), text, F.lit("]")), ArrayType(StructType()))
+    named = F.from_json(F.concat(F.lit('{"":'), text, F.lit("}")), MapType(StringType(), StructType()))
+    return F.coalesce(F.size(listed) == 1, F.lit(False)) & named.isNotNull()
