@@ -37,15 +37,15 @@ class Broker:
     servers: str
     admin: AdminClient
 
-    def topic(self, partitions: int = 1) -> str:
+    def topic(self, partitions: int = 1, config: Mapping[str, str] | None = None) -> str:
         """Make a topic of a new name."""
         name = f"t-{uuid.uuid4().hex[:8]}"
-        self.make(name, partitions)
+        self.make(name, partitions, config)
         return name
 
-    def make(self, name: str, partitions: int = 1) -> None:
+    def make(self, name: str, partitions: int = 1, config: Mapping[str, str] | None = None) -> None:
         """Make a topic."""
-        self.admin.create_topics([NewTopic(name, partitions, 1)])[name].result(30)
+        self.admin.create_topics([NewTopic(name, partitions, 1, config=dict(config or {}))])[name].result(30)
 
     def delete(self, name: str) -> None:
         """Delete a topic, and return once it is gone."""
@@ -70,7 +70,7 @@ class Broker:
         self, topic: str, records: Sequence[tuple[str | None, bytes | None, list[tuple[str, bytes]]]]
     ) -> None:
         """Send records: key, value, headers."""
-        producer = Producer({"bootstrap.servers": self.servers, "message.max.bytes": 2_000_000, "log_level": 0})
+        producer = Producer({"bootstrap.servers": self.servers, "message.max.bytes": 2_500_000, "log_level": 0})
         for key, value, headers in records:
             producer.produce(topic, value, key, headers=headers)
         assert producer.flush(30) == 0

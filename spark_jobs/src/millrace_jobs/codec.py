@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 HEADERS = "array<struct<key:string,value:binary>>"
 _BROKEN = "_broken"
 _MOST_BYTES = 20_000  # of a dead letter's key, and of its headers
+_HEADER_BYTES = 10  # the most that the lengths of a header's key and value take in a record
 
 
 def schema_of(contract: Contract) -> StructType:
@@ -84,7 +85,7 @@ def dead_letters(decoded: DataFrame, contract: Contract, job: str) -> DataFrame:
     more = F.array(*(F.struct(F.lit(name).alias("key"), text.cast("binary").alias("value")) for name, text in said))
     sizes = F.transform(
         "record.headers",
-        lambda one: F.length(one["key"]) + F.coalesce(F.length(one["value"]), F.lit(0)),
+        lambda one: F.octet_length(one["key"]) + F.coalesce(F.octet_length(one["value"]), F.lit(0)) + _HEADER_BYTES,
     )
     small = F.aggregate(sizes, F.lit(0), lambda total, size: total + size) <= _MOST_BYTES
     theirs = F.when(small, F.col("record.headers")).otherwise(F.array().cast(HEADERS))  # also where there are none

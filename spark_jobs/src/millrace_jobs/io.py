@@ -19,6 +19,9 @@ from millrace_jobs.topics import admin_properties
 _MAX_FILE_AGE = "36500d"
 # Milliseconds: fuller batches cost brokers a third of the CPU.
 LINGER = "20"
+# Bytes of a request, and so of a record: beyond any topic that is sane, so that the topic alone says how large a record
+# may be (max.message.bytes). What a producer takes unless it is told, 1 MiB, would end a job.
+_MAX_REQUEST = "16777216"
 _ENVELOPE = ("topic", "partition", "offset", "timestamp", "headers", "key")
 
 
@@ -94,8 +97,8 @@ def client_options(client: Mapping[str, str]) -> dict[str, str]:
 
 def _sink_options(sink: Topic, linger: str = LINGER) -> dict[str, str]:
     # What the job says wins.
-    defaults = {"kafka.acks": "all", "kafka.linger.ms": linger, "kafka.batch.size": "131072"}
-    return {**defaults, **client_options(sink.client), "topic": sink.name}
+    defaults = {"acks": "all", "linger.ms": linger, "batch.size": "131072", "max.request.size": _MAX_REQUEST}
+    return {**client_options({**defaults, **sink.client}), "topic": sink.name}
 
 
 def _has_begun(checkpoint: str) -> bool:
