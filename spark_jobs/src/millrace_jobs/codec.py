@@ -177,8 +177,6 @@ def _alone(text: Column) -> Column:
     Between brackets it is read to its end: of both kinds, for what follows the object may close one of them, and the
     list is to hold one thing.
     """
-    from pyspark.sql.types import ArrayType, MapType, StringType, StructType
-
-    listed = F.from_json(F.concat(F.lit("["), text, F.lit("]")), ArrayType(StructType()))
-    named = F.from_json(F.concat(F.lit('{"":'), text, F.lit("}")), MapType(StringType(), StructType()))
+    listed = F.from_json(F.concat(F.lit("["), text, F.lit("]")), "array<struct<>>")
+    named = F.from_json(F.concat(F.lit('{"":'), text, F.lit("}")), "map<string,struct<>>")
     return F.coalesce(F.size(listed) == 1, F.lit(False)) & named.isNotNull()

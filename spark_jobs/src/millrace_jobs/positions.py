@@ -82,6 +82,11 @@ def check_sink(checkpoint: str, applied: Mapping[Place, int], query: str, sink: 
     unapplied(done, applied, began_at(checkpoint), query, sink)
 
 
+def has_begun(checkpoint: str) -> bool:
+    """Whether a batch was planned. The directory of the plans is there as soon as a query tried to start."""
+    return any((Path(checkpoint) / "offsets").glob("[0-9]*"))
+
+
 def began_at(checkpoint: str) -> dict[Place, int]:
     """Where the query began, as Spark keeps it for good; a partition that came later began at 0."""
     found: dict[Place, int] = {}
