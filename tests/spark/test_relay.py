@@ -1,10 +1,12 @@
 """The relay: what it hands on, with each trigger, and what it refuses."""
 
+import json
 import threading
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
+from millrace_jobs.cli import main
 from millrace_jobs.config import parse
 from millrace_jobs.errors import JobError
 from millrace_jobs.job import NoParameters
@@ -63,6 +65,27 @@ def test_a_partition_without_a_slot_is_refused(spark: SparkSession, broker: Brok
     data["trigger_interval"] = "5 seconds"
     with pytest.raises(JobError, match=r"needs a task slot for each of 3 partitions, and there are 2; write .spark\.m"):
         start(spark, parse("relay", data), threading.Event())
+
+
+def test_a_topic_made_anew_is_refused(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    """Its offsets begin at 0 again, and those before the checkpoint's would be left out without a word."""
+    source, sink = broker.topic(), broker.topic()
+    data = configured(broker, tmp_path / "c", input_topic=source, output_topic=sink)
+    broker.send(source, ["a", "b"])
+    run(spark, "relay", data)
+    run(spark, "relay", data)
+    broker.delete(source)
+    broker.make(source)
+    broker.send(source, ["c", "d", "e"])
+    anew = f"^relay: topic {source} was deleted and made anew since the checkpoint began .*reposition relay .*--to-earl"
+    with pytest.raises(JobError, match=anew):
+        start(spark, parse("relay", data), threading.Event())
+    assert [record.value for record in broker.records(sink)] == ["a", "b"]
+    (tmp_path / "job.json").write_text(json.dumps(data))
+    cure = ["reposition", "relay", "--config", str(tmp_path / "job.json"), "--to-earliest", "--apply"]
+    assert main(cure) == 0
+    run(spark, "relay", data)
+    assert [record.value for record in broker.records(sink)] == ["a", "b", "c", "d", "e"]
 
 
 def test_a_record_is_as_large_as_its_topics_let_it_be(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
