@@ -1,6 +1,7 @@
 """One real Kafka broker on loopback, in KRaft mode, for the tests of a run: from the archives that roles install."""
 
 import base64
+import signal
 import socket
 import subprocess
 import time
@@ -36,6 +37,16 @@ class Broker:
 
     servers: str
     admin: AdminClient
+    process: "subprocess.Popen[bytes]"
+
+    @contextmanager
+    def silent(self) -> Iterator[None]:
+        """Let it give no answer for some seconds: connections stay, and nothing comes."""
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
 
     def topic(self, partitions: int = 1, config: Mapping[str, str] | None = None) -> str:
         """Make a topic of a new name."""
@@ -128,7 +139,7 @@ def running_broker(folder: Path) -> Iterator[Broker]:
         process = subprocess.Popen([*JAVA, *archive.flags, *main], stdout=log, stderr=subprocess.STDOUT)
     try:
         servers = f"127.0.0.1:{client}"
-        broker = Broker(servers, AdminClient({"bootstrap.servers": servers, "log_level": 0}))
+        broker = Broker(servers, AdminClient({"bootstrap.servers": servers, "log_level": 0}), process)
         _await_answer(broker, process, folder / "log")
         yield broker
     finally:
