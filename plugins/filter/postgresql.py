@@ -27,6 +27,13 @@ def postgresql_login(users: Sequence[Mapping[str, Any]] | None, name: str) -> di
     raise AnsibleFilterError(f"postgresql_users has no {name}; it has {others or 'nobody'}")
 
 
+def postgresql_version(said: str | None, release: str) -> str:
+    """Return the major version of a host: what is said, else that of its release."""
+    if found := postgresql.version_of(said, release):
+        return found
+    raise AnsibleFilterError(f"no version is known for {release}: set postgresql_version")
+
+
 class FilterModule:
     """The filters under their names."""
 
@@ -38,4 +45,5 @@ class FilterModule:
             "postgresql_plan": postgresql.plan,
             "postgresql_restarting": postgresql.restarting,
             "postgresql_settings": postgresql.lines,
+            "postgresql_version": postgresql_version,
         }

@@ -22,6 +22,8 @@ User = Mapping[str, Any]
 Found = Mapping[str, Any]
 VERSION = re.compile("[1-9][0-9]?")
 """A major version: it is part of paths and of a command."""
+RELEASES = {"debian 12": "15", "debian 13": "17", "ubuntu 22.04": "14", "ubuntu 24.04": "16"}
+"""The major version that a release has, as /etc/os-release names it."""
 ROUNDS = 4096
 """Of SCRAM-SHA-256, as PostgreSQL's own (scram_iterations)."""
 SCRAM = re.compile(r"SCRAM-SHA-256\$(\d+):([^$]+)\$([^:]+):(.+)")
@@ -37,6 +39,11 @@ def definitions(version: str) -> dict[str, dict[str, Any]]:
     nearest = min(known, key=lambda number: (abs(number - wanted), number))
     found: dict[str, dict[str, Any]] = json.loads(known[nearest].read_text(encoding="utf-8"))
     return found
+
+
+def version_of(said: Any, release: str) -> str:
+    """Return the major version of a host: what is said, else that of its release, '' where none is known."""
+    return str(said or RELEASES.get(release, ""))
 
 
 def text_of(value: Any) -> str:

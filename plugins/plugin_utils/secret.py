@@ -20,6 +20,16 @@ NAME = re.compile(
 )
 # Keys of systemd's units that name where one is.
 NAMED = ("LoadCredential", "ImportCredential")
+# Settings of PostgreSQL that may hold one among other words: where a standby connects to, what the server runs.
+WORDS = re.compile(r"_(conninfo|command)$")
+WITHIN = re.compile(
+    r"(passw|passphrase|secret|token)\w*\s*=\s*[\"']?(?![$%/{])[^\s\"']"  # of a file only its name is said
+    r"|(?<=\s)--?[\w-]*(password|passphrase|secret|token)\s+(?![$%/{-])\S"
+    r"|://[^/\s:@]+:(?![$%{])[^/\s@]+@",
+    re.IGNORECASE,
+)
+# Says its words itself.
+SAYS = re.compile(r"\s*(/\S*/)?(echo|printf)\b")
 # A JAAS text without options: a listener's, whose users are elsewhere.
 BARE = re.compile(r"\s*[\w.$]+\s+(required|requisite|sufficient|optional)\s*;\s*", re.IGNORECASE)
 
@@ -34,6 +44,8 @@ def is_secret(path: str, text: str) -> bool:
     name = path.rpartition("[")[2].rstrip("]")
     if name in NAMED or (name == "credential" and switch(text) is not None):
         return False
+    if WORDS.search(name):
+        return bool(WITHIN.search(text) or (name.endswith("passphrase_command") and SAYS.match(text)))
     return bool(text) and (not BARE.fullmatch(text) if name.endswith("jaas.config") else _named(name))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import re
 import tarfile
 import tempfile
 from collections.abc import Callable, Mapping
@@ -20,7 +21,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.peers import 
 from model.mistakes.base import INVENTORIES, VAULT
 
 GIB = 2**30
-KAFKA, ZOOKEEPER = "dc1-kafka1", "dc1-zk1"
+KAFKA, ZOOKEEPER, DATABASE = "dc1-kafka1", "dc1-zk1", "dc1-db1"
 
 
 @dataclass(frozen=True)
@@ -36,31 +37,34 @@ class Probe:
     declared: Mapping[str, Any] = field(default_factory=dict)
     """Variables of that host besides those of the lab."""
     also: frozenset[str] = frozenset()
+    inventory: str = "lab"
 
 
 @cache
-def lab() -> Model:
+def lab(inventory: str = "lab") -> Model:
     """Return the model of the lab."""
-    return load(INVENTORIES / "lab", {"vault": VAULT}).read()
+    return load(INVENTORIES / inventory, {"vault": VAULT}).read()
 
 
 def model(probe: Probe) -> Model:
     """Return the lab's model with the probe's variables."""
-    found = lab()
+    found = lab(probe.inventory)
     hosts = {host: {**values, **(probe.declared if host == probe.host else {})} for host, values in found.hosts.items()}
     return replace(found, hosts=hosts)
 
 
-def healthy(number: int, host: str) -> dict[str, Any]:
+def healthy(number: int, host: str, inventory: str = "lab") -> dict[str, Any]:
     """Return what a fresh and healthy host of the lab answers."""
-    machine, inputs = lab().machines[host], lab().machines[host].inputs
-    paths = [*inputs.sequence("kafka_log_dirs")] if lab().is_in("kafka", machine) else []
-    paths += [inputs.get("zookeeper_data_log_dir")] if lab().is_in("zookeeper", machine) else []
+    found = lab(inventory)
+    machine, inputs = found.machines[host], found.machines[host].inputs
+    paths = [*inputs.sequence("kafka_log_dirs")] if found.is_in("kafka", machine) else []
+    paths += [inputs.get("zookeeper_data_log_dir")] if found.is_in("zookeeper", machine) else []
+    paths += [inputs.get("postgresql_data_dir")] if found.is_in("database", machine) else []
     return {
         "addresses": machine.addresses,
         "asked": [1000.0, 1001.0],
         "clock": {"synchronized": True, "time": 1000.5},
-        "java": dict.fromkeys(lab().executables(machine), "17.0.19"),
+        "java": dict.fromkeys(found.executables(machine), "17.0.19"),
         "postgresql": {"release": "debian 12", "installed": []},
         "limits": {"nr_open": 1048576, "nofile": 524288, "capabilities": 1 << 24},
         "memory": 64 * GIB,
@@ -85,23 +89,21 @@ def healthy(number: int, host: str) -> dict[str, Any]:
         "myid": "",
         "archives": {
             f"/opt/{name}": expected(str(inputs.get(f"{name}_checksum")))
-            for name in archives(lab(), machine)
+            for name in archives(found, machine)
             if inputs.get(name)
         },
         "nft": "",
         "firewall": "",
         "ssh_port": 22,
-        "control_node": {
-            machine.address("client"): "198.18.1.1",
-            machine.address("replication"): "198.18.2.1",
-        },
-        "peers": {f"{peer['address']}:{peer['port']}": "refused" for peer in peers(lab(), host)},
+        "control_node": {address: re.sub(r"\d+$", "1", address) for address in map(str, machine.addresses)},
+        "peers": {f"{peer['address']}:{peer['port']}": "refused" for peer in peers(found, host)},
     }
 
 
 def probed(probe: Probe) -> dict[str, dict[str, Any]]:
     """Return what all hosts answer."""
-    answers = {host: healthy(number, host) for number, host in enumerate(lab().function_hosts)}
+    hosts = lab(probe.inventory).function_hosts
+    answers = {host: healthy(number, host, probe.inventory) for number, host in enumerate(hosts)}
     answers[probe.host] = copy.deepcopy(answers[probe.host])
     probe.change(answers[probe.host])
     for host, answer in answers.items():
@@ -123,6 +125,16 @@ def answer(**changes: Any) -> Callable[[dict[str, Any]], None]:
 def peer(address: str, said: str) -> Callable[[dict[str, Any]], None]:
     """Return a change of one connection."""
     return lambda probe: probe["peers"].update({address: said})
+
+
+def of_release(release: str, names: list[str]) -> Callable[[dict[str, Any]], None]:
+    """Return a change of a database's host: its release, and what is on its disk."""
+
+    def change(probe: dict[str, Any]) -> None:
+        probe["postgresql"]["release"] = release
+        probe["mounts"]["/data/postgresql"]["names"] = names
+
+    return change
 
 
 @cache
@@ -217,6 +229,14 @@ PROBES: tuple[Probe, ...] = (
         f"{KAFKA}/kafka_log_dirs",
         "right disks",
         answer(meta_properties={"/data/kafka1": {"cluster.id": "x", "broker.id": "1"}}),
+    ),
+    Probe(
+        "DATABASE_DATA_VERSION",
+        f"{DATABASE}/postgresql_version",
+        'say postgresql_version: "15", or bring the data to /data/postgresql/17 (pg_upgrade',
+        of_release("debian 13", ["15", "lost+found"]),
+        DATABASE,
+        inventory="lab_orders",
     ),
     Probe("ZOOKEEPER_ID_CHANGED", f"{ZOOKEEPER}/zookeeper_id", "declare 3 again", answer(myid="3"), ZOOKEEPER),
     Probe(

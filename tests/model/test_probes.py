@@ -12,7 +12,20 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils import firewall
 from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import check_hosts, disks
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import check_model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import line, merged
-from model.probes import KAFKA, PROBES, ZOOKEEPER, Probe, answer, archive, lab, model, peer, probed
+from model.probes import (
+    DATABASE,
+    KAFKA,
+    PROBES,
+    ZOOKEEPER,
+    Probe,
+    answer,
+    archive,
+    lab,
+    model,
+    of_release,
+    peer,
+    probed,
+)
 from model.said import row
 
 
@@ -20,6 +33,27 @@ def test_healthy_hosts() -> None:
     """Nothing is said of fresh hosts."""
     probe = Probe("", "", "")
     assert check_hosts(model(probe), probed(probe)) == []
+
+
+@pytest.mark.parametrize(
+    ("release", "said", "names", "refused"),
+    [
+        ("debian 12", "", [], False),
+        ("debian 12", "", ["15", "lost+found"], False),
+        ("debian 13", "", ["15"], True),
+        ("debian 13", "", ["15", "17"], False),  # moved: the old data stays until somebody removes it
+        ("debian 13", "15", ["15"], False),
+        ("debian 12", "16", ["15"], True),
+        ("debian 13", "", ["17.new", "backup"], False),
+        ("debian 99", "", ["15"], False),  # the role says that it knows no version
+    ],
+)
+def test_data_of_another_version(release: str, said: str, names: list[str], refused: bool) -> None:
+    """A new release of the system begins no empty server beside the data of the old one."""
+    declared = {"postgresql_version": said}
+    probe = Probe("", "", "", of_release(release, names), DATABASE, declared, inventory="lab_orders")
+    codes = [problem.code for problem in check_hosts(model(probe), probed(probe))]
+    assert codes == ["DATABASE_DATA_VERSION"] * refused
 
 
 def test_hosts_that_are_not_of_this_run_are_not_judged() -> None:

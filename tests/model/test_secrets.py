@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from unit.certificate_maker import Ca, key_pem, new_key, pem
 
+from ansible_collections.millrace.kafka.plugins.filter.host import guarded
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
 from model.mistakes import MISTAKES
 from model.mistakes.base import LAB, VAULT, spoil
@@ -42,6 +43,32 @@ def test_a_vaulted_secret_is_no_mistake(tmp_path: Path) -> None:
     done = preflight(inventory, "--vault-password-file", str(tmp_path / "password"))
     assert done.returncode == 0, done.stdout
     assert "SECRET_CLEAR" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("setting", "text", "clear"),
+    [
+        ("primary_conninfo", "host=db2 user=standby password=Guoph0Eeshi7", True),
+        ("primary_conninfo", "host=db2 password = 'Guoph0Eeshi7'", True),
+        ("primary_conninfo", "postgresql://standby:Guoph0Eeshi7@db2/", True),
+        ("primary_conninfo", "host=db2 user=standby passfile=/etc/postgresql/standby", False),
+        ("archive_command", "PGPASSWORD=Guoph0Eeshi7 /usr/bin/keep %p", True),
+        ("restore_command", "keep --token Guoph0Eeshi7 %f %p", True),
+        ("archive_command", "keep --token=$(cat /etc/keep/token) %p", False),
+        ("archive_command", "cp %p /archive/%f", False),
+        ("ssl_passphrase_command", "echo Guoph0Eeshi7", True),
+        ("ssl_passphrase_command", "/usr/bin/printf '%%s' Guoph0Eeshi7", True),
+        ("ssl_passphrase_command", "cat /etc/postgresql/passphrase", False),
+    ],
+)
+def test_settings_of_postgresql_that_hold_a_secret(setting: str, text: str, clear: bool, tmp_path: Path) -> None:
+    """Where a standby connects to, and what the server runs: refused in the clear, and in no diff of the file."""
+    wrong = replace(LAB, inventory="lab_orders", variables={"all": {"postgresql_config": {setting: text}}})
+    _, lines = check(spoil(tmp_path / "inventory", wrong))
+    said = [line for line in lines if line.startswith("SECRET_CLEAR dc1-db1/postgresql_config")]
+    assert len(said) == clear, lines
+    assert not any("Guoph0Eeshi7" in line for line in lines)
+    assert guarded({"path": "/f", "content": f"{setting} = '{text}'"}, {setting: text}).get("secret", False) is clear
 
 
 @pytest.mark.parametrize("name", ["dc1", "stretch3"])

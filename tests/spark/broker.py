@@ -1,6 +1,7 @@
 """One real Kafka broker on loopback, in KRaft mode, for the tests of a run: from the archives that roles install."""
 
 import base64
+import signal
 import socket
 import subprocess
 import time
@@ -36,16 +37,26 @@ class Broker:
 
     servers: str
     admin: AdminClient
+    process: "subprocess.Popen[bytes]"
 
-    def topic(self, partitions: int = 1) -> str:
+    @contextmanager
+    def silent(self) -> Iterator[None]:
+        """Let it give no answer for some seconds: connections stay, and nothing comes."""
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
+
+    def topic(self, partitions: int = 1, config: Mapping[str, str] | None = None) -> str:
         """Make a topic of a new name."""
         name = f"t-{uuid.uuid4().hex[:8]}"
-        self.make(name, partitions)
+        self.make(name, partitions, config)
         return name
 
-    def make(self, name: str, partitions: int = 1) -> None:
+    def make(self, name: str, partitions: int = 1, config: Mapping[str, str] | None = None) -> None:
         """Make a topic."""
-        self.admin.create_topics([NewTopic(name, partitions, 1)])[name].result(30)
+        self.admin.create_topics([NewTopic(name, partitions, 1, config=dict(config or {}))])[name].result(30)
 
     def delete(self, name: str) -> None:
         """Delete a topic, and return once it is gone."""
@@ -70,7 +81,7 @@ class Broker:
         self, topic: str, records: Sequence[tuple[str | None, bytes | None, list[tuple[str, bytes]]]]
     ) -> None:
         """Send records: key, value, headers."""
-        producer = Producer({"bootstrap.servers": self.servers, "message.max.bytes": 2_000_000, "log_level": 0})
+        producer = Producer({"bootstrap.servers": self.servers, "message.max.bytes": 2_500_000, "log_level": 0})
         for key, value, headers in records:
             producer.produce(topic, value, key, headers=headers)
         assert producer.flush(30) == 0
@@ -128,7 +139,7 @@ def running_broker(folder: Path) -> Iterator[Broker]:
         process = subprocess.Popen([*JAVA, *archive.flags, *main], stdout=log, stderr=subprocess.STDOUT)
     try:
         servers = f"127.0.0.1:{client}"
-        broker = Broker(servers, AdminClient({"bootstrap.servers": servers, "log_level": 0}))
+        broker = Broker(servers, AdminClient({"bootstrap.servers": servers, "log_level": 0}), process)
         _await_answer(broker, process, folder / "log")
         yield broker
     finally:

@@ -12,7 +12,6 @@ from millrace_jobs.contract import READINGS
 from millrace_jobs.errors import JobError
 from millrace_jobs.job import Job, NoParameters
 from millrace_jobs.jobs.archive_events import transform
-from millrace_jobs.lifecycle import await_end
 from millrace_jobs.parts import FileSink, KafkaSource
 from millrace_jobs.runtime import start
 from pyarrow import dataset
@@ -132,13 +131,14 @@ def test_what_is_not_its_own_is_refused(spark: SparkSession, broker: Broker, tmp
     kept.rename(kept.with_name("0-0-1-0.parquet"))
     held.write_text(whole.replace('"0": 2', '"0": 1'))
     send(broker, topic, ("c", 0))
-    stopping = threading.Event()
-    threading.Timer(120, stopping.set).start()
     holds = (
         f"archive_events: the archive holds topic {topic} partition 0 up to offset 1, and the checkpoint goes on at 2"
     )
     with pytest.raises(JobError, match=f"^{holds}"):
-        await_end(start(spark, parse("archive_events", data), stopping), stopping)
+        start(spark, parse("archive_events", data), threading.Event())
+    empty = data | {"output_directory": str(tmp_path / "empty")}
+    with pytest.raises(JobError, match=f"^archive_events: the archive holds nothing of topic {topic} partition 0, "):
+        start(spark, parse("archive_events", empty), threading.Event())
     broker.delete(topic)
     broker.make(topic)
     with pytest.raises(JobError, match=f"^archive_events: topic {topic} was deleted and made anew since"):

@@ -3,9 +3,13 @@
 from collections import Counter
 from datetime import datetime, timezone
 from pathlib import Path
+from threading import Event
 
 import pytest
+from millrace_jobs.config import parse
+from millrace_jobs.errors import JobError
 from millrace_jobs.jobs.average_readings import Parameters, transform
+from millrace_jobs.runtime import start
 from pyspark.sql import SparkSession
 
 from .broker import Broker
@@ -84,3 +88,22 @@ def test_directories_may_take_the_averages(spark: SparkSession, broker: Broker, 
     assert list(counts(tmp_path / "out")) == ["a"]
     found = Counter(dict(headers)["dead_reason"] for _, _, headers in broker.raw(dead))
     assert found == {b"malformed": 2, b"impossible_value": 1}
+
+
+def test_a_checkpoint_keeps_the_words_that_it_began_with(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    """Its state is of those windows: with others it would be sums of both."""
+    source, dead = broker.topic(), broker.topic()
+    data = configured(
+        broker, tmp_path / "c", input_topic=source, output_directory=str(tmp_path / "out"), dead_letter_topic=dead
+    )
+    broker.send_records(source, [reading("a", 0, 10, 1.0)])
+    run(spark, "average_readings", data)
+    wrong = (
+        "^average_readings: the checkpoint began with window 1 minute and late_by 1 minute, and window 2 minutes and "
+        "late_by 5 minutes would go on with state of those; keep them, or begin anew: .*reposition average_readings "
+    )
+    with pytest.raises(JobError, match=wrong):
+        start(spark, parse("average_readings", {**data, "window": "2 minutes", "late_by": "5 minutes"}), Event())
+    broker.send_records(source, [reading("a", 9, 10, 1.0)])
+    run(spark, "average_readings", {**data, "window": "1 minute"})
+    assert list(counts(tmp_path / "out")) == ["a"]

@@ -50,6 +50,15 @@ BAD = [
     ("malformed", b"1", of(sequence=2**31), []),
     ("malformed", b"1", of(at="yesterday"), []),
     ("malformed", b"1", of(customer="a\0b"), []),
+    ("malformed", b"1", of(amount_cents="one"), []),
+    ("trailing", b"1", of() + of(), []),
+    ("trailing", b"1", of() + b" garbage", []),
+    ("trailing", b"1", of() + b"," + of(), []),
+    ("trailing", b"1", of() + b",", []),
+    ("trailing", b"1", of() + b"]", []),
+    ("trailing", b"1", of() + b"] garbage", []),
+    ("trailing", b"1", of() + b"}", []),
+    ("trailing", b"1", of() + b',"more":1}', []),
     ("key_mismatch", b"2", of(), []),
     ("long_id", b"", of(order_id=""), []),
     ("long_id", b"i" * 201, of(order_id="i" * 201), []),
@@ -70,7 +79,7 @@ def test_records_that_fit_keep_their_envelope(spark: SparkSession) -> None:
     """A version that is read, or none; columns that nobody knows are left out, those that may lack are null."""
     good = records(
         spark,
-        (b"1", of(unknown=[1, 2]), []),
+        (b"1", b" " + of(unknown=[1, 2]) + b"\r\n", []),
         (b"1", of(customer=None, amount_cents=5), [("schema_version", b"2"), ("trace", b"\xff")]),
     )
     rows = fitting(decode(good, SMALL), SMALL).orderBy("record.offset").collect()
@@ -106,12 +115,23 @@ def test_dead_letters_say_why_and_from_where(spark: SparkSession) -> None:
 
 def test_dead_letters_are_never_too_large_to_send(spark: SparkSession) -> None:
     """Key and value are cut, and headers that are too long are left out: a refused one would stop the job."""
-    many, some = [("h", b"x" * 10_000), ("h", b"y" * 9_999)], [("h", b"x" * 10_000), ("h", b"y" * 9_998)]
+    many, some = [("h", b"x" * 10_000), ("h", b"y" * 9_979)], [("h", b"x" * 10_000), ("h", b"y" * 9_978)]
     bad = records(spark, (b"k" * 20_001, None, many), (b"k", b"v" * 500, some))
     first, second = dead_letters(decode(bad, SMALL), SMALL, "some_job").collect()
     assert (bytes(first.key), first.value, first.headers[0].key) == (b"k" * 20_000, None, "dead_reason")
     assert (bytes(second.key), bytes(second.value)) == (b"k", b"v" * 400)
     assert [header.key for header in second.headers[:3]] == ["h", "h", "dead_reason"]
+
+
+@pytest.mark.parametrize("headers", [[("h", b"")] * 19_000, [("ü" * 10_500, b"")], [("h", b"x" * 10_000)] * 2])
+def test_what_headers_cost_counts_in_bytes(spark: SparkSession, headers: list[tuple[str, bytes]]) -> None:
+    """With lengths that a record holds beside them: up to 10 bytes each, and 100 for the record and its batch."""
+    (letter,) = dead_letters(
+        decode(records(spark, (b"k" * 20_000, b"x" * 1_000_001, headers)), ORDERS), ORDERS, "j"
+    ).collect()
+    assert [header.key for header in letter.headers if not header.key.startswith("dead_")] == []
+    costs = [len(header.key.encode()) + len(header.value) + 10 for header in letter.headers]
+    assert len(letter.key) + len(letter.value) + sum(costs) + 100 < 1_048_576  # max.request.size, unless given
 
 
 def test_a_version_is_written_where_there_are_no_headers(spark: SparkSession) -> None:

@@ -2,12 +2,17 @@
 
 import json
 import threading
+from functools import partial
 from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer
+from millrace_jobs import outage
 from millrace_jobs.config import parse
+from millrace_jobs.jobs import measure_latency
 from millrace_jobs.jobs.measure_latency import Canaries, loop, percentile
+from millrace_jobs.outage import KafkaWatch
+from millrace_jobs.sending import producer_of
 
 from .broker import Broker
 from .helpers import eventually
@@ -83,3 +88,41 @@ def test_canaries_are_measured_where_they_arrive(broker: Broker, caplog: pytest.
             thread.join(30)
     found = next(one for one in reports() if "p50_ms" in one)
     assert 0 < found["p50_ms"] <= found["p99_ms"] <= found["p999_ms"] <= found["greatest_ms"] < 60_000
+
+
+def test_an_outage_is_named_and_ends_nothing(
+    broker: Broker, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was sent meanwhile counts as missing; then canaries are measured as before."""
+    caplog.set_level("INFO")
+    soon = {"message.timeout.ms": 1000, "socket.timeout.ms": 1000}
+    monkeypatch.setattr(measure_latency, "producer_of", lambda client, **more: producer_of(client, **more, **soon))
+    monkeypatch.setattr(outage, "KafkaWatch", partial(KafkaWatch, ask_seconds=0.2, answer_seconds=0.5))
+    stopping, topic = threading.Event(), broker.topic()
+    data = {
+        "kafka": {"bootstrap.servers": broker.servers},
+        "output_topic": topic,
+        "report_seconds": 1,
+        "missing_after_seconds": 2,
+    }
+    config = parse("measure_latency", data)
+    thread = threading.Thread(target=loop, args=(config.parameters, config.outputs, stopping))
+    thread.start()
+
+    def said(begin: str) -> list[str]:
+        return [record.getMessage() for record in caplog.records if record.getMessage().startswith(begin)]
+
+    def last() -> dict[str, Any]:
+        return json.loads(said("latency ")[-1][len("latency ") :]) if said("latency ") else {}
+
+    try:
+        eventually(lambda: last().get("arrived", 0) > 0, True, 60)
+        with broker.silent():
+            eventually(lambda: last()["missing_ever"] > 5, True, 60)
+            eventually(lambda: len(said(f"kafka: no answer from {broker.servers}")), 1, 60)
+        eventually(lambda: last().get("arrived", 0) > 0 or not thread.is_alive(), True, 60)
+        assert thread.is_alive()
+        eventually(lambda: len(said(f"kafka: {broker.servers} answers again")), 1, 60)
+    finally:
+        stopping.set()
+        thread.join(30)

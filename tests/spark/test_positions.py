@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from millrace_jobs.errors import JobError
-from millrace_jobs.positions import Range, ranges_of, unapplied
+from millrace_jobs.positions import Range, check_sink, ranges_of, unapplied
 
 
 def planned(checkpoint: Path, batch: int, **partitions: int) -> None:
@@ -39,10 +39,41 @@ def test_ranges_are_read_from_the_checkpoint(tmp_path: Path) -> None:
 def test_what_is_applied_is_left_out(first: int, until: int, holds: int | None, left: Range | None) -> None:
     """By offsets, whatever the batch's number is."""
     applied = {} if holds is None else {("t", 0): holds}
-    assert unapplied({("t", 0): Range(first, until)}, applied, "q") == ({} if left is None else {("t", 0): left})
+    assert unapplied({("t", 0): Range(first, until)}, applied, {("t", 0): first}, "q") == (
+        {} if left is None else {("t", 0): left}
+    )
 
 
 def test_a_gap_is_refused() -> None:
     """The database was put back to an older state, and the checkpoint was not."""
     with pytest.raises(JobError, match=r"^q: the database holds topic t partition 0 up to offset 3, .* goes on at 4"):
-        unapplied({("t", 0): Range(4, 10)}, {("t", 0): 3}, "q")
+        unapplied({("t", 0): Range(4, 10)}, {("t", 0): 3}, {}, "q")
+
+
+@pytest.mark.parametrize(
+    ("began", "done", "holds", "refused"),
+    [
+        (5, None, {}, None),  # a start by time, by group, at the end: what is before it, nobody wants
+        (5, 5, {}, None),  # nothing came yet
+        (5, 9, {}, "holds nothing of topic t partition 0, and the checkpoint, which began at offset 5, goes on at 9"),
+        (5, 9, {("other", 0): 9}, "holds nothing of topic t partition 0"),
+        (5, 9, {("t", 0): 8}, "holds topic t partition 0 up to offset 8, and the checkpoint goes on at 9"),
+        (5, 9, {("t", 0): 9}, None),
+        (5, 9, {("t", 0): 20}, None),
+    ],
+)
+def test_a_sink_that_lacks_what_the_checkpoint_has_done_is_refused(
+    tmp_path: Path, began: int, done: int | None, holds: dict[tuple[str, int], int], refused: str | None
+) -> None:
+    """Before anything is read: it was emptied or put back, and the checkpoint was not."""
+    (tmp_path / "sources" / "0").mkdir(parents=True)
+    (tmp_path / "sources" / "0" / "0").write_bytes(b'\0v1\n{"t":{"0":%d}}' % began)
+    (tmp_path / "commits").mkdir()
+    if done is not None:
+        planned(tmp_path, 3, p0=done)
+        (tmp_path / "commits" / "3").touch()
+    if refused is None:
+        check_sink(str(tmp_path), holds, "q")
+    else:
+        with pytest.raises(JobError, match=f"^q: the database {refused}.*millrace-jobs reposition q .*--to-earliest"):
+            check_sink(str(tmp_path), holds, "q")

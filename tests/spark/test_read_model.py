@@ -97,12 +97,37 @@ def test_a_database_put_back_to_an_older_state_is_refused(
         connection.execute("UPDATE job_positions SET from_offset = 0, until_offset = 3 WHERE partition = 0")
     before = read_model(database)
     send(broker.servers, topics[0], events[30:])
+    with pytest.raises(JobError, match=r"^project_orders: the database holds topic t-\w+ partition 0 up to offset 3, "):
+        start(spark, parse("project_orders", data), threading.Event())
+    assert read_model(database) == before
+
+
+def test_an_emptied_database_is_refused_while_the_checkpoint_lives(
+    spark: SparkSession, broker: Broker, topics: tuple[str, str], server: Server, tmp_path: Path
+) -> None:
+    """Also while the job runs; a checkpoint whose start is later than the first record asks for nothing of before."""
+    database, events = server.database("orders"), some_events(40)
+    send(broker.servers, topics[0], events[:10])
+    data = configured(broker, topics, database, tmp_path / "c", input_start="latest")
+    run(spark, data)
+    run(spark, data)
+    assert read_model(database) == set()
+    send(broker.servers, topics[0], events[10:30])
+    run(spark, data)
+    assert read_model(database) == expected(events[10:30])
+    empty = data | {"database": server.database("orders")}
+    with pytest.raises(JobError, match=r"^project_orders: the database holds nothing of topic t-\w+ partition \d, "):
+        start(spark, parse("project_orders", empty), threading.Event())
+
     stopping = threading.Event()
     threading.Timer(120, stopping.set).start()
     (one,) = start(spark, parse("project_orders", data), stopping)
-    with pytest.raises(JobError, match=r"^project_orders: the database holds topic t-\w+ partition 0 up to offset 3, "):
+    with psycopg.connect(**database) as connection:
+        connection.execute("TRUNCATE orders_v1, job_positions, job_dead_letters")
+    send(broker.servers, topics[0], events[30:])
+    with pytest.raises(JobError, match=r"^project_orders: the database holds nothing of topic t-\w+ partition \d, "):
         await_end([one], stopping)
-    assert read_model(database) == before
+    assert read_model(database) == set()
 
 
 def test_a_topic_made_anew_is_refused(

@@ -1,9 +1,12 @@
 """The relay: what it hands on, with each trigger, and what it refuses."""
 
+import json
 import threading
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
+from millrace_jobs.cli import main
 from millrace_jobs.config import parse
 from millrace_jobs.errors import JobError
 from millrace_jobs.job import NoParameters
@@ -14,7 +17,7 @@ from pyspark.sql import Row, SparkSession
 
 from .broker import Broker
 from .helpers import eventually
-from .streams import Raw, configured
+from .streams import Raw, configured, run
 
 RECORDS: list[Raw] = [("k", b"\xff\x00", [("a", b"1"), ("a", b"2")]), ("k", None, []), (None, b"", [("b", b"")])]
 
@@ -62,3 +65,58 @@ def test_a_partition_without_a_slot_is_refused(spark: SparkSession, broker: Brok
     data["trigger_interval"] = "5 seconds"
     with pytest.raises(JobError, match=r"needs a task slot for each of 3 partitions, and there are 2; write .spark\.m"):
         start(spark, parse("relay", data), threading.Event())
+
+
+def test_a_topic_made_anew_is_refused(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    """Its offsets begin at 0 again, and those before the checkpoint's would be left out without a word."""
+    source, sink = broker.topic(), broker.topic()
+    data = configured(broker, tmp_path / "c", input_topic=source, output_topic=sink)
+    broker.send(source, ["a", "b"])
+    run(spark, "relay", data)
+    run(spark, "relay", data)
+    broker.delete(source)
+    broker.make(source)
+    broker.send(source, ["c", "d", "e"])
+    anew = f"^relay: topic {source} was deleted and made anew since the checkpoint began .*reposition relay .*--to-earl"
+    with pytest.raises(JobError, match=anew):
+        start(spark, parse("relay", data), threading.Event())
+    assert [record.value for record in broker.records(sink)] == ["a", "b"]
+    (tmp_path / "job.json").write_text(json.dumps(data))
+    cure = ["reposition", "relay", "--config", str(tmp_path / "job.json"), "--to-earliest", "--apply"]
+    assert main(cure) == 0
+    run(spark, "relay", data)
+    assert [record.value for record in broker.records(sink)] == ["a", "b", "c", "d", "e"]
+
+
+def test_a_record_is_as_large_as_its_topics_let_it_be(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    """Beyond what a producer takes unless it is told; what the second topic refuses is named, with the cure."""
+    large, small = {"max.message.bytes": "3000000"}, {"max.message.bytes": "1000000"}
+    source, sink, narrow = broker.topic(config=large), broker.topic(config=large), broker.topic(config=small)
+    broker.send_records(source, [("k", b"x" * 1_900_000, []), ("k", b"y", [])])
+    run(spark, "relay", configured(broker, tmp_path / "one", input_topic=source, output_topic=sink))
+    assert [value for _, value, _ in broker.raw(sink)] == [b"x" * 1_900_000, b"y"]
+    refused = ended(spark, configured(broker, tmp_path / "two", input_topic=source, output_topic=narrow))
+    assert "RecordTooLargeException" in refused
+    assert refused.endswith("; raise max.message.bytes of the output topic to that of the input topic")
+
+
+def test_a_time_that_spark_cannot_hold_is_named(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    """With the topic, the offset and what keeps such records out: Spark's source has no way around them."""
+    source, sink = broker.topic(), broker.topic()
+    producer = Producer({"bootstrap.servers": broker.servers, "log_level": 0})
+    producer.produce(source, "late", timestamp=9_300_000_000_000_000)
+    assert producer.flush(30) == 0
+    refused = ended(spark, configured(broker, tmp_path, input_topic=source, output_topic=sink))
+    assert f"Record at topic {source} partition 0 offset 0 has timestamp value 9300000000000000" in refused
+    assert "millrace-jobs reposition" in refused and refused.endswith(" (message.timestamp.after.max.ms)")
+
+
+def ended(spark: SparkSession, data: dict[str, object]) -> str:
+    """What a relay says that fails."""
+    stopping = threading.Event()
+    timer = threading.Timer(120, stopping.set)
+    timer.start()
+    with pytest.raises(JobError) as failed:
+        await_end(start(spark, parse("relay", data), stopping), stopping)
+    timer.cancel()
+    return str(failed.value)

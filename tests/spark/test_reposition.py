@@ -1,12 +1,18 @@
 """A checkpoint begun anew elsewhere: what the dry run says is what the next start reads."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
 from millrace_jobs.cli import main
+from millrace_jobs.config import parse
 from millrace_jobs.groups import GroupCommitter
+from millrace_jobs.lease import held
+from millrace_jobs.positions import has_begun
+from millrace_jobs.reposition import finish
+from millrace_jobs.starts import told
 from pyspark.sql import SparkSession
 
 from .broker import Broker
@@ -105,3 +111,86 @@ def test_records_that_are_gone_are_no_start(
         1,
         f"input: topic {topics[0]} partition 0 holds offsets 3 to 4, and 1 is asked for; give another start\n",
     )
+
+
+def begun(checkpoint: Path, topic: str) -> None:
+    """A checkpoint that has read one record of each partition."""
+    for folder, text in (("offsets", f'v1\n{{}}\n{{"{topic}":{{"0":1,"1":1}}}}'), ("commits", "v1\n{}")):
+        (checkpoint / folder).mkdir(parents=True)
+        (checkpoint / folder / "0").write_text(text)
+
+
+@pytest.mark.parametrize("renames", [0, 1, 2])
+def test_a_killed_reposition_leaves_the_old_or_the_new(
+    broker: Broker, topics: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, renames: int
+) -> None:
+    """Never a checkpoint that begins where only the configuration says."""
+    file, checkpoint = tmp_path / "job.json", tmp_path / "c"
+    data = configured(broker, checkpoint, input_topic=topics[0], output_topic=topics[1])
+    file.write_text(json.dumps(data))
+    begun(checkpoint, topics[0])
+    rename, done = Path.rename, list[Path]()
+
+    def dying(self: Path, target: Path) -> Path:
+        if len(done) == renames:
+            raise KeyboardInterrupt
+        done.append(self)
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", dying)
+    with pytest.raises(KeyboardInterrupt):
+        main(["reposition", "count_words", "--config", str(file), "--to-latest", "--apply"])
+    monkeypatch.undo()
+    config = parse("count_words", data)
+    finish(config)
+    finish(config)
+    expected = None if renames < 2 else {topics[0]: {"0": 4, "1": 4}}
+    left = told(str(checkpoint), config.inputs["input"])
+    assert (left and json.loads(left)) == expected
+    assert has_begun(str(checkpoint)) == (renames < 2)
+    assert len([*tmp_path.glob("c.before-*")]) == (renames == 2)
+    assert not (tmp_path / "c.new").exists()
+
+
+def test_a_running_job_keeps_its_checkpoint(
+    broker: Broker, topics: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would write into a folder that is not its own any more; a second process of it is refused as well."""
+    file, checkpoint = tmp_path / "job.json", tmp_path / "c"
+    data = {**configured(broker, checkpoint, input_topic=topics[0], output_topic=topics[1]), "spark": {"spark.x": 1}}
+    file.write_text(json.dumps(data))
+    refused = f"checkpoint: a process works with {checkpoint}; stop the job first\n"
+    with held(str(checkpoint)):
+        status, lines, problem = said(capsys, file, "--to-latest", "--apply")
+        assert (status, len(lines), problem) == (1, 4, refused)
+        assert main(["count_words", "--config", str(file)]) == 1
+    assert [path.name for path in checkpoint.iterdir()] == [".lease"]
+    assert said(capsys, file, "--to-latest", "--apply")[0] == 0
+
+
+def test_a_new_checkpoint_belongs_to_whom_the_old_one_did(
+    broker: Broker, topics: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also where root asks for it: the job could not write into root's."""
+    file, checkpoint = tmp_path / "job.json", tmp_path / "c"
+    file.write_text(json.dumps(configured(broker, checkpoint, input_topic=topics[0], output_topic=topics[1])))
+    checkpoint.mkdir(mode=0o750)
+    user = 65534 if os.getuid() == 0 else os.getuid()
+    os.chown(checkpoint, user, -1)
+    assert said(capsys, file, "--to-latest", "--apply")[0] == 0
+    assert {path.stat().st_uid for path in (checkpoint, *checkpoint.rglob("*"))} == {user}
+    assert (checkpoint / f"starts-{topics[0]}").exists()
+    assert checkpoint.stat().st_mode & 0o777 == 0o750
+
+
+def test_the_order_of_topics_means_nothing(
+    broker: Broker, topics: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What was left for the next start is found whichever of them is named first, or came since."""
+    file, out, more = tmp_path / "job.json", str(tmp_path / "out"), broker.topic()
+    data = configured(broker, tmp_path / "c", input_topics=[*topics], output_directory=out)
+    file.write_text(json.dumps(data))
+    assert main(["reposition", "archive_events", "--config", str(file), "--to-latest", "--apply"]) == 0
+    config = parse("archive_events", {**data, "input_topics": [more, topics[1], topics[0]]})
+    found = told(str(tmp_path / "c"), config.inputs["input"])
+    assert json.loads(found or "") == {topics[0]: {"0": 4, "1": 4}, topics[1]: {"0": 0}, more: {"0": -2}}

@@ -101,3 +101,16 @@ def test_the_collection_asks_for_the_ansible_that_is_pinned() -> None:
     asked = yaml.safe_load((ROOT / "meta" / "runtime.yml").read_text())["requires_ansible"]
     assert asked == f">={pinned},<{pinned.major}.{pinned.minor + 1}"
     assert asked.split(",")[0].removeprefix(">=") in (ROOT / "docs" / "control_node.md").read_text()
+
+
+def test_the_collection_asks_for_the_collections_that_its_roles_use() -> None:
+    """Those that requirements.yml pins, and their later releases; a package `ansible` has them already."""
+    pinned = yaml.safe_load((ROOT / "requirements.yml").read_text())["collections"]
+    used = {
+        name
+        for file in ROOT.glob("roles/*/tasks/*.yml")
+        for name in re.findall(r"^ *(?:- )?(\w+\.\w+)\.\w+:", file.read_text(), re.MULTILINE)
+    }
+    assert {one["name"] for one in pinned} == used - {"ansible.builtin", "millrace.kafka"}
+    wanted = {one["name"]: f">={one['version']},<{Version(one['version']).major + 1}.0.0" for one in pinned}
+    assert GALAXY["dependencies"] == wanted

@@ -8,7 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import archives, connections, disks, machine, ports
+from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import (
+    archives,
+    connections,
+    databases,
+    disks,
+    machine,
+    ports,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
@@ -24,6 +31,7 @@ OF_A_MACHINE: tuple[Check, ...] = (
     machine.memory,
     connections.firewall,
     disks.of_functions,
+    databases.data,
 )
 
 

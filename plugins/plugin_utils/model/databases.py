@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Job, Machine, SparkNode
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine, SparkNode
 from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import (
     VERSION,
     definitions,
     network,
     text_of,
 )
+from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql_values import wrong_value
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 USERS = "postgresql_users"
@@ -35,7 +36,6 @@ OWNED = {
     "unix_socket_directories": "",
 }
 OF_EXTENSION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", re.ASCII)
-SWITCH = ("on", "off", "true", "false", "yes", "no", "1", "0")
 
 
 def users(model: Model) -> Iterator[Problem]:
@@ -94,51 +94,61 @@ def settings(model: Model) -> Iterator[Problem]:
                 near = nearest(str(name), known)
                 advice = f"did you mean {near}?" if near else "take it out"
                 yield machine.problem(place, "DATABASE_SETTING", None, "no setting of this PostgreSQL", advice)
-            elif spec and value is not None and (wrong := _wrong(spec, text_of(value))):
+            elif spec and value is not None and (wrong := wrong_value(spec, text_of(value))):
                 yield machine.problem(place, "DATABASE_VALUE", text_of(value), wrong, "correct it")
 
 
-def _wrong(spec: Mapping[str, Any], text: str) -> str:
-    """Return what is wrong with a value, '' where nothing is, or where the server alone can tell."""
-    if spec["type"] == "bool" and text.lower() not in SWITCH:
-        return "neither on nor off"
-    if spec["type"] == "enum" and text.lower() not in (*spec.get("values", ()), *SWITCH):
-        return f"none of {', '.join(spec.get('values', ()))}"
-    if spec["type"] in ("integer", "real") and not re.fullmatch(r"-?\d+(\.\d+)?\s*[a-zA-Z]*", text):
-        return "no number"
-    if spec["type"] in ("integer", "real") and re.fullmatch(r"-?\d+(\.\d+)?", text):
-        low, high = float(spec["min"]), float(spec["max"])
-        return "" if low <= float(text) <= high else f"not from {spec['min']} to {spec['max']}"
-    return ""
-
-
 def jobs(model: Model) -> Iterator[Problem]:
-    """A job logs in to our databases as a user of them, and knows whom it speaks to."""
+    """A job logs in to our databases as a user of them, and knows whom it speaks to; so does who makes its tables."""
     hosts = {str(place): machine for machine in _databases(model) for place in (*machine.addresses, machine.name)}
     for node in model.spark_nodes:
         for job in node.jobs:
             database = job.config.get("database")
-            server = hosts.get(str(database.get("host"))) if isinstance(database, Mapping) else None
-            if server and isinstance(database, Mapping):
-                yield from _login(node, job, database, server)
+            if not isinstance(database, Mapping):
+                continue
+            place = f"{job.variable}.config.database"
+            if server := hosts.get(str(database.get("host"))):
+                user = yield from _login(node, place, database, server)
+                if user.get("owner"):
+                    wrong = "owns the database, so the job could change its tables"
+                    advice = "give the job a user of its own, and name the owner in migrate"
+                    yield node.problem(f"{place}.user", "DATABASE_USER_OWNS", database.get("user"), wrong, advice)
+                yield from _connection(node, place, database)
+            migrating, place = {**database, **job.migrate}, f"{job.variable}.migrate"
+            if job.migrate and (server := hosts.get(str(migrating.get("host")))):
+                user = yield from _login(node, place, migrating, server)
+                owners = [
+                    str(one.get("name"))
+                    for one in server.inputs.entries(USERS)
+                    if one.get("owner") and one.get("database") == user.get("database")
+                ]  # nobody: DATABASE_OWNER
+                if user and owners and not user.get("owner"):
+                    wrong, advice = "cannot make its tables", f"name who owns the database: {', '.join(owners)}"
+                    yield node.problem(f"{place}.user", "DATABASE_USER_MIGRATES", migrating.get("user"), wrong, advice)
+                yield from _connection(node, place, {"sslmode": "verify-full", **job.migrate})
 
 
-def _login(node: SparkNode, job: Job, database: Mapping[str, Any], server: Machine) -> Iterator[Problem]:
-    place = f"{job.variable}.config.database"
-    found = [user for user in server.inputs.entries(USERS) if str(user.get("name")) == str(database.get("user"))]
-    if not found:
-        known = [str(user.get("name")) for user in server.inputs.entries(USERS)]
+def _login(
+    node: SparkNode, place: str, database: Mapping[str, Any], server: Machine
+) -> Generator[Problem, None, Mapping[str, Any]]:
+    """Judge whom somebody logs in as; return the user, {} where it is none of that database."""
+    users = server.inputs.entries(USERS)
+    found = next((user for user in users if str(user.get("name")) == str(database.get("user"))), None)
+    if found is None:
+        known = [str(user.get("name")) for user in users]
         near = nearest(str(database.get("user")), known)
         advice = f"did you mean {near}?" if near else f"declare it there, beside {', '.join(known) or 'nobody'}"
         wrong = f"nobody of that name is in {USERS} of {server.name}"
         yield node.problem(f"{place}.user", "DATABASE_USER", database.get("user"), wrong, advice)
-    elif str(found[0].get("database")) != str(database.get("dbname")):
-        wrong, advice = f"the user's database is {found[0].get('database')}", "name that one, or another user"
+        return {}
+    if str(found.get("database")) != str(database.get("dbname")):
+        wrong, advice = f"the user's database is {found.get('database')}", "name that one, or another user"
         yield node.problem(f"{place}.dbname", "DATABASE_OTHER", database.get("dbname"), wrong, advice)
-    elif found[0].get("owner"):
-        wrong = "owns the database, so the job could change its tables"
-        advice = "give the job a user of its own, and name the owner in migrate"
-        yield node.problem(f"{place}.user", "DATABASE_USER_OWNS", database.get("user"), wrong, advice)
+        return {}
+    return found
+
+
+def _connection(node: SparkNode, place: str, database: Mapping[str, Any]) -> Iterator[Problem]:
     if not database.get("password") and not database.get("passfile"):
         wrong, advice = "without it nobody is let in", "postgresql_login gives it, from postgresql_users"
         yield node.problem(f"{place}.password", "DATABASE_PASSWORD", None, wrong, advice)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -233,6 +233,8 @@ class Job:
     """{} where it is none (reported with the role's inputs)."""
     configured: bool = True
     """Whether there is one."""
+    migrate: Mapping[str, Any] = field(default_factory=dict)
+    """Login of who may make tables in its database; {} where a run leaves them alone."""
 
     @property
     def variable(self) -> str:
@@ -266,5 +268,8 @@ class SparkNode(Machine):
 
 def _job(entry: Mapping[str, Any]) -> Job:
     config, name = entry.get("config"), str(entry.get("name"))
-    configured = isinstance(config, Mapping)
-    return Job(name, str(entry.get("job") or name), config if isinstance(config, Mapping) else {}, configured)
+    configured, migrate = isinstance(config, Mapping), entry.get("migrate")
+    return Job(
+        name, str(entry.get("job") or name), config if isinstance(config, Mapping) else {}, configured,
+        migrate if isinstance(migrate, Mapping) else {},
+    )  # fmt: skip

@@ -25,7 +25,7 @@ from millrace_jobs.contract import Contract
 from millrace_jobs.ends import Topic
 from millrace_jobs.errors import JobError
 from millrace_jobs.parts import FileSink
-from millrace_jobs.positions import Place, Range, between, ranges_of, unapplied
+from millrace_jobs.positions import Place, Range, began_at, between, check_sink, ranges_of, unapplied
 from millrace_jobs.topics import topic_id
 
 _LOG = logging.getLogger(__name__)
@@ -55,11 +55,11 @@ class Archive:
     _locks: list[TextIOWrapper] = field(default_factory=list)
 
     def check(self, rows: DataFrame) -> None:
-        """Return if `rows` can be kept, and the directory holds records of these very topics, or none of them.
+        """Return if `rows` can be kept, and the directory holds what the checkpoint did of these very topics.
 
         Raises:
             JobError: a column is missing; the directory cannot be written, or another process writes the same topics;
-                a topic was deleted and made anew.
+                a topic was deleted and made anew; the directory was emptied or put back.
         """
         missing = {*_COLUMNS, *self.sink.folders} - set(rows.columns)
         if missing:
@@ -77,6 +77,7 @@ class Archive:
         shutil.rmtree(self._staged, ignore_errors=True)  # of a batch that was killed before its files had their places
         for topic in self.sources:
             self._check_topic(topic, key)
+        check_sink(self.checkpoint, self._held(), self.query, "archive")
 
     def _check_topic(self, topic: Topic, key: str) -> None:
         file, now = self._file(topic.name), topic_id(topic)
@@ -112,7 +113,8 @@ class Archive:
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
         """Keep what the directory does not hold yet."""
-        left = unapplied(ranges_of(self.checkpoint, batch_id), self._held(), self.query, "archive")
+        began = began_at(self.checkpoint)
+        left = unapplied(ranges_of(self.checkpoint, batch_id), self._held(), began, self.query, "archive")
         if not left:
             _LOG.info("%s: the archive holds all of this batch already", self.query)
             return

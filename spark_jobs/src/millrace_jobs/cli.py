@@ -121,6 +121,7 @@ def _new_job(name: str) -> int:
 
 
 def _run(config: Config) -> None:
+    from millrace_jobs import lease, reposition
     from millrace_jobs.signals import stop_on_signals
     from millrace_jobs.topics import wait_for_topics
 
@@ -132,7 +133,9 @@ def _run(config: Config) -> None:
     if job.loop is not None:
         job.loop(config.parameters, config.outputs, stopping)
     else:
-        _run_queries(config, stopping)
+        reposition.finish(config)
+        with lease.held(config.checkpoint):
+            _run_queries(config, stopping)
 
 
 def _run_queries(config: Config, stopping: Event) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 HEADERS = "array<struct<key:string,value:binary>>"
 _BROKEN = "_broken"
 _MOST_BYTES = 20_000  # of a dead letter's key, and of its headers
+_HEADER_BYTES = 10  # the most that the lengths of a header's key and value take in a record
 
 
 def schema_of(contract: Contract) -> StructType:
@@ -35,7 +36,7 @@ def decode(records: DataFrame, contract: Contract) -> DataFrame:
 
     Bytes: the records as they are. Text: the value as UTF-8, null where the record has none. JSON: reasons in this
     order: null_value, oversized, null_key, unknown_version, malformed (not UTF-8, no JSON object, a wrong type, a
-    required column missing, the character NUL), key_mismatch, and the contract's own.
+    required column missing, the character NUL), trailing (more after the object), key_mismatch, and the contract's own.
     """
     if contract.codec == "bytes":
         return records
@@ -57,7 +58,7 @@ def decode(records: DataFrame, contract: Contract) -> DataFrame:
 def reasons(contract: Contract) -> list[str]:
     """All reasons that `decode` may give."""
     key = ["null_key", "key_mismatch"] if contract.key is not None else []
-    return ["null_value", "oversized", "unknown_version", "malformed", *key, *contract.checks]
+    return ["null_value", "oversized", "unknown_version", "malformed", "trailing", *key, *contract.checks]
 
 
 def fitting(decoded: DataFrame, contract: Contract) -> DataFrame:
@@ -83,7 +84,8 @@ def dead_letters(decoded: DataFrame, contract: Contract, job: str) -> DataFrame:
     ]
     more = F.array(*(F.struct(F.lit(name).alias("key"), text.cast("binary").alias("value")) for name, text in said))
     sizes = F.transform(
-        "record.headers", lambda one: F.length(one["key"]) + F.coalesce(F.length(one["value"]), F.lit(0))
+        "record.headers",
+        lambda one: F.octet_length(one["key"]) + F.coalesce(F.octet_length(one["value"]), F.lit(0)) + _HEADER_BYTES,
     )
     small = F.aggregate(sizes, F.lit(0), lambda total, size: total + size) <= _MOST_BYTES
     theirs = F.when(small, F.col("record.headers")).otherwise(F.array().cast(HEADERS))  # also where there are none
@@ -160,9 +162,21 @@ def _reason(contract: Contract, schema: StructType) -> Column:
         .when(~F.coalesce(version, F.lit(str(contract.versions[0]))).isin([*map(str, contract.versions)]),
               "unknown_version")
         .when(broken, "malformed")
+        .when(~_alone(F.col("value").cast("string")), "trailing")
     )  # fmt: skip
     if contract.key is not None:
         reason = reason.when(F.col("key") != F.col(contract.key).cast("binary"), "key_mismatch")
     for name, condition in contract.checks.items():
         reason = reason.when(~F.coalesce(F.expr(condition), F.lit(False)), name)
     return reason
+
+
+def _alone(text: Column) -> Column:
+    """Whether a text that begins with a JSON object is no more than that: Spark's reader ends with the object.
+
+    Between brackets it is read to its end: of both kinds, for what follows the object may close one of them, and the
+    list is to hold one thing.
+    """
+    listed = F.from_json(F.concat(F.lit("["), text, F.lit("]")), "array<struct<>>")
+    named = F.from_json(F.concat(F.lit('{"":'), text, F.lit("}")), "map<string,struct<>>")
+    return F.coalesce(F.size(listed) == 1, F.lit(False)) & named.isNotNull()

@@ -12,6 +12,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from millrace_jobs import starts
 from millrace_jobs.ends import Input, Topic
 from millrace_jobs.errors import JobError
+from millrace_jobs.positions import has_begun
 from millrace_jobs.topics import admin_properties
 
 # Spark forgets files this much older than the newest one it saw, and then skips them without a word. Its
@@ -19,6 +20,9 @@ from millrace_jobs.topics import admin_properties
 _MAX_FILE_AGE = "36500d"
 # Milliseconds: fuller batches cost brokers a third of the CPU.
 LINGER = "20"
+# Bytes of a request, and so of a record: beyond any topic that is sane, so that the topic alone says how large a record
+# may be (max.message.bytes). What a producer takes unless it is told, 1 MiB, would end a job.
+_MAX_REQUEST = "16777216"
 _ENVELOPE = ("topic", "partition", "offset", "timestamp", "headers", "key")
 
 
@@ -94,13 +98,8 @@ def client_options(client: Mapping[str, str]) -> dict[str, str]:
 
 def _sink_options(sink: Topic, linger: str = LINGER) -> dict[str, str]:
     # What the job says wins.
-    defaults = {"kafka.acks": "all", "kafka.linger.ms": linger, "kafka.batch.size": "131072"}
-    return {**defaults, **client_options(sink.client), "topic": sink.name}
-
-
-def _has_begun(checkpoint: str) -> bool:
-    """Whether a batch was planned. The directory of the plans is there as soon as a query tried to start."""
-    return any((Path(checkpoint) / "offsets").glob("[0-9]*"))
+    defaults = {"acks": "all", "linger.ms": linger, "batch.size": "131072", "max.request.size": _MAX_REQUEST}
+    return {**client_options({**defaults, **sink.client}), "topic": sink.name}
 
 
 def _isolation(source: Input, checkpoint: str) -> str:
@@ -113,7 +112,7 @@ def _isolation(source: Input, checkpoint: str) -> str:
     """
     said, names = source.isolation, [topic.name for topic in source.topics]
     kept = [Path(checkpoint) / f"isolation-{name}" for name in names]
-    if not _has_begun(checkpoint):
+    if not has_begun(checkpoint):
         Path(checkpoint).mkdir(parents=True, exist_ok=True)
         for file in kept:
             file.write_text(said or "read_committed")
@@ -128,7 +127,7 @@ def _isolation(source: Input, checkpoint: str) -> str:
 
 def _start(source: Input, topic: Topic, checkpoint: str) -> dict[str, str]:
     start = source.start
-    if _has_begun(checkpoint):
+    if has_begun(checkpoint):
         return {"startingOffsets": "earliest"}
     if (told := starts.told(checkpoint, source)) is not None:
         return {"startingOffsets": told}

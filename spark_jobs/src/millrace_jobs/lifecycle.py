@@ -26,6 +26,15 @@ from millrace_jobs.tallies import Tally, rows_of
 
 _LOG = logging.getLogger(__name__)
 _POLL_SECONDS = 0.5
+# What to do about a failure, by words that it holds.
+_CURES = {
+    "overflows when converting to Spark's microsecond": "Spark reads no record of that time: have the job begin behind "
+    "it (millrace-jobs reposition --to-group, with a group that kafka-consumer-groups.sh --reset-offsets put there), "
+    "and let the topic refuse the next one (message.timestamp.after.max.ms)",
+    "RecordTooLargeException": "raise max.message.bytes of the output topic to that of the input topic",
+    "failOnDataLoss": "a job has no such option: to do without them, let it begin with the records that are left "
+    "(millrace-jobs reposition JOB --config FILE --to-earliest --apply)",
+}
 _BATCH_POLL_SECONDS = 0.01  # shorter than the planning of a batch, so that the next one has sent nothing yet
 
 
@@ -68,9 +77,10 @@ def errors_of_spark() -> Iterator[None]:
 
 
 def _cause(failure: StreamingQueryException) -> str:
-    """The messages of `failure` on one line, without stack frames and the plan of the query."""
+    """The messages of `failure` on one line, without stack frames and the plan of the query, and the cures known."""
     message = str(failure).split("=== Streaming Query ===")[0]
-    return " ".join(line for line in message.splitlines() if line and not line[0].isspace())
+    said = " ".join(line for line in message.splitlines() if line and not line[0].isspace())
+    return "; ".join([said.rstrip(". "), *(cure for words, cure in _CURES.items() if words in said)])
 
 
 def _finish_batch(query: StreamingQuery) -> None:

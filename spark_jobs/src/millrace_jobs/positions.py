@@ -33,36 +33,66 @@ def ranges_of(checkpoint: str, batch: int) -> dict[Place, Range]:
     """
     folder = Path(checkpoint)
     until = _planned(folder / "offsets" / str(batch))
-    if batch > 0:
-        first = _planned(folder / "offsets" / str(batch - 1))
-    else:
-        first = {}
-        for file in sorted(folder.glob("sources/*/0")):
-            first |= _offsets(file.read_text(encoding="utf-8"))
+    first = _planned(folder / "offsets" / str(batch - 1)) if batch > 0 else began_at(checkpoint)
     found = {place: Range(first.get(place, 0), end) for place, end in until.items()}
     return {place: one for place, one in found.items() if one.first < one.until}
 
 
 def unapplied(
-    ranges: Mapping[Place, Range], applied: Mapping[Place, int], query: str, sink: str = "database"
+    ranges: Mapping[Place, Range],
+    applied: Mapping[Place, int],
+    began: Mapping[Place, int],
+    query: str,
+    sink: str = "database",
 ) -> dict[Place, Range]:
     """What of the ranges the sink does not hold yet.
+
+    A sink that holds nothing of a partition lacks what came since the checkpoint `began`: a start that is later than
+    the first record is somebody's wish, a checkpoint that went on is none.
 
     Raises:
         JobError: a range begins after what the sink holds: the records between would be missing for good.
     """
     left: dict[Place, Range] = {}
     for (topic, partition), one in ranges.items():
-        holds = applied.get((topic, partition), one.first)
+        holds = applied.get((topic, partition), begin := began.get((topic, partition), 0))
         if one.first > holds:
+            if (topic, partition) in applied:
+                lacks = f"holds topic {topic} partition {partition} up to offset {holds}, and the checkpoint"
+            else:
+                lacks = f"holds nothing of topic {topic} partition {partition}, and the checkpoint, which began at "
+                lacks += f"offset {begin},"
             raise JobError(
-                f"{query}: the {sink} holds topic {topic} partition {partition} up to offset {holds}, and the "
-                f"checkpoint goes on at {one.first}: the records between would be missing; restore the {sink}'s "
-                "newer state, or stop the job, remove its checkpoint and give it an early enough start (input_start)"
+                f"{query}: the {sink} {lacks} goes on at {one.first}: the records between would be missing; restore "
+                f"the {sink}'s newer state, or stop the job and let it read them again: millrace-jobs reposition "
+                f"{query} --config FILE --to-earliest --apply"
             )
         if one.until > holds:
             left[topic, partition] = Range(holds, one.until)
     return left
+
+
+def check_sink(checkpoint: str, applied: Mapping[Place, int], query: str, sink: str = "database") -> None:
+    """Return if the sink holds what the batches did that the checkpoint has finished.
+
+    Raises:
+        JobError: it was emptied, or put back to an older state.
+    """
+    done = {place: Range(at, at) for place, at in planned_until(checkpoint).items()}
+    unapplied(done, applied, began_at(checkpoint), query, sink)
+
+
+def has_begun(checkpoint: str) -> bool:
+    """Whether a batch was planned. The directory of the plans is there as soon as a query tried to start."""
+    return any((Path(checkpoint) / "offsets").glob("[0-9]*"))
+
+
+def began_at(checkpoint: str) -> dict[Place, int]:
+    """Where the query began, as Spark keeps it for good; a partition that came later began at 0."""
+    found: dict[Place, int] = {}
+    for file in sorted(Path(checkpoint).glob("sources/*/0")):
+        found |= _offsets(file.read_text(encoding="utf-8"))
+    return found
 
 
 def planned_until(checkpoint: str) -> dict[Place, int]:
@@ -71,10 +101,7 @@ def planned_until(checkpoint: str) -> dict[Place, int]:
     done = [int(file.name) for file in (folder / "commits").glob("[0-9]*") if file.name.isdigit()]
     if done:
         return _planned(folder / "offsets" / str(max(done)))
-    found: dict[Place, int] = {}
-    for file in sorted(folder.glob("sources/*/0")):
-        found |= _offsets(file.read_text(encoding="utf-8"))
-    return found
+    return began_at(checkpoint)
 
 
 def between(batch: DataFrame, ranges: Mapping[Place, Range]) -> DataFrame:

@@ -14,7 +14,7 @@ from millrace_jobs import codec, io, postgres, schema_versions
 from millrace_jobs.contract import Contract
 from millrace_jobs.ends import Database, Topic
 from millrace_jobs.parts import PostgresSink
-from millrace_jobs.positions import Place, Range, between, ranges_of, unapplied
+from millrace_jobs.positions import Place, Range, began_at, between, check_sink, ranges_of, unapplied
 from millrace_jobs.topics import topic_id
 
 if TYPE_CHECKING:
@@ -46,12 +46,12 @@ class ReadModel:
     _connection: postgres.Connection | None = None
 
     def check(self) -> None:
-        """Return if the database has the schema that this release knows, and holds records of this very topic.
+        """Return if the database has this release's schema, and what the checkpoint has done of this very topic.
 
         Waits while it does not answer.
 
         Raises:
-            JobError: it has another schema, or records of another topic.
+            JobError: it has another schema, records of another topic, or less than the checkpoint has done.
         """
         self._topic_id = topic_id(self.source)
         postgres.patiently(self._check, self.stopping)
@@ -59,6 +59,7 @@ class ReadModel:
     def _check(self) -> None:
         schema_versions.check(self._connected(), self.sink.migrations)
         postgres.check_topic(self._connected(), self.query, self.source.name, self._topic_id)
+        check_sink(self.checkpoint, postgres.applied(self._connected(), self.query), self.query)
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
         """Apply what the database does not hold yet."""
@@ -68,7 +69,7 @@ class ReadModel:
 
     def _apply(self, batch: DataFrame, ranges: Mapping[Place, Range]) -> bool:
         held = postgres.applied(self._connected(), self.query)
-        left = unapplied(ranges, held, self.query)
+        left = unapplied(ranges, held, began_at(self.checkpoint), self.query)
         if not left:
             _LOG.info("%s: the database holds all of this batch already", self.query)
             return True

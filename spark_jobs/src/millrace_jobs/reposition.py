@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import logging
+import os
+import shutil
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from millrace_jobs import checks, starts
+from millrace_jobs import checks, lease, starts
 from millrace_jobs.config import JOBS, Config
 from millrace_jobs.ends import Input, Start
 from millrace_jobs.errors import ConfigError, JobError
-from millrace_jobs.positions import planned_until
+from millrace_jobs.positions import has_begun, planned_until
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -108,23 +114,75 @@ def table(found: dict[str, list[Move]]) -> Iterator[str]:
 def apply(config: Config, found: dict[str, list[Move]]) -> Path | None:
     """Put the checkpoint aside, and leave word of the offsets for the next start; return where the old one is.
 
+    The new checkpoint is made whole beside the old one. Whatever is killed in between, either the old one is in its
+    place, or `finish` puts the new one there.
+
     Raises:
-        JobError: it cannot be moved.
+        JobError: a process works with the checkpoint, or it cannot be moved.
     """
-    old: Path | None = None
     checkpoint = Path(config.checkpoint)
+    new = _new(checkpoint)
+    part = new.with_name(f"{new.name}.part")
     try:
-        if checkpoint.exists():
-            at = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
-            old = checkpoint.rename(checkpoint.with_name(f"{checkpoint.name}.before-{at}"))
-            checkpoint.mkdir(mode=old.stat().st_mode & 0o777)
-        for folder in checkpoints(config):
-            for name, several in found.items():
-                starts.tell(folder, config.inputs[name], _offsets(config.inputs[name], several))
+        with lease.held(config.checkpoint) if checkpoint.exists() else nullcontext():
+            for left in (new, part):
+                shutil.rmtree(left, ignore_errors=True)
+            _make(config, found, part)
+            part.rename(new)
+            old = _put(new, checkpoint)
     except OSError as error:
         why = f"{error.filename} cannot be moved ({error.strerror})"
         raise JobError(f"checkpoint: {why}; run it as the job's user") from None
     return old
+
+
+def finish(config: Config) -> None:
+    """Put the checkpoint in place that a killed `apply` made; drop it where the old one has gone on since.
+
+    Raises:
+        JobError: another process works with the checkpoint.
+    """
+    checkpoint = Path(config.checkpoint)
+    new = _new(checkpoint)
+    if not new.exists():
+        return
+    with lease.held(config.checkpoint):
+        if any(map(has_begun, checkpoints(config))):
+            shutil.rmtree(new)
+            _LOG.warning("checkpoint: a reposition was killed before it changed anything; ask for it again")
+        else:
+            _put(new, checkpoint)
+            _LOG.warning("checkpoint: a reposition was killed, and is finished now")
+
+
+def _new(checkpoint: Path) -> Path:
+    return checkpoint.with_name(f"{checkpoint.name}.new")
+
+
+def _put(new: Path, checkpoint: Path) -> Path | None:
+    """Put the new checkpoint in the place of the old one, whose new name is returned; an empty one is none."""
+    old: Path | None = None
+    if checkpoint.exists() and {path.name for path in checkpoint.iterdir()} <= {lease.FILE}:
+        shutil.rmtree(checkpoint)
+    elif checkpoint.exists():
+        at = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S%fZ")
+        old = checkpoint.rename(checkpoint.with_name(f"{checkpoint.name}.before-{at}"))
+    new.rename(checkpoint)
+    return old
+
+
+def _make(config: Config, found: dict[str, list[Move]], part: Path) -> None:
+    """Make a checkpoint that belongs to whom the old one does, or its folder: root may be who asks for it."""
+    checkpoint = Path(config.checkpoint)
+    part.mkdir(parents=True)
+    for folder in checkpoints(config):
+        for name, several in found.items():
+            source = config.inputs[name]
+            starts.tell(str(part / Path(folder).relative_to(checkpoint)), source, _offsets(source, several))
+    like = (checkpoint if checkpoint.exists() else checkpoint.parent).stat()
+    part.chmod(like.st_mode & 0o777)
+    for path in (part, *part.rglob("*")):
+        os.chown(path, like.st_uid, like.st_gid)
 
 
 def _offsets(source: Input, several: list[Move]) -> starts.Offsets:

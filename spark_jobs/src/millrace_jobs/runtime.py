@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from millrace_jobs import codec, io, starts
+from millrace_jobs import beginnings, codec, io, starts
 from millrace_jobs.archive import Archive
 from millrace_jobs.config import JOBS, Config
 from millrace_jobs.contract import Contract
@@ -38,7 +38,8 @@ def start(spark: SparkSession, config: Config, stopping: Event) -> list[Running]
     """Start one query for each output of the job; several keep their progress in folders below the checkpoint.
 
     Raises:
-        JobError: rows do not fit the contract of an output, or what a database or an archive holds does not fit.
+        JobError: rows do not fit the contract of an output, or what a checkpoint, a database or an archive holds does
+            not fit.
     """
     job = JOBS[config.job]
     if config.real_time:
@@ -53,6 +54,7 @@ def _start(spark: SparkSession, config: Config, job: Job, sink: Sink, stopping: 
     failure: list[JobError] = []
     dead: Mapping[str, int] = {}
     if isinstance(sink, KafkaSink):
+        beginnings.check(config, checkpoint, name)  # of the others the sink itself holds the topics' ids
         writer = _writer(spark, config, job, sink, checkpoint)
     else:
         batches: ReadModel | Archive

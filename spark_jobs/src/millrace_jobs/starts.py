@@ -38,22 +38,28 @@ def of_group(client: Mapping[str, str], group: str, source: Input) -> str:
 
 
 def told(checkpoint: str, source: Input) -> str | None:
-    """What `tell` left for a source, as Spark's startingOffsets; partitions made since from their first record."""
-    file = _file(checkpoint, source)
-    if not file.exists():
+    """What `tell` left for a source, as Spark's startingOffsets; what came since, from its first record."""
+    left: Offsets = {}
+    for topic in source.topics:
+        file = _file(checkpoint, topic.name)
+        left |= json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    if not left:
         return None
-    found: Offsets = json.loads(file.read_text(encoding="utf-8"))
     with _consumer(source) as consumer:
-        for name in found:
-            found[name] = {str(number): _EARLIEST for number in _partitions(consumer, name)} | found[name]
+        found = {
+            topic.name: {str(number): _EARLIEST for number in _partitions(consumer, topic.name)}
+            | left.get(topic.name, {})
+            for topic in source.topics
+        }
     return json.dumps(found)
 
 
 def tell(checkpoint: str, source: Input, offsets: Offsets) -> None:
     """Let the query whose fresh checkpoint this becomes begin there, whatever its configuration says."""
-    file = _file(checkpoint, source)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(offsets), encoding="utf-8")
+    for topic in source.topics:  # in a file of its own, so that their order in the configuration means nothing
+        file = _file(checkpoint, topic.name)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps({topic.name: offsets[topic.name]}), encoding="utf-8")
 
 
 def resolve(source: Input, start: Start) -> dict[tuple[str, int], tuple[int, int, int]]:
@@ -93,8 +99,8 @@ def partitions(source: Input) -> list[tuple[str, int]]:
         return [(topic.name, number) for topic in source.topics for number in _partitions(consumer, topic.name)]
 
 
-def _file(checkpoint: str, source: Input) -> Path:
-    return Path(checkpoint) / f"starts-{source.topics[0].name}"
+def _file(checkpoint: str, topic: str) -> Path:
+    return Path(checkpoint) / f"starts-{topic}"
 
 
 def _client(source: Input) -> dict[str, str]:

@@ -9,6 +9,8 @@ from model.mistakes.base import Mistake
 OWNER = {"name": "orders_owner", "password": "{{ vault.database_passwords.orders_owner }}", "database": "orders"}
 USER = {"name": "project_orders", "password": "{{ vault.database_passwords.project_orders }}", "database": "orders"}
 JOB = "dc1-spark2/spark_job_jobs[project_orders].config.database"
+MIGRATE = "dc1-spark2/spark_job_jobs[project_orders].migrate"
+OWN = "postgresql_users | millrace.kafka.postgresql_login('{}')"
 LOGIN = "database_client | combine(postgresql_users | millrace.kafka.postgresql_login('{}'))"
 
 
@@ -23,8 +25,8 @@ def settings(**config: Any) -> dict[str, dict[str, Any]]:
     return {"all": {"postgresql_config": config}}
 
 
-def job(login: str = "project_orders", **changed: Any) -> dict[str, dict[str, Any]]:
-    """Return the job, with another user and with changes to how it connects."""
+def job(login: str = "project_orders", migrate: str = "", **changed: Any) -> dict[str, dict[str, Any]]:
+    """Return the job, with another user and with changes to how it connects, perhaps with who makes its tables."""
     kafka = "{{ kafka_client | combine(kafka_users | millrace.kafka.kafka_login('project_orders')) }}"
     config = {
         "input_topic": "orders",
@@ -33,7 +35,8 @@ def job(login: str = "project_orders", **changed: Any) -> dict[str, dict[str, An
         "database": f"{{{{ {LOGIN.format(login)} | combine({changed!r}) }}}}",
         "checkpoint": "/var/lib/spark-job/project_orders/checkpoint",
     }
-    return {"spark_consumer": {"spark_job_jobs": [{"name": "project_orders", "config": config}]}}
+    entry = {"name": "project_orders", "config": config, **({"migrate": f"{{{{ {migrate} }}}}"} if migrate else {})}
+    return {"spark_consumer": {"spark_job_jobs": [entry]}}
 
 
 def mistake(code: str, where: str, advice: str, variables: dict[str, dict[str, Any]], *also: str) -> Mistake:
@@ -57,6 +60,7 @@ MISTAKES: tuple[Mistake, ...] = (
     mistake("DATABASE_USER", f"{JOB}.user", "did you mean project_orders", job(user="project_order")),
     mistake("DATABASE_OTHER", f"{JOB}.dbname", "name that one", job(dbname="order")),
     mistake("DATABASE_USER_OWNS", f"{JOB}.user", "of its own", job("orders_owner")),
+    mistake("DATABASE_USER_MIGRATES", f"{MIGRATE}.user", "orders_owner", job(migrate=OWN.format("project_orders"))),
     mistake("DATABASE_PASSWORD", f"{JOB}.password", "postgresql_login", job(password="")),
     mistake("DATABASE_UNVERIFIED", f"{JOB}.sslmode", "database_client", job(sslmode="require")),
 )

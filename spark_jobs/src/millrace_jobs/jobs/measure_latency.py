@@ -73,19 +73,23 @@ def percentile(values: Sequence[int], part: float) -> int:
 
 
 def loop(parameters: Parameters, outputs: Mapping[str, Topic], stopping: threading.Event) -> None:
-    """Send, read and report until `stopping` is set.
+    """Send, read and report until `stopping` is set; while nobody answers too, and what is sent then is missing.
 
     Raises:
         JobError: a canary is refused for good, or the topic where they arrive cannot be read.
     """
+    from millrace_jobs.outage import KafkaWatch
+    from millrace_jobs.topics import admin_properties
+
     sink = outputs["output"]
     consumer = _at_the_end(Topic(parameters.arrives_topic or sink.name, sink.client))
     producer = producer_of(sink.client, **{"linger.ms": 0})
+    watch = KafkaWatch(admin_properties(sink.client), sink.name)
     canaries = Canaries(parameters.missing_after_seconds * 10**9)
     run, refused = uuid.uuid4().hex.encode(), list[str]()
 
     def heard(error: KafkaError | None, message: Message) -> None:
-        if error is not None:
+        if error is not None and not _passes(error):
             refused.append(error.str())
 
     began, number = time.monotonic_ns(), 0
@@ -111,9 +115,18 @@ def loop(parameters: Parameters, outputs: Mapping[str, Topic], stopping: threadi
                 next_report += parameters.report_seconds * 10**9
         _say(canaries)
     finally:
+        watch.close()
         consumer.close()
     if refused:
         raise JobError(f"a canary was refused: {refused[0]}; let this user write to topic {sink.name}")
+
+
+def _passes(error: KafkaError) -> bool:
+    """Whether brokers were away, and nobody refused anything."""
+    from confluent_kafka import KafkaError as Known
+
+    away = (Known._MSG_TIMED_OUT, Known._TIMED_OUT, Known._TRANSPORT, Known._ALL_BROKERS_DOWN)
+    return error.retriable() or error.code() in away
 
 
 def _say(canaries: Canaries) -> None:
@@ -138,8 +151,9 @@ def _at_the_end(topic: Topic) -> Consumer:
         consumer.assign(ends)
     except KafkaException as error:
         consumer.close()
-        why = error.args[0].str()
-        raise JobError(f"topic {topic.name}: cannot be read ({why}); let this user read it") from None
+        why, passes = error.args[0].str(), _passes(error.args[0])
+        advice = "the brokers give no answer, so start it again" if passes else "let this user read it"
+        raise JobError(f"topic {topic.name}: cannot be read ({why}); {advice}") from None
     return consumer
 
 
