@@ -157,21 +157,6 @@ def test_a_target_that_died_after_its_last_copy_is_told(six: FakeCluster, reassi
     assert records(tmp_path) == []
 
 
-def test_a_run_that_does_not_come_on_ends_and_says_how_to_go_on(
-    six: FakeCluster, reassign: Reassign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As with a rate below what producers write: its limits and its record stay, for what is done next."""
-    monkeypatch.setattr(control, "STALLED", 0.4)
-    monkeypatch.setattr(control, "PART", 0.3)
-    six.stuck = {"orders"}
-    answer = reassign(drain=[3])
-    assert answer["failed"] and answer["changed"]
-    assert (
-        "nothing was copied for 0 s (0 of 1 partitions, 0 B of 5.0 MiB); run the same again to go on" in answer["msg"]
-    )
-    assert records(tmp_path) and limits(six) != ({}, {})
-
-
 def test_a_rate_that_somebody_else_set_meanwhile_stays(six: FakeCluster, reassign: Reassign) -> None:
     six.stuck, leader = {"orders"}, "leader.replication.throttled.rate"
     waiting = reassign(pause=1, drain=[3])["waiting"]

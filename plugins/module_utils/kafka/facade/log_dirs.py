@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import kafka_python
@@ -22,17 +22,21 @@ class LogDir:
     """Bytes by partition."""
 
 
-def log_dirs(admin: Admin, brokers: Iterable[int]) -> list[LogDir]:
+def log_dirs(admin: Admin, brokers: Iterable[int], only: Collection[Place] = ()) -> list[LogDir]:
     """Return the directories that brokers serve from, without those that they gave up. Raises AdminError, ImportError.
 
-    Each broker is asked itself.
+    Each broker is asked itself, of these partitions, or of all where none is named.
     """
     library = kafka_python.of(admin)
     from kafka.protocol.admin import DescribeLogDirsRequest
 
+    of: dict[str, list[int]] = {}
+    for topic, number in sorted(only):
+        of.setdefault(topic, []).append(number)
+    named = [DescribeLogDirsRequest.DescribableLogDirTopic(topic=t, partitions=parts) for t, parts in of.items()]
     found = []
     for broker in sorted(brokers):
-        for one in library.ask(DescribeLogDirsRequest(topics=None), ASK, broker).results:
+        for one in library.ask(DescribeLogDirsRequest(topics=named or None), ASK, broker).results:
             sizes = {
                 (topic.name, partition.partition_index): partition.partition_size
                 for topic in one.topics

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 UNITS = {
@@ -45,6 +46,18 @@ def speed(rate: int) -> str:
     """Return bytes a second in the unit in which they were said."""
     exact = [unit for unit in ("GB", "MB", "KB") if rate % UNITS[unit] == 0]
     return f"{rate // UNITS[exact[0]]} {exact[0]}" if exact else size(rate)
+
+
+def measured(rate: float) -> str:
+    """Return bytes a second that were measured, in a unit of those that people say."""
+    unit = next((unit for unit in ("GB", "MB", "KB") if rate >= UNITS[unit]), "B")
+    return f"{rate / UNITS[unit]:.1f} {unit}"
+
+
+def enough(rate: float) -> str:
+    """Return a rate, as it is typed, at which a copy overtakes what is written: twice as much."""
+    unit = "MB" if rate >= UNITS["MB"] else "KB"
+    return f"{math.ceil(2 * rate / UNITS[unit])}{unit}"
 
 
 def time(seconds: float) -> str:

@@ -14,11 +14,12 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import Refused, Unfinished
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, record, seen, throttles
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.arrivals import Progress
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.execution import (
     PART,
+    QUIET,
     STALLED,
-    Progress,
     Run,
     Standing,
     come,
@@ -226,13 +227,17 @@ def carry_on(admin: Admin, made: Record, path: Path, pause: float, waited: Mappi
     Raises Unfinished, AdminError.
     """
     time = waits.now()
-    run = Run(admin, made, Progress(**waited) if waited else Progress(time, time, 0, time))
+    run = Run(admin, made, Progress(**waited) if waited else Progress(time, time, moved=time))
     while True:
         now, done = run.until_done(pause or PART)
         if done:
             return ended(admin, made, now, path, run.progress.begun)
-        words = run.words(now)
-        if waits.now() - run.progress.moved > STALLED:
+        far = run.words(now)
+        stalled = waits.now() - run.progress.moved > STALLED
+        words = "; ".join([far, *run.stuck(0 if stalled else QUIET)])
+        if run.short and waits.now() - run.progress.short > STALLED:
+            raise Unfinished(f"{run.short}, with the same again, or cancel=true ({words})", {"changed": True})
+        if stalled:
             raise Unfinished(f"nothing was copied for {STALLED:.0f} s ({words}); {AGAIN}", {"changed": True})
         if pause:
             return {"changed": True, "waiting": waits.waiting([words], 0, **asdict(run.progress))}
