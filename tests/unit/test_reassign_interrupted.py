@@ -8,7 +8,6 @@ from unit.fake_cluster import FakeCluster
 from unit.reassigning import RATES, Reassign, interrupted, limits, records
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import control
 
 pytest_plugins = ["unit.reassigning"]
 
@@ -133,12 +132,10 @@ def test_a_broker_that_dies_for_good_does_not_keep_a_cancel_from_its_end(
 
 
 def test_a_cancel_that_was_interrupted_leaves_what_a_dead_broker_had(
-    six: FakeCluster, reassign: Reassign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    six: FakeCluster, reassign: Reassign, tmp_path: Path
 ) -> None:
     interrupted(six, reassign, replace=["5:2", "3:6"])
-    with monkeypatch.context() as patch:
-        patch.setattr(control, "carry_on", lambda *_: {"changed": True, "waiting": {}})
-        reassign(cancel=True, rate="")
+    assert "waiting" in reassign(once=True, pause=1, cancel=True, rate="")
     six.down = {5}
     planned = reassign(cancel=True, rate="", check_mode=True)
     assert "note: 1 partition (other-0) stay: a broker that had them is away" in planned["plan"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -46,6 +48,17 @@ class Work:
     lines: Sequence[str] = ()
     left: Sequence[Move] = ()
     """The moves of the record that are not made yet."""
+
+    @property
+    def name(self) -> str:
+        """Return what tells this plan from another: from where to where each partition goes, and not its bytes."""
+        moves = sorted((one.topic, one.number, one.before, one.after) for one in self.record.moves)
+        return hashlib.sha256(json.dumps(moves).encode()).hexdigest()[:8]
+
+    @property
+    def text(self) -> list[str]:
+        """Return what is printed of it."""
+        return [*self.lines, f"plan {self.name} (-e plan={self.name} runs this one, and no other)"]
 
 
 def prepare(
@@ -188,16 +201,29 @@ def told(work: Work | None, nothing: str) -> Result:
     if work is None:
         return {"changed": False, "plan": [nothing], "moved": []}
     size = sum(move.bytes for move in work.left)
-    return {"changed": True, "plan": list(work.lines), "moved": [str(move) for move in work.left], "bytes": size}
+    return {"changed": True, "plan": work.text, "moved": [str(move) for move in work.left], "bytes": size}
+
+
+def meant(work: Work, name: str) -> None:
+    """Raise Refused where somebody looked at another plan than this one."""
+    if name and name != work.name:
+        text = "".join(f"\n{line}" for line in work.text)
+        raise Refused(f"nothing was moved: it would not be plan {name} any more, for the cluster has changed:{text}")
 
 
 def carried_out(admin: Admin, work: Work, path: Path, brokers: Collection[int], pause: float) -> Result:
-    """Begin, and carry on for `pause` seconds. Raises Unfinished, OSError."""
+    """Begin; carry it to its end, or with `pause` leave that to the next call, so that its plan can be said before.
+
+    Raises Unfinished, OSError.
+    """
     try:
         made = begin(admin, work, path, brokers)
     except AdminError as error:
-        raise Unfinished(f"{admin.explain(error)}; {AGAIN}", {"changed": True}) from error
-    return carried_on(admin, made, path, pause, {})
+        raise Unfinished(f"{admin.explain(error)}; {AGAIN}", {"changed": True, "plan": work.text}) from error
+    if not pause:
+        return {**carried_on(admin, made, path, pause, {}), "plan": work.text}
+    time = waits.now()
+    return {**told(work, ""), "waiting": waits.waiting(["it begins"], 0, **asdict(Progress(time, time, moved=time)))}
 
 
 def carried_on(admin: Admin, made: Record, path: Path, pause: float, waited: Mapping[str, Any]) -> Result:
