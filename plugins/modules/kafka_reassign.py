@@ -9,7 +9,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection im
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import Refused, Unfinished, ask
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import control, record, seen
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import control, record, seen, work
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked, asked
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTIONS
 
@@ -124,12 +124,12 @@ def answer(module: KafkaModule, request: Asked, admin: Admin, metadata: Metadata
                 raise Unfinished(f"{request.words} was ended or put back by another run meanwhile", {"changed": True})
             return control.carried_on(admin, begun, path, pause, waited)
         declared = {broker["id"]: broker["rack"] for broker in module.params["brokers"]}
-        work = control.prepare(request, seen.look(admin, metadata), declared, begun, admin)
-        if work:
-            control.meant(work, module.params["plan"])
-        if work is None or module.check_mode:
-            return control.told(work, f"{request.words}: nothing to move")
-        return control.carried_out(admin, work, path, metadata.brokers, pause)
+        planned = control.prepare(request, seen.look(admin, metadata), declared, begun, admin)
+        if planned:
+            control.meant(planned, module.params["plan"])
+        if planned is None or module.check_mode:
+            return control.told(planned, f"{request.words}: nothing to move")
+        return control.carried_out(admin, planned, path, metadata.brokers, pause)
     except (OSError, ValueError) as error:
         raise Refused(f"{path}: {error}; it says what a run of moves has begun, and has to be readable") from error
 
@@ -152,7 +152,7 @@ def main() -> None:
     )
     request, wrong = asked(module.params)
     if wrong:
-        module.fail_json(msg=control.listed("reassign: nothing was moved", wrong))
+        module.fail_json(msg=work.listed("reassign: nothing was moved", wrong))
     ask(module, "reassign", lambda admin, metadata: answer(module, request, admin, metadata))
 
 

@@ -97,6 +97,14 @@ def lacking(partitions: Iterable[Partition], brokers: Collection[int], leaving: 
     return found
 
 
+def unwell(partitions: Iterable[Partition], brokers: Collection[int], leaving: Collection[int]) -> list[str]:
+    """Return why nothing may be moved beside these partitions, each reason once."""
+    why: dict[str, list[str]] = {}
+    for name, reason in lacking(partitions, brokers, leaving).items():
+        why.setdefault(reason, []).append(name)
+    return [f"{named(names)} {reason}, before anything is moved" for reason, names in why.items()]
+
+
 def in_the_way(seen: Seen, wish: Wish, declared: Mapping[int, Rack]) -> list[str]:
     """Return why nothing may be moved now, whatever it is."""
     wrong = []
@@ -106,12 +114,8 @@ def in_the_way(seen: Seen, wish: Wish, declared: Mapping[int, Rack]) -> list[str
             "by a run whose record is not on this control node: wait until that has ended, or call it off "
             "(kafka-reassign-partitions.sh --cancel)"
         )
-    moving = {f"{topic}-{number}" for topic, number in seen.running}
-    why: dict[str, list[str]] = {}
-    for name, reason in lacking(seen.metadata.partitions, seen.metadata.brokers, wish.leaving).items():
-        if name not in moving:
-            why.setdefault(reason, []).append(name)
-    wrong += [f"{named(names)} {reason}, before anything is moved" for reason, names in why.items()]
+    others = [one for one in seen.metadata.partitions if (one.topic, one.number) not in seen.running]
+    wrong += unwell(others, seen.metadata.brokers, wish.leaving)
     placed = {broker: rack for broker, rack in declared.items() if broker not in wish.leaving}
     there = [broker for broker in seen.metadata.brokers if broker not in wish.leaving]
     return wrong + ([] if wish.leaders else unplaceable(placed, there, dict(seen.racks)))
@@ -138,18 +142,25 @@ class Disk:
 def disks_after(seen: Seen, moves: Iterable[Move]) -> list[Disk]:
     """Return the log dirs with what each would get: a broker puts a new replica where fewest partitions are.
 
-    What is taken away meanwhile is not counted: old and new replicas are there together.
+    What is taken away meanwhile is not counted: old and new replicas are there together. Of what is on its way there
+    already, the rest comes to where it is.
     """
     found = [Disk(one.broker, one.path, one.total, one.free, len(one.sizes)) for one in seen.dirs]
     of: dict[int, list[Disk]] = {}
-    for disk in found:
+    begun: dict[tuple[int, Place], tuple[Disk, int]] = {}
+    for disk, one in zip(found, seen.dirs, strict=True):
         of.setdefault(disk.broker, []).append(disk)
+        begun |= {(disk.broker, place): (disk, size) for place, size in one.sizes.items()}
     for move in moves:
-        for broker in move.added if move.size else ():
-            if broker in of:
+        size = max(move.size, seen.sizes.get(move.place, 0))
+        for broker in move.added if size else ():
+            if (broker, move.place) in begun:
+                disk, has = begun[broker, move.place]
+                disk.coming += max(0, size - has)
+            elif broker in of:
                 disk = min(of[broker], key=lambda one: (one.partitions, one.path))
                 disk.partitions += 1
-                disk.coming += move.size
+                disk.coming += size
     return found
 
 
