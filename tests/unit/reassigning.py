@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from unit.clock import Clock
 from unit.fake_cluster import FakeCluster
 from unit.fake_wire import modules
 
-from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.modules import kafka_reassign
 
 Reassign = Callable[..., dict[str, Any]]
@@ -27,11 +27,8 @@ def six() -> FakeCluster:
 
 
 @pytest.fixture
-def reassign(
-    six: FakeCluster, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Reassign]:
+def reassign(six: FakeCluster, capsys: pytest.CaptureFixture[str], tmp_path: Path, clock: Clock) -> Iterator[Reassign]:
     """Runs the module; waits take no time."""
-    monkeypatch.setattr(waits, "rest", lambda _: None)
     with modules(six, capsys) as run:
 
         def module(check_mode: bool = False, once: bool = False, **options: Any) -> dict[str, Any]:

@@ -20,10 +20,12 @@ class LogDir:
     free: int | None = None
     sizes: Mapping[Place, int] = field(default_factory=dict)
     """Bytes by partition."""
+    given_up: bool = False
+    """Whether the broker serves nothing from it any more."""
 
 
 def log_dirs(admin: Admin, brokers: Iterable[int], only: Collection[Place] = ()) -> list[LogDir]:
-    """Return the directories that brokers serve from, without those that they gave up. Raises AdminError, ImportError.
+    """Return the directories of brokers, those that they gave up among them. Raises AdminError, ImportError.
 
     Each broker is asked itself, of these partitions, or of all where none is named.
     """
@@ -44,6 +46,5 @@ def log_dirs(admin: Admin, brokers: Iterable[int], only: Collection[Place] = ())
                 if not partition.is_future_key
             }
             total, free = (value if value >= 0 else None for value in (one.total_bytes, one.usable_bytes))
-            if not one.error_code:
-                found.append(LogDir(broker, one.log_dir, total, free, sizes))
+            found.append(LogDir(broker, one.log_dir, total, free, sizes, bool(one.error_code)))
     return found

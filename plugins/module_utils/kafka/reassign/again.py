@@ -66,9 +66,7 @@ def kept_from(begun: Record, there: seen.Seen, declared: Mapping[int, Rack], now
         for one, names in sorted(gets.items())
         if declared and one in brokers and one not in declared
     ]
-    moving = {move.place for move in (*now.running, *now.turned)}
-    others = [one for one in there.metadata.partitions if (one.topic, one.number) not in moving]
-    return wrong + seen.unwell(others, brokers, begun.leaving)
+    return wrong + seen.unwell(there, {move.place for move in (*now.running, *now.turned)}, begun.leaving)
 
 
 def foreign(begun: Record, there: seen.Seen, now: Standing) -> list[str]:

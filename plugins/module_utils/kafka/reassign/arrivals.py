@@ -69,10 +69,10 @@ def copies(running: Iterable[Move], metadata: Metadata) -> list[Copy]:
     ]
 
 
-def sizes(admin: Admin, found: Iterable[Copy], metadata: Metadata) -> dict[tuple[int, Place], int]:
+def sizes(admin: Admin, coming: Iterable[Copy], metadata: Metadata) -> dict[tuple[int, Place], int]:
     """Return what leaders hold and what has arrived; a broker that does not answer is left out. Raises ImportError."""
     asked: dict[int, set[Place]] = {}
-    for one in found:
+    for one in coming:
         for broker in {one.broker, one.leader} & metadata.brokers.keys():
             asked.setdefault(broker, set()).add(one.place)
     there: dict[tuple[int, Place], int] = {}
@@ -82,7 +82,8 @@ def sizes(admin: Admin, found: Iterable[Copy], metadata: Metadata) -> dict[tuple
         except AdminError:  # away for a while
             admin.leave_behind()
             continue
-        there |= {(broker, place): size for one in dirs for place, size in one.sizes.items() if place in places}
+        served = [found for found in dirs if not found.given_up]
+        there |= {(broker, place): size for found in served for place, size in found.sizes.items() if place in places}
     return there
 
 
@@ -149,6 +150,8 @@ def why(admin: Admin, one: Copy, metadata: Metadata, rate: int | None) -> str:
         return "it has no leader; start a broker that has all of it"
     for broker, key in zip((one.leader, one.broker), RATES, strict=True):
         try:
+            if lost := [found.path for found in log_dirs(admin, [broker], [one.place]) if found.given_up]:
+                return f"broker {broker} has given up {lost[0]}; repair the disk and restart it"
             limit = broker_config.describe(admin, broker)[0].get(key)
         except AdminError:
             admin.leave_behind()

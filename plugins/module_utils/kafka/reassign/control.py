@@ -66,7 +66,7 @@ def prepare(
 def unknown(request: Asked, there: seen.Seen) -> list[str]:
     """Return the topics that are named and not there."""
     known = there.metadata.topics
-    return [f"there is no topic {name}" for name in request.topics if name not in known]
+    return [f"there is no topic {name}; names are compared as they are" for name in request.topics if name not in known]
 
 
 def told(work: Work | None, nothing: str) -> Result:
