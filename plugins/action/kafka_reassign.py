@@ -16,18 +16,16 @@ class ActionModule(RunsHere):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return the module's answer, with the plan that was printed."""
-        variables = task_vars or {}
+        variables, printed = task_vars or {}, dict[str, Any]()
 
         def module(more: Mapping[str, Any]) -> dict[str, Any]:
-            return self.module({**self._task.args, **more}, variables)
+            answer = self.module({**self._task.args, **more}, variables)
+            if "waited" not in more and "plan" in answer:  # it is written down, and nothing moves before the next call
+                Display().display("\n".join(answer["plan"]))
+                printed["plan"] = answer["plan"]
+            return answer
 
-        plan = module({"only_plan": True})
-        if plan.get("failed"):
-            return plan
-        Display().display("\n".join(plan["plan"]))
-        if self._task.check_mode or not plan["changed"]:
-            return plan
         answer = in_parts(module, say(self._task, task_vars))
         for note in answer.get("notes", []):
             Display().warning(note)
-        return {**answer, "plan": plan["plan"]}
+        return {**answer, **printed}

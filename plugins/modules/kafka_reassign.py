@@ -8,8 +8,8 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import WRITES
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import Refused, ask
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import control, record, seen
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import Refused, Unfinished, ask
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import control, record, seen, work
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked, asked
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTIONS
 
@@ -61,7 +61,10 @@ options:
     description: Where what was begun is noted, on the host on which the module runs.
     type: str
     default: ~/.local/state/millrace
-  only_plan: {type: bool, default: false, description: "Nothing is moved, as in check mode."}
+  plan:
+    description: Name of the plan that check mode has printed; where it would be another one by now, nothing is moved.
+    type: str
+    default: ""
   admin: {type: dict, required: true, description: "Client properties of a super user, under librdkafka's names."}
   cluster_id:
     description: Id of the cluster that is meant; one with another is refused. Not compared where it is empty.
@@ -106,6 +109,7 @@ waiting:
 BROKER: dict[str, Any] = {"id": {"type": "int", "required": True}, "rack": {"type": "str"}}
 IDS: dict[str, Any] = {"type": "list", "elements": "int", "default": []}
 TEXTS: dict[str, Any] = {"type": "list", "elements": "str", "default": []}
+TEXT: dict[str, Any] = {"type": "str", "default": ""}
 SWITCH: dict[str, Any] = {"type": "bool", "default": False}
 
 
@@ -115,13 +119,17 @@ def answer(module: KafkaModule, request: Asked, admin: Admin, metadata: Metadata
     pause, waited = module.params["pause"], module.params["waited"]
     try:
         begun = record.load(path)
-        if begun and waited:
+        if waited:
+            if begun is None or begun.asked != request.words:
+                raise Unfinished(f"{request.words} was ended or put back by another run meanwhile", {"changed": True})
             return control.carried_on(admin, begun, path, pause, waited)
         declared = {broker["id"]: broker["rack"] for broker in module.params["brokers"]}
-        work = control.prepare(request, seen.look(admin, metadata), declared, begun, admin)
-        if work is None or module.check_mode or module.params["only_plan"]:
-            return control.told(work, f"{request.words}: nothing to move")
-        return control.carried_out(admin, work, path, metadata.brokers, pause)
+        planned = control.prepare(request, seen.look(admin, metadata), declared, begun, admin)
+        if planned:
+            control.meant(planned, module.params["plan"])
+        if planned is None or module.check_mode:
+            return control.told(planned, f"{request.words}: nothing to move")
+        return control.carried_out(admin, planned, path, metadata.brokers, pause)
     except (OSError, ValueError) as error:
         raise Refused(f"{path}: {error}; it says what a run of moves has begun, and has to be readable") from error
 
@@ -133,9 +141,9 @@ def main() -> None:
             **WRITES,
             **dict.fromkeys(("add", "drain"), IDS),
             **dict.fromkeys(("replace", "topic"), TEXTS),
-            **dict.fromkeys(("rebalance", "leaders", "cancel", "fewer_racks", "only_plan"), SWITCH),
+            **dict.fromkeys(("rebalance", "leaders", "cancel", "fewer_racks"), SWITCH),
             "replication_factor": {"type": "int"},
-            "rate": {"type": "str", "default": ""},
+            **dict.fromkeys(("rate", "plan"), TEXT),
             "brokers": {"type": "list", "elements": "dict", "default": [], "options": BROKER},
             "record_directory": {"type": "str", "default": record.FOLDER},
             **OPTIONS,
@@ -144,7 +152,7 @@ def main() -> None:
     )
     request, wrong = asked(module.params)
     if wrong:
-        module.fail_json(msg=control.listed("reassign: nothing was moved", wrong))
+        module.fail_json(msg=work.listed("reassign: nothing was moved", wrong))
     ask(module, "reassign", lambda admin, metadata: answer(module, request, admin, metadata))
 
 

@@ -19,6 +19,7 @@ WISHES = (
     "fewer_racks",
     "replication_factor",
     "rate",
+    "plan",
 )
 
 
@@ -31,6 +32,12 @@ WISHES = (
             ("-e", "topic=orders,returns", "-e", "replication_factor=3", "-e", "rate=1MB"),
             {"topic": ["orders", "returns"], "replication_factor": "3", "rate": "1MB"},
         ),
+        # an empty name is refused by the module: all topics are not meant
+        (("-e", "rebalance=true", "-e", "topic=", "-e", "rate=1MB"), {"rebalance": True, "topic": [""], "rate": "1MB"}),
+        (
+            ("-e", '{"topic": ["orders", "returns"], "replication_factor": 0, "plan": "12345678"}'),
+            {"topic": ["orders", "returns"], "replication_factor": 0, "plan": "12345678"},
+        ),
     ],
 )
 def test_what_is_typed(tmp_path: Path, options: tuple[str, ...], asked: dict[str, Any]) -> None:
@@ -40,7 +47,9 @@ def test_what_is_typed(tmp_path: Path, options: tuple[str, ...], asked: dict[str
     names = [name for name, _, _ in run.calls]
     assert names == ["kafka_reassign", "kafka_leaders"]
     (_, _, said) = run.calls[0]
-    assert {key: value for key, value in said.items() if key in WISHES and value not in ([], False, "")} == asked
+    assert {
+        key: value for key, value in said.items() if key in WISHES and value not in ([], "") and value is not False
+    } == asked
     assert [broker["id"] for broker in said["brokers"]] == [1, 2, 3]
 
 

@@ -67,6 +67,8 @@ class FakeCluster(FakeMoves):
         """How often who asks is told of a move before it is done, and topics of which none ever is."""
         self.sizes: dict[tuple[str, int], int] = {}
         """Bytes by partition."""
+        self.come: dict[tuple[int, str, int], int] = {}
+        """By broker and partition that is on its way there, the bytes that have arrived."""
         self.disks: dict[int, tuple[int, int]] = {}
         """By broker, bytes of its file systems, all and free; one that is not here does not tell."""
         self.mute: set[int] = set()

@@ -21,9 +21,11 @@ class FakeMoves(FakeSettings):
     sizes: dict[tuple[str, int], int]
     disks: dict[int, tuple[int, int]]
     given_up: dict[int, list[str]]
+    come: dict[tuple[int, str, int], int]
 
     def describe_log_dirs(self, request: Any, broker: int) -> Answer:
-        """All replicas are in the first directory."""
+        """All replicas are in the first directory, those that are on their way as far as they have come."""
+        only = {(topic.topic, number) for topic in request.topics or () for number in topic.partitions}
         lost = self.given_up.get(broker, [])
         held = [
             {
@@ -31,12 +33,15 @@ class FakeMoves(FakeSettings):
                 "partitions": [
                     {
                         "partition_index": number,
-                        "partition_size": self.sizes.get((name, number), 0),
+                        "partition_size": self.sizes.get((name, number), 0)
+                        if broker in replicas
+                        else self.come.get((broker, name, number), 0),
                         "offset_lag": 0,
                         "is_future_key": False,
                     }
                     for number, replicas in enumerate(partitions)
-                    if broker in replicas
+                    if broker in (*replicas, *self.under_way.get((name, number), ()))
+                    and (not only or (name, number) in only)
                 ],
             }
             for name, partitions in self.topics.items()

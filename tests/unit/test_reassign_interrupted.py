@@ -8,7 +8,6 @@ from unit.fake_cluster import FakeCluster
 from unit.reassigning import RATES, Reassign, interrupted, limits, records
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import control
 
 pytest_plugins = ["unit.reassigning"]
 
@@ -133,12 +132,10 @@ def test_a_broker_that_dies_for_good_does_not_keep_a_cancel_from_its_end(
 
 
 def test_a_cancel_that_was_interrupted_leaves_what_a_dead_broker_had(
-    six: FakeCluster, reassign: Reassign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    six: FakeCluster, reassign: Reassign, tmp_path: Path
 ) -> None:
     interrupted(six, reassign, replace=["5:2", "3:6"])
-    with monkeypatch.context() as patch:
-        patch.setattr(control, "carry_on", lambda *_: {"changed": True, "waiting": {}})
-        reassign(cancel=True, rate="")
+    assert "waiting" in reassign(once=True, pause=1, cancel=True, rate="")
     six.down = {5}
     planned = reassign(cancel=True, rate="", check_mode=True)
     assert "note: 1 partition (other-0) stay: a broker that had them is away" in planned["plan"]
@@ -155,21 +152,6 @@ def test_a_target_that_died_after_its_last_copy_is_told(six: FakeCluster, reassi
     assert away.startswith("broker 6 is away and keeps")
     assert note == "broker 6 is down, and 1 partition (orders-1) lack it: start it, or move what it holds (drain=6)"
     assert records(tmp_path) == []
-
-
-def test_a_run_that_does_not_come_on_ends_and_says_how_to_go_on(
-    six: FakeCluster, reassign: Reassign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As with a rate below what producers write: its limits and its record stay, for what is done next."""
-    monkeypatch.setattr(control, "STALLED", 0.4)
-    monkeypatch.setattr(control, "PART", 0.3)
-    six.stuck = {"orders"}
-    answer = reassign(drain=[3])
-    assert answer["failed"] and answer["changed"]
-    assert (
-        "nothing was copied for 0 s (0 of 1 partitions, 0 B of 5.0 MiB); run the same again to go on" in answer["msg"]
-    )
-    assert records(tmp_path) and limits(six) != ({}, {})
 
 
 def test_a_rate_that_somebody_else_set_meanwhile_stays(six: FakeCluster, reassign: Reassign) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import kafka_python
@@ -20,19 +20,25 @@ class LogDir:
     free: int | None = None
     sizes: Mapping[Place, int] = field(default_factory=dict)
     """Bytes by partition."""
+    given_up: bool = False
+    """Whether the broker serves nothing from it any more."""
 
 
-def log_dirs(admin: Admin, brokers: Iterable[int]) -> list[LogDir]:
-    """Return the directories that brokers serve from, without those that they gave up. Raises AdminError, ImportError.
+def log_dirs(admin: Admin, brokers: Iterable[int], only: Collection[Place] = ()) -> list[LogDir]:
+    """Return the directories of brokers, those that they gave up among them. Raises AdminError, ImportError.
 
-    Each broker is asked itself.
+    Each broker is asked itself, of these partitions, or of all where none is named.
     """
     library = kafka_python.of(admin)
     from kafka.protocol.admin import DescribeLogDirsRequest
 
+    of: dict[str, list[int]] = {}
+    for topic, number in sorted(only):
+        of.setdefault(topic, []).append(number)
+    named = [DescribeLogDirsRequest.DescribableLogDirTopic(topic=t, partitions=parts) for t, parts in of.items()]
     found = []
     for broker in sorted(brokers):
-        for one in library.ask(DescribeLogDirsRequest(topics=None), ASK, broker).results:
+        for one in library.ask(DescribeLogDirsRequest(topics=named or None), ASK, broker).results:
             sizes = {
                 (topic.name, partition.partition_index): partition.partition_size
                 for topic in one.topics
@@ -40,6 +46,5 @@ def log_dirs(admin: Admin, brokers: Iterable[int]) -> list[LogDir]:
                 if not partition.is_future_key
             }
             total, free = (value if value >= 0 else None for value in (one.total_bytes, one.usable_bytes))
-            if not one.error_code:
-                found.append(LogDir(broker, one.log_dir, total, free, sizes))
+            found.append(LogDir(broker, one.log_dir, total, free, sizes, bool(one.error_code)))
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 UNITS = {
@@ -17,12 +18,17 @@ UNITS = {
 LEAST = 1024
 """Bytes a second: with less, a replica would never catch up with what is written meanwhile."""
 
+MOST = 2**63 - 1
+"""Bytes a second that a setting of brokers can say."""
+
 
 def rate(text: str) -> int | None:
     """Return bytes a second of `50MB`, `50 MiB/s` or `52428800`; None of `unlimited`. Raises ValueError."""
     if text.strip().lower() == "unlimited":
         return None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]?I?B?)(?:/s)?", text.strip().upper().replace("/S", "/s"))
+    if re.search(r"[KMG]b(/s)?$", text.strip()):
+        raise ValueError(f"rate {text}: b is read as bits by some; say bytes a second, as 50MB")
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([KMG]?I?B?)(?:/s)?", text.strip().upper().replace("/S", "/s"))
     if not found or found.group(2) not in UNITS:
         raise ValueError(
             f"rate {text}: say how many bytes a second each broker may send, and take, for this: 50MB, or unlimited"
@@ -30,6 +36,8 @@ def rate(text: str) -> int | None:
     rate = int(float(found.group(1)) * UNITS[found.group(2)])
     if rate < LEAST:
         raise ValueError(f"rate {text}: {rate} bytes a second is too little to end; say 1MB or more")
+    if rate > MOST:
+        raise ValueError(f"rate {text}: that is more than brokers can be told; say unlimited")
     return rate
 
 
@@ -45,6 +53,18 @@ def speed(rate: int) -> str:
     """Return bytes a second in the unit in which they were said."""
     exact = [unit for unit in ("GB", "MB", "KB") if rate % UNITS[unit] == 0]
     return f"{rate // UNITS[exact[0]]} {exact[0]}" if exact else size(rate)
+
+
+def measured(rate: float) -> str:
+    """Return bytes a second that were measured, in a unit of those that people say."""
+    unit = next((unit for unit in ("GB", "MB", "KB") if rate >= UNITS[unit]), "B")
+    return f"{rate / UNITS[unit]:.1f} {unit}"
+
+
+def enough(rate: float) -> str:
+    """Return a rate, as it is typed, at which a copy overtakes what is written: twice as much."""
+    unit = "MB" if rate >= UNITS["MB"] else "KB"
+    return f"{math.ceil(2 * rate / UNITS[unit])}{unit}"
 
 
 def time(seconds: float) -> str:

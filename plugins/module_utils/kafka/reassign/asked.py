@@ -30,7 +30,8 @@ class Asked:
 
 def asked(said: Mapping[str, Any]) -> tuple[Asked, list[str]]:
     """Return the request, and what is wrong with it."""
-    verbs = [name for name in VERBS if said[name] not in (None, False, "", [])]
+    verbs = [name for name in VERBS if said[name] is not None and said[name] is not False and said[name] != []]
+    topics = tuple(sorted({name.strip() for name in said["topic"]}))
     wrong, wish, rate = [], Wish(), None
     if len(verbs) != 1:
         told = f"{' and '.join(verbs)} are said" if verbs else "nothing is said"
@@ -52,8 +53,10 @@ def asked(said: Mapping[str, Any]) -> tuple[Asked, list[str]]:
     if said["replication_factor"] is not None:
         if said["replication_factor"] < 1:
             wrong.append(f"replication_factor {said['replication_factor']}: say how many replicas, 1 or more")
-        if not said["topic"]:
+        if not topics:
             wrong.append("replication_factor: say of which topics, as topic=orders,returns")
+    if "" in topics:
+        wrong.append("topic: a name is empty; say names as topic=orders,returns, or leave it out where all are meant")
     if said["rate"]:
         try:
             rate = amounts.rate(said["rate"])
@@ -65,10 +68,8 @@ def asked(said: Mapping[str, Any]) -> tuple[Asked, list[str]]:
             "second each broker may send, and take, as rate=50MB, or unlimited"
         )
     words = [f"{name}={shown(said[name])}" for name in verbs]
-    words += [f"topic={','.join(sorted(said['topic']))}"] if said["topic"] and not said["cancel"] else []
-    return Asked(
-        wish, " ".join(words), tuple(sorted(said["topic"])), rate, bool(said["rate"]), bool(said["cancel"])
-    ), wrong
+    words += [f"topic={','.join(topics)}"] if topics and not said["cancel"] else []
+    return Asked(wish, " ".join(words), topics, rate, bool(said["rate"]), bool(said["cancel"])), wrong
 
 
 def shown(value: Any) -> str:

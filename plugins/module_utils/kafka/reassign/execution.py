@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import moves
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_dirs import log_dirs
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.moves import Running
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, arrivals
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.arrivals import Copy, Progress
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.seen import at_controller, lacking, named
@@ -28,7 +28,9 @@ SILENT = 60.0
 PART = 60.0
 """Seconds between two looks at whether it goes on, where nobody is told of it."""
 STALLED = 600.0
-"""Seconds without a byte or a partition after which a run gives up."""
+"""Seconds without a byte or a partition, or at a rate below what is written, after which a run gives up."""
+QUIET = 60.0
+"""Seconds without a byte after which a replica is named."""
 
 
 @dataclass(frozen=True)
@@ -80,18 +82,6 @@ def next_ones(now: Standing, sent: Collection[Place]) -> list[Move]:
 
 
 @dataclass
-class Progress:
-    """What was told before, from one part of a wait to the next."""
-
-    begun: float = 0.0
-    at: float = 0.0
-    bytes: int = 0
-    moved: float = 0.0
-    """When something was last copied or done."""
-    standing: str = ""
-
-
-@dataclass
 class Run:
     """One process that carries out a record."""
 
@@ -103,6 +93,12 @@ class Run:
     held: str = ""
     """Why no more is begun."""
     refused: dict[str, str] = field(default_factory=dict)
+    metadata: Metadata = field(default_factory=lambda: Metadata("", -1, {}, []))
+    """What was last seen."""
+    coming: Sequence[Copy] = ()
+    """The replicas that were on their way when `words` was last asked."""
+    short: str = ""
+    """Why that cannot end at this rate."""
 
     def step(self) -> Standing:
         """Look once, and begin what may be begun. Raises AdminError."""
@@ -111,6 +107,7 @@ class Run:
         if now.gone:
             metadata = at_controller(self.admin, metadata, self.record.moves)
             now = standing(self.record, metadata, running)
+        self.metadata = metadata
         ours_still = [move.place for move in now.turned if running[move.place].target == move.before]
         if self.record.back and ours_still:  # what aims elsewhere is somebody else's
             self.begin(dict.fromkeys(ours_still))
@@ -134,41 +131,39 @@ class Run:
         self.refused = {f"{topic}-{number}": why for (topic, number), why in failed.items()}
         self.sent |= dict.fromkeys(wanted, waits.now())
 
-    def copied(self, now: Standing) -> int:
-        """Return how many bytes of the moves have arrived, as far as who gets them says it. Raises ImportError."""
-        done = sum(move.bytes for move in now.done)
-        targets = {broker for move in now.running for broker in move.added}
-        if not targets:
-            return done
-        try:
-            dirs = log_dirs(self.admin, targets)
-        except AdminError:  # one of them is away for a while
-            self.admin.leave_behind()
-            return max(done, self.progress.bytes)
-        there = {(one.broker, place): size for one in dirs for place, size in one.sizes.items()}
-        return done + sum(
-            min(move.size, there.get((broker, move.place), 0)) for move in now.running for broker in move.added
-        )
-
     def words(self, now: Standing) -> str:
         """Say how far it is, and note it for the next time. Raises ImportError."""
         if now == Standing():
             return f"nobody answers: {self.held}"
-        time, copied, whole = waits.now(), self.copied(now), sum(move.bytes for move in self.record.moves)
+        time, seen, before = waits.now(), self.progress, self.progress.bytes
+        self.coming = arrivals.copies(now.running, self.metadata)
+        there = arrivals.sizes(self.admin, self.coming, self.metadata)
+        self.short = arrivals.look(seen, self.coming, there, self.record.rate, time)
+        done = sum(move.bytes for move in now.done)
+        copied = done + sum(seen.has.values())
+        # what was written meanwhile is copied, too
+        grown = sum(max(0, seen.whole[one.name] - one.size) for one in self.coming)
+        whole = sum(move.bytes for move in self.record.moves) + grown
         text = f"{len(now.done)} of {len(self.record.moves)} partitions"
-        text += f", {amounts.size(copied)} of {amounts.size(whole)}"
-        rate = (copied - self.progress.bytes) / max(1.0, time - self.progress.at)
-        shown = f"{len(now.done)} {copied}"
-        if shown != self.progress.standing:
-            self.progress.moved, self.progress.standing = time, shown
-        self.progress.at, self.progress.bytes = time, copied
+        text += f", {amounts.size(min(copied, whole))} of {amounts.size(whole)}"
+        rate = (copied - before) / max(1.0, time - seen.at)
+        if len(now.done) != seen.done:
+            seen.moved, seen.done, seen.short = time, len(now.done), 0.0
+        seen.at, seen.bytes = time, copied
         if rate > 0 and copied < whole:
-            text += f", {amounts.size(rate)}/s, {amounts.time((whole - copied) / rate)} left"
+            text += f", {amounts.size(rate)}/s"
+            text += "" if self.short else f", {amounts.time((whole - copied) / rate)} left"
+        text += f"; {self.short}" if self.short else ""
         if self.held:
             text += f"; no more is begun while {self.held}"
         if self.refused:
             text += f"; refused for now: {'; '.join(f'{name}: {why}' for name, why in list(self.refused.items())[:3])}"
         return text
+
+    def stuck(self, seconds: float) -> list[str]:
+        """Return the replicas to which nothing has come for so long, each with why. Raises ImportError."""
+        since = waits.now() - seconds
+        return arrivals.stuck(self.admin, self.progress, self.coming, self.metadata, self.record.rate, since)
 
     def until_done(self, seconds: float) -> tuple[Standing, bool]:
         """Carry on for so many seconds at most; tell whether all is done.

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import kafka_python, moves, topics
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import (
@@ -35,6 +36,9 @@ class Seen:
     racks: Mapping[int, Rack] = field(default_factory=dict)
     """Of each broker that is there and said it."""
     dirs: Sequence[LogDir] = ()
+    """Those that brokers serve from."""
+    lost: Mapping[int, str] = field(default_factory=dict)
+    """By broker, one that it gave up."""
     running: Mapping[Place, Running] = field(default_factory=dict)
 
     @cached_property
@@ -58,7 +62,9 @@ class Seen:
 def look(admin: Admin, metadata: Metadata) -> Seen:
     """Ask. Raises AdminError, ImportError."""
     racks = topics.racks(admin, metadata.brokers)
-    return Seen(metadata, racks, log_dirs(admin, metadata.brokers), moves.running(admin))
+    dirs = log_dirs(admin, metadata.brokers)
+    lost = {one.broker: one.path for one in dirs if one.given_up}
+    return Seen(metadata, racks, [one for one in dirs if not one.given_up], lost, moves.running(admin))
 
 
 def at_controller(admin: Admin, metadata: Metadata, begun: Collection[Move] = ()) -> Metadata:
@@ -80,7 +86,12 @@ def at_controller(admin: Admin, metadata: Metadata, begun: Collection[Move] = ()
     return found
 
 
-def lacking(partitions: Iterable[Partition], brokers: Collection[int], leaving: Collection[int]) -> dict[str, str]:
+def lacking(
+    partitions: Iterable[Partition],
+    brokers: Collection[int],
+    leaving: Collection[int],
+    lost: Mapping[int, str] = MappingProxyType({}),
+) -> dict[str, str]:
     """Return the partitions that nobody may move or wait beside, each with why.
 
     That lacks in sync who is to hold nothing any more, the `leaving`, is no reason: to mend it is what they ask for.
@@ -92,9 +103,23 @@ def lacking(partitions: Iterable[Partition], brokers: Collection[int], leaving: 
             found[str(one)] = "has no leader; start a broker that has all of it, or delete its topic"
         elif behind:
             away = [broker for broker in behind if broker not in brokers]
-            what = f"broker {away[0]} is down; start it" if away else f"broker {behind[0]} is not in sync; wait for it"
+            sick = [broker for broker in behind if broker in lost]
+            what = f"broker {behind[0]} is not in sync; wait for it"
+            if sick:
+                what = f"broker {sick[0]} has given up {lost[sick[0]]}; repair the disk and restart it, or drain it"
+            if away:
+                what = f"broker {away[0]} is down; start it"
             found[str(one)] = f"is under-replicated: {what}"
     return found
+
+
+def unwell(seen: Seen, moving: Collection[Place], leaving: Collection[int]) -> list[str]:
+    """Return why nothing may be moved beside partitions that are not on the move, each reason once."""
+    why: dict[str, list[str]] = {}
+    others = [one for one in seen.metadata.partitions if (one.topic, one.number) not in moving]
+    for name, reason in lacking(others, seen.metadata.brokers, leaving, seen.lost).items():
+        why.setdefault(reason, []).append(name)
+    return [f"{named(names)} {reason}, before anything is moved" for reason, names in why.items()]
 
 
 def in_the_way(seen: Seen, wish: Wish, declared: Mapping[int, Rack]) -> list[str]:
@@ -106,12 +131,7 @@ def in_the_way(seen: Seen, wish: Wish, declared: Mapping[int, Rack]) -> list[str
             "by a run whose record is not on this control node: wait until that has ended, or call it off "
             "(kafka-reassign-partitions.sh --cancel)"
         )
-    moving = {f"{topic}-{number}" for topic, number in seen.running}
-    why: dict[str, list[str]] = {}
-    for name, reason in lacking(seen.metadata.partitions, seen.metadata.brokers, wish.leaving).items():
-        if name not in moving:
-            why.setdefault(reason, []).append(name)
-    wrong += [f"{named(names)} {reason}, before anything is moved" for reason, names in why.items()]
+    wrong += unwell(seen, seen.running, wish.leaving)
     placed = {broker: rack for broker, rack in declared.items() if broker not in wish.leaving}
     there = [broker for broker in seen.metadata.brokers if broker not in wish.leaving]
     return wrong + ([] if wish.leaders else unplaceable(placed, there, dict(seen.racks)))
@@ -138,18 +158,25 @@ class Disk:
 def disks_after(seen: Seen, moves: Iterable[Move]) -> list[Disk]:
     """Return the log dirs with what each would get: a broker puts a new replica where fewest partitions are.
 
-    What is taken away meanwhile is not counted: old and new replicas are there together.
+    What is taken away meanwhile is not counted: old and new replicas are there together. Of what is on its way there
+    already, the rest comes to where it is.
     """
     found = [Disk(one.broker, one.path, one.total, one.free, len(one.sizes)) for one in seen.dirs]
     of: dict[int, list[Disk]] = {}
-    for disk in found:
+    begun: dict[tuple[int, Place], tuple[Disk, int]] = {}
+    for disk, one in zip(found, seen.dirs, strict=True):
         of.setdefault(disk.broker, []).append(disk)
+        begun |= {(disk.broker, place): (disk, size) for place, size in one.sizes.items()}
     for move in moves:
-        for broker in move.added if move.size else ():
-            if broker in of:
+        size = max(move.size, seen.sizes.get(move.place, 0))
+        for broker in move.added if size else ():
+            if (broker, move.place) in begun:
+                disk, has = begun[broker, move.place]
+                disk.coming += max(0, size - has)
+            elif broker in of:
                 disk = min(of[broker], key=lambda one: (one.partitions, one.path))
                 disk.partitions += 1
-                disk.coming += move.size
+                disk.coming += size
     return found
 
 

@@ -1,0 +1,111 @@
+"""An interrupted run goes on, or is put back: what was refused at first is looked at again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import topics
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import Refused
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import seen
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.execution import Standing, standing
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import Work, lines, listed
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.topics import durability
+
+MIN_ISR = "min.insync.replicas"
+MENDED = "\nthen run the same again, or call it off with -e cancel=true"
+
+
+def too_few(admin: Admin, request: Asked, there: seen.Seen) -> list[str]:
+    """Refuse fewer replicas than a topic needs to be written to. Raises AdminError."""
+    factor = request.wish.factor
+    if factor is None:
+        return []
+    settings = topics.describe(admin, "TOPIC", [name for name in request.topics if name in there.metadata.topics])
+    found = {name: one[MIN_ISR].value or None for name, one in sorted(settings.items()) if MIN_ISR in one}
+    return [f"topic {name}: {why}" for name, least in found.items() for why in durability(factor, least)]
+
+
+def go_on(request: Asked, there: seen.Seen, declared: Mapping[int, Rack], begun: Record, admin: Admin) -> Work:
+    """Return what an interrupted run left. Raises Refused, AdminError."""
+    now = standing(begun, there.metadata, there.running)
+    told = [f"an interrupted run goes on: {len(now.done)} of {len(begun.moves)} partitions are moved"]
+    if begun.back and (lost := [move for move in now.waiting if cannot_return(move, there)]):
+        begun = replace(begun, moves=tuple(move for move in begun.moves if move not in lost))
+        now = standing(begun, there.metadata, there.running)
+        told.append(f"note: {seen.named([str(one) for one in lost])} stay: a broker that had them is away")
+    left = [*now.running, *now.waiting, *now.turned]
+    wrong = foreign(begun, there, now) + seen.too_full(seen.disks_after(there, left))
+    if left and not begun.back:  # a cancel must come to its end whatever has died
+        wrong += kept_from(begun, there, declared, now) + too_few(admin, request, there)
+    if wrong:
+        raise Refused(listed("nothing more was moved, and what was begun stays written down", wrong) + MENDED)
+    rate = request.rate if request.limited else begun.rate
+    return Work(replace(begun, rate=rate), told + lines(begun, there, left), left)
+
+
+def kept_from(begun: Record, there: seen.Seen, declared: Mapping[int, Rack], now: Standing) -> list[str]:
+    """Return why what is left of a run cannot be done any more: who was to get it, and who has it."""
+    gets: dict[int, list[str]] = {}
+    for move in (*now.running, *now.waiting):
+        for broker in move.added:
+            gets.setdefault(broker, []).append(str(move))
+    brokers = there.metadata.brokers
+    wrong = [
+        f"broker {one} is down, and is to get {seen.named(names)}: start it"
+        for one, names in sorted(gets.items())
+        if one not in brokers
+    ]
+    wrong += [
+        f"broker {one} is not in the inventory any more, and is to get {seen.named(names)}: add its host again"
+        for one, names in sorted(gets.items())
+        if declared and one in brokers and one not in declared
+    ]
+    return wrong + seen.unwell(there, {move.place for move in (*now.running, *now.turned)}, begun.leaving)
+
+
+def foreign(begun: Record, there: seen.Seen, now: Standing) -> list[str]:
+    """Return what somebody else moves besides. What a cancel is still to call off is our own."""
+    others = sorted(there.running.keys() - {move.place for move in begun.moves})
+    turned = [move for move in now.turned if not begun.back or there.running[move.place].target != move.before]
+    names = [f"{topic}-{number}" for topic, number in others] + [str(move) for move in turned]
+    told = f"replicas of {seen.named(names)} are being moved by somebody else: wait until that has ended"
+    return [told] if names else []
+
+
+def cannot_return(move: Move, there: seen.Seen) -> bool:
+    """Tell whether a broker that would have to copy it is away."""
+    has = next((one.replicas for one in there.metadata.partitions if (one.topic, one.number) == move.place), ())
+    return bool(set(move.after) - there.metadata.brokers.keys() - {*has})
+
+
+def put_back(
+    request: Asked, there: seen.Seen, declared: Mapping[int, Rack], begun: Record | None, admin: Admin
+) -> Work | None:
+    """Return what takes a plan back: what is on the move is called off, what was moved goes back. Raises Refused."""
+    if begun is None:
+        if there.running:
+            raise Refused(
+                f"{seen.named([f'{t}-{n}' for t, n in sorted(there.running)])} are on the move, and this control node "
+                "has no record of it: cancel where it was begun, or with kafka-reassign-partitions.sh --cancel"
+            )
+        return None
+    if begun.back:
+        return go_on(request, there, declared, begun, admin)
+    now = standing(begun, there.metadata, there.running)
+    lost = [move for move in now.done if set(move.before) - there.metadata.brokers.keys() - set(move.after)]
+    kept = tuple(move for move in begun.moves if move not in lost and move not in now.gone)
+    back = begun.reversed(kept)
+    back = replace(back, rate=request.rate if request.limited else begun.rate)
+    left = standing(back, there.metadata, there.running)
+    told = [f"{begun.asked} is put back: {len(left.running) + len(left.turned)} partitions are called off"]
+    told += [f"note: {seen.named([str(one) for one in lost])} stay: a broker that had them is away"] if lost else []
+    moves = [*left.waiting]
+    if wrong := foreign(begun, there, now) + seen.too_full(seen.disks_after(there, moves)):
+        raise Refused(listed("nothing was put back", wrong))
+    return Work(back, told + lines(back, there, moves), [*left.running, *left.turned, *moves])

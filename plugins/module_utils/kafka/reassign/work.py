@@ -1,0 +1,72 @@
+"""What is to be done, and how a person is told of it before. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, seen
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
+
+NAMED = 20
+"""Moves that a plan names; the others are counted."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is to be done, and what a person is told of it before."""
+
+    record: Record
+    lines: Sequence[str] = ()
+    left: Sequence[Move] = ()
+    """The moves of the record that are not made yet."""
+
+    @property
+    def name(self) -> str:
+        """Return what tells this plan from another: from where to where each partition goes, and not its bytes."""
+        moves = sorted((one.topic, one.number, one.before, one.after) for one in self.record.moves)
+        return hashlib.sha256(json.dumps(moves).encode()).hexdigest()[:8]
+
+    @property
+    def text(self) -> list[str]:
+        """Return what is printed of it."""
+        return [*self.lines, f"plan {self.name} (-e plan={self.name} runs this one, and no other)"]
+
+
+def listed(what: str, wrong: Sequence[str]) -> str:
+    """Return all that is wrong, one in a line."""
+    return f"{what}: {len(wrong)} refused" + "".join(f"\n- {text}" for text in wrong)
+
+
+def lines(made: Record, there: seen.Seen, moves: Sequence[Move]) -> list[str]:
+    """Return a plan for a person: what is copied, for how long, what brokers hold before and after."""
+    copies, size = sum(len(move.added) for move in moves), sum(move.bytes for move in moves)
+    fewer = sum(len(move.after) < len(move.before) for move in moves)
+    orders = sum(not move.added and len(move.after) == len(move.before) for move in moves)
+    text = f"{made.asked}: {len(moves)} partitions change; {copies} replicas are copied, {amounts.size(size)}"
+    text += f"; {fewer} lose replicas" if fewer else ""
+    text += f"; {orders} only change the order of their replicas" if orders else ""
+    told = [text]
+    if copies and made.rate:
+        each = f"{amounts.speed(made.rate)} a second of each broker"
+        told.append(f"at {each} that takes {amounts.time(max(busiest(moves) / made.rate, 1))} or more")
+    named = [
+        f"  {move}: {','.join(map(str, move.before))} -> {','.join(map(str, move.after))}, {amounts.size(move.bytes)}"
+        for move in sorted(moves, key=lambda one: (-one.bytes, one.place))[:NAMED]
+    ]
+    named += [f"  and {len(moves) - NAMED} more"] if len(moves) > NAMED else []
+    return [*told, *named, *(f"  {row}" for row in seen.before_and_after(there, moves))]
+
+
+def busiest(moves: Sequence[Move]) -> int:
+    """Return the bytes of the broker that sends or takes most: that long it lasts."""
+    sends, takes = Counter[int](), Counter[int]()
+    for move in moves:
+        sends[move.before[0]] += move.bytes
+        for broker in move.added:
+            takes[broker] += move.size
+    return max([*sends.values(), *takes.values()], default=0)

@@ -1,0 +1,88 @@
+"""A run of moves that was interrupted goes on only where that can still be done: what was refused at first is again."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from unit.fake_cluster import FakeCluster
+from unit.reassigning import MIB, Reassign, interrupted, limits, records
+
+pytest_plugins = ["unit.reassigning"]
+CURE = "then run the same again, or call it off with -e cancel=true"
+Change = Callable[[FakeCluster], object]
+
+
+def dies(*brokers: int) -> Change:
+    return lambda six: six.down.update(brokers)
+
+
+def full(six: FakeCluster) -> None:
+    """Leave 2 MiB of broker 5's disk besides the tenth that stays free."""
+    six.disks = {5: (100 * MIB, 12 * MIB)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ([dies(5)], ["broker 5 is down, and is to get 1 partition (orders-1): start it"]),
+        ([dies(2)], ["1 partition (orders-0) is under-replicated: broker 2 is down; start it, before anything"]),
+        ([full], ["broker 5: /data/1 would get 5.0 MiB, and 12.0 MiB are free there, of which 10.0 MiB stay so"]),
+        (
+            [full, lambda six: six.moving.update(other=[0])],
+            [
+                "replicas of 1 partition (other-0) are being moved by somebody else: wait until that has ended",
+                "broker 5: /data/1 would get 5.0 MiB",
+            ],
+        ),
+    ],
+)
+def test_what_is_refused_again(
+    changes: list[Change], words: list[str], six: FakeCluster, reassign: Reassign, tmp_path: Path
+) -> None:
+    """All at once, with what to do; nothing is written, and the record stays. Mended, it goes on."""
+    interrupted(six, reassign, drain=[3])
+    before, limited = list(six.written), limits(six)
+    for change in changes:
+        change(six)
+    for check_mode in (True, False):
+        refused = reassign(check_mode, drain=[3])["msg"]
+        assert [text for text in (*words, CURE) if text not in refused] == []
+    assert (six.written, limits(six), len(records(tmp_path))) == (before, limited, 1)
+    six.down, six.disks, six.moving = set(), {}, {}
+    assert reassign(drain=[3])["moved"] == ["orders-1"]
+    assert (limits(six), records(tmp_path)) == (({}, {}), [])
+
+
+def test_what_has_arrived_needs_no_more_room(six: FakeCluster, reassign: Reassign) -> None:
+    interrupted(six, reassign, drain=[3])
+    full(six)
+    six.come[5, "orders", 1] = 4 * MIB
+    assert reassign(drain=[3])["moved"] == ["orders-1"]
+
+
+def test_a_broker_that_was_taken_out_of_the_inventory_gets_no_more(six: FakeCluster, reassign: Reassign) -> None:
+    interrupted(six, reassign, drain=[3])
+    inventory = [{"id": broker, "rack": rack} for broker, rack in six.racks.items() if broker != 5]
+    refused = reassign(drain=[3], brokers=inventory)["msg"]
+    assert "broker 5 is not in the inventory any more, and is to get 1 partition (orders-1): add its host" in refused
+
+
+def test_a_topic_that_needs_more_replicas_by_now(six: FakeCluster, reassign: Reassign) -> None:
+    six.topics = {"orders": [[1, 2, 3]]}
+    interrupted(six, reassign, replication_factor=2, topic=["orders"])
+    six.configs["orders"] = {"min.insync.replicas": "3"}
+    refused = reassign(replication_factor=2, topic=["orders"])["msg"]
+    assert "topic orders: min.insync.replicas 3 with 2 replicas: nothing could be written" in refused
+
+
+def test_a_cancel_looks_again_as_well(six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
+    """For room alone: it has to come to its end whatever died."""
+    six.sizes["other", 0] = 5 * MIB
+    interrupted(six, reassign, replace=["5:2", "3:6"])
+    assert "waiting" in reassign(once=True, pause=1, cancel=True, rate="")
+    full(six)
+    refused = reassign(cancel=True, rate="")["msg"]
+    assert "broker 5: /data/1 would get 5.0 MiB" in refused and records(tmp_path)
+    six.disks = {}
+    assert reassign(cancel=True, rate="")["changed"]
+    assert six.topics == {"orders": [[1, 2], [4, 3]], "other": [[5, 6]]}
