@@ -120,7 +120,9 @@ def test_an_emptied_database_is_refused_while_the_checkpoint_lives(
         start(spark, parse("project_orders", empty), threading.Event())
 
     stopping = threading.Event()
-    threading.Timer(120, stopping.set).start()
+    timer = threading.Timer(120, stopping.set)
+    timer.daemon = True  # or the run of the tests would end no earlier
+    timer.start()
     (one,) = start(spark, parse("project_orders", data), stopping)
     with psycopg.connect(**database) as connection:
         connection.execute("TRUNCATE orders_v1, job_positions, job_dead_letters")
