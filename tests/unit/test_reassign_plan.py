@@ -214,6 +214,13 @@ def test_nothing_is_moved_to_brokers_that_are_not_declared() -> None:
         assert refusal == "broker 6 is not in the inventory: nothing is moved to it; add its host first"
 
 
+def test_what_a_broker_that_is_not_declared_holds_stays_there() -> None:
+    """It needs no place on others: one is left for the replica that has to go."""
+    where = {1: "a", 2: "b", 8: "c"}
+    made = plan(Wish(drain=(2,)), where, [one(2, 8)], {1: "a", 2: "b"})
+    assert moved(made) in (["t-0: (2, 8) -> (1, 8)"], ["t-0: (2, 8) -> (8, 1)"])
+
+
 @pytest.mark.parametrize(
     ("sizes", "factor", "expected"),
     [

@@ -178,8 +178,12 @@ def impossible(
                 f"replace {old} by {new}: broker {new} holds {_named(both)}, too; "
                 f"drain={old} spreads its replicas over all brokers"
             )
-    many = [one for one in partitions if (wish.factor or len(one.brokers)) > len(stay)]
-    many = [one for one in many if wish.factor or wish.leaving & set(one.brokers)]
+    many = [
+        one
+        for one in partitions
+        if (wish.factor or wish.leaving & {*one.brokers})
+        and (wish.factor or len(one.brokers)) > len(stay.keys() | {*one.brokers} - wish.leaving)
+    ]
     if many and not wrong:
         most = wish.factor or max(len(one.brokers) for one in many)
         lost = sorted({str(racks[one]) for one in wish.leaving & racks.keys() if racks[one]})
