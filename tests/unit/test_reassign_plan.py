@@ -185,7 +185,9 @@ def test_an_uneven_cluster_gives_what_it_has_too_much_to_new_brokers_alone() -> 
     ],
 )
 def test_refused(wish: Wish, words: str) -> None:
-    made = plan(wish, racks(3), [one(1, 2, 3), one(1, 2, number=1)])
+    there = [one(1, 2, 3), one(1, 2, number=1)]
+    made = plan(wish, racks(3), there)
+    assert plan(wish, racks(3), there[::-1]) == made, "another order of the same is refused in the same words"
     (refusal,) = made.refusals
     assert words in refusal
     assert made.moves == ()
