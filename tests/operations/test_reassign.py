@@ -110,14 +110,17 @@ def ids(operator: Operator) -> list[int]:
 def test_drained_and_filled_while_somebody_writes(
     operator: Operator, made: Callable[..., Topic], tmp_path: Path
 ) -> None:
-    """Check mode predicts it, and the plan is printed before it is carried out."""
+    """Check mode predicts it, and that plan alone is carried out; it is printed before that."""
     one, two, three = ids(operator)
     topic = made([three, one], [two, three], [one, two])
     with written(topic, tmp_path):
         predicted = operator.play(*topic.verb, f"drain={three}", *UNLIMITED, "--check")
         assert predicted.code == 0, predicted.output[-3000:]
         assert topic.layout() == {0: [three, one], 1: [two, three], 2: [one, two]}
-        drained = operator.play(*topic.verb, f"drain={three}", *UNLIMITED)
+        other = operator.play(*topic.verb, f"drain={three}", *UNLIMITED, "-e", "plan=00000000")
+        assert other.code != 0 and "it would not be plan 00000000 any more" in other.output, other.output[-3000:]
+        (plan,) = re.findall(r"plan (\w{8}) \(-e plan=", predicted.output)
+        drained = operator.play(*topic.verb, f"drain={three}", *UNLIMITED, "-e", f"plan={plan}")
         assert drained.code == 0, drained.output[-3000:]
         assert topic.moved().keys() == {0, 1, 2}
         assert [sorted(replicas) for replicas in topic.layout().values()] == [[one, two]] * 3

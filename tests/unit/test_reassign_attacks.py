@@ -190,3 +190,11 @@ def test_a_dead_broker_that_holds_nothing(six: FakeCluster, reassign: Reassign) 
     assert "broker 6 is not registered, and no partition counts on a replica there" in reassign(drain=[6])["msg"]
     assert reassign(rebalance=True)["changed"]
     assert sorted(broker for replicas in six.topics["orders"] for broker in replicas) == [1, 2, 3, 4]
+
+
+def test_a_controller_that_has_just_started_is_not_believed(six: FakeCluster, reassign: Reassign) -> None:
+    """It names no partitions; that nothing has to be moved from a broker would be taken for leave to remove it."""
+    six.says = {broker: {"topics": []} for broker in six.racks}
+    answer = reassign(drain=[3])
+    assert answer["failed"]
+    assert "broker 1, names no partitions, and brokers hold 3; it may have just started: run it again" in answer["msg"]

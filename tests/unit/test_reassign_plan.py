@@ -185,7 +185,9 @@ def test_an_uneven_cluster_gives_what_it_has_too_much_to_new_brokers_alone() -> 
     ],
 )
 def test_refused(wish: Wish, words: str) -> None:
-    made = plan(wish, racks(3), [one(1, 2, 3), one(1, 2, number=1)])
+    there = [one(1, 2, 3), one(1, 2, number=1)]
+    made = plan(wish, racks(3), there)
+    assert plan(wish, racks(3), there[::-1]) == made, "another order of the same is refused in the same words"
     (refusal,) = made.refusals
     assert words in refusal
     assert made.moves == ()
@@ -212,6 +214,13 @@ def test_nothing_is_moved_to_brokers_that_are_not_declared() -> None:
     for wish in (Wish(add=(3, 6)), Wish(replace={2: 6})):
         (refusal,) = plan(wish, where, there, declared).refusals
         assert refusal == "broker 6 is not in the inventory: nothing is moved to it; add its host first"
+
+
+def test_what_a_broker_that_is_not_declared_holds_stays_there() -> None:
+    """It needs no place on others: one is left for the replica that has to go."""
+    where = {1: "a", 2: "b", 8: "c"}
+    made = plan(Wish(drain=(2,)), where, [one(2, 8)], {1: "a", 2: "b"})
+    assert moved(made) in (["t-0: (2, 8) -> (1, 8)"], ["t-0: (2, 8) -> (8, 1)"])
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,13 @@ def test_what_another_run_put_back_meanwhile_is_not_begun_anew(six: FakeCluster,
     assert limits(six) == ({}, {})
 
 
+def test_what_another_run_puts_back_just_now_is_left_to_it(six: FakeCluster, reassign: Reassign) -> None:
+    first = reassign(once=True, pause=1, drain=[3])
+    assert "waiting" in reassign(once=True, pause=1, cancel=True, rate="")
+    answer = reassign(pause=30, drain=[3], waited=first["waiting"]["waited"])
+    assert answer["failed"] and "drain=3 was ended or put back by another run meanwhile" in answer["msg"]
+
+
 def test_a_plan_that_was_looked_at_is_run_or_none(six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
     """Bytes alone make no other plan; a partition that would go elsewhere does."""
     plan = named(reassign(check_mode=True, drain=[3])["plan"])

@@ -152,7 +152,8 @@ def why(admin: Admin, one: Copy, metadata: Metadata, rate: int | None) -> str:
         try:
             if lost := [found.path for found in log_dirs(admin, [broker], [one.place]) if found.given_up]:
                 return f"broker {broker} has given up {lost[0]}; repair the disk and restart it"
-            limit = broker_config.describe(admin, broker)[0].get(key)
+            own, everywhere, _ = broker_config.describe(admin, broker)
+            limit = own.get(key) or everywhere.get(key)
         except AdminError:
             admin.leave_behind()
             return f"broker {broker} does not answer; its log says why"

@@ -91,6 +91,7 @@ def plan(
     `racks` are those of the brokers that are there, `declared` those of all that are to be: a dead one's is known too.
     Where some are declared, nothing is moved to others.
     """
+    partitions = sorted(partitions, key=lambda one: one.place)
     known = racks.keys() & declared.keys() if declared else racks.keys()
     stay = {broker: rack for broker, rack in racks.items() if broker in known - wish.leaving}
     strange = [
@@ -99,7 +100,7 @@ def plan(
     ]
     if refusals := strange + impossible(wish, racks, stay, partitions):
         return Plan(refusals=tuple(refusals))
-    layout = Layout(stay, sorted(partitions, key=lambda one: one.place))
+    layout = Layout(stay, partitions)
     wanted = shares(layout, lambda place: wish.factor or len(layout.now[place]))
     if wish.factor:
         _change_factor(layout, wanted, wish.factor)
@@ -178,8 +179,12 @@ def impossible(
                 f"replace {old} by {new}: broker {new} holds {_named(both)}, too; "
                 f"drain={old} spreads its replicas over all brokers"
             )
-    many = [one for one in partitions if (wish.factor or len(one.brokers)) > len(stay)]
-    many = [one for one in many if wish.factor or wish.leaving & set(one.brokers)]
+    many = [
+        one
+        for one in partitions
+        if (wish.factor or wish.leaving & {*one.brokers})
+        and (wish.factor or len(one.brokers)) > len(stay.keys() | {*one.brokers} - wish.leaving)
+    ]
     if many and not wrong:
         most = wish.factor or max(len(one.brokers) for one in many)
         lost = sorted({str(racks[one]) for one in wish.leaving & racks.keys() if racks[one]})
