@@ -230,7 +230,7 @@ def test_class_data_is_made_beside_the_broker(rendered: Callable[[str], Hosts]) 
         ["kafka-class-data"],
         ["yes"],
     )
-    assert maker["CapabilityBoundingSet"] == [""]
+    assert (maker["CapabilityBoundingSet"], maker["KillSignal"]) == ([""], ["SIGKILL"])
     assert "class-data" not in plain.text("/etc/systemd/system/kafka.service")
 
 
