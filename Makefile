@@ -20,7 +20,7 @@ help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 lab: python ## a bare machine becomes a running datacenter with Spark jobs (i=<inventory>, TEXT=<file or folder>)
-	@$(PYTHON) lab/up.py --inventory inventories/$(i) --text $(TEXT)
+	@$(PYTHON) lab/up.py --inventory inventories/$(i) --text "$(TEXT)"
 
 lab-orders: python ## the lab with a database: jobs keep the state of orders in it, compared with their events
 	@$(PYTHON) lab/up.py --inventory inventories/lab_orders --compare orders

@@ -17,12 +17,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from millrace_lab.claims import check_networks, choose, derived
+from millrace_lab.claims import COPY, check_networks, check_own, choose, derived
 from millrace_lab.machine import LabError, Machine, machine_lock
 
 ROOT = Path(__file__).resolve().parents[1]
 KINDS = ("client", "replication")
 READ = ("", ".yml", ".yaml", ".json")  # endings of the files that Ansible reads as variables
+SOURCE = "inventory"  # in a lab's directory: the inventory that declares it
 HERE = r"\{\{-?\s*inventory_dir\s*-?\}\}"
 ADDRESS = r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)"
 
@@ -50,12 +51,33 @@ def settle(source: Path, holder: int | None = None) -> Settled:
         raise LabError(f"{source}/hosts.yml: {error}") from error
     target = derived(directory)
     with machine_lock():
+        check_own(directory)
         networks = choose(Machine(str(ROOT / "lab" / "containers.conf")), directory, declared, holder)
         if networks == declared:
             return Settled(source, directory, networks)
+        if target.exists() and not (target / COPY).exists():
+            raise LabError(f"{target} is in the way of a copy of {source}, and nobody's copy itself: move it away")
         shutil.rmtree(target, ignore_errors=True)
         derive(source, target, dict(zip(declared.values(), networks.values(), strict=True)))
     return Settled(target, directory, networks)
+
+
+def take(source: Path) -> None:
+    """Note whose lab it is that an inventory declares; refuse that of another one that is still there: raises LabError.
+
+    One of the two was copied from the other, and their labs would be one, with the hosts of whichever came last.
+    """
+    directory = lab_directory(source)
+    file = directory / SOURCE
+    other = Path(file.read_text().strip()) if file.exists() else source
+    if other != source and (other / "hosts.yml").exists() and lab_directory(other) == directory:
+        raise LabError(
+            f"{source}/hosts.yml: lab_directory = {directory} is the lab of {other}: give this inventory one of its "
+            f"own, as {{{{ inventory_dir }}}}/../../.lab/{source.name}, or remove that lab first (make lab-down)"
+        )
+    check_own(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"{source}\n")
 
 
 def hosts_file(source: Path) -> str:
@@ -96,6 +118,7 @@ def derive(source: Path, target: Path, networks: Mapping[str, str], directory: P
     place in them.
     """
     shutil.copytree(source, target)
+    (target / COPY).touch()
     moves = [(ipaddress.IPv4Network(old), ipaddress.IPv4Network(new)) for old, new in networks.items()]
 
     def move(match: re.Match[str]) -> str:

@@ -13,11 +13,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from derive import Settled, settle
+from derive import Settled, settle, take
 from derive import members as members_of
 from millrace_lab.machine import LabError
 
@@ -129,12 +129,17 @@ def main() -> int:
     arguments = parser.parse_args()
     steps, inventory = Steps(), arguments.inventory
     try:
-        members(inventory)
-        prepare(steps)
+        found = members(inventory)
         if arguments.only_prepare:
+            prepare(steps)
             print(steps.summary())
             return 0
-        labs = [settle(ROOT / member, os.getpid()) for member in members(inventory)]
+        if arguments.compare == "words" and not any(map(os.path.isfile, files(Path(arguments.text)))):
+            raise LabError(f"TEXT={arguments.text}: no such file, and no folder with a file in it: nothing to count")
+        for member in found:
+            take(ROOT / member)
+        prepare(steps)
+        labs = [settle(ROOT / member, os.getpid()) for member in found]
         for lab in labs:
             member = shown(lab.inventory)
             steps.say(f"networks: {' and '.join(lab.networks.values())}, inventory {member}")
@@ -159,6 +164,13 @@ def members(inventory: str) -> list[str]:
     return [shown(member) for member in members_of(ROOT / inventory)]
 
 
+def files(text: Path) -> Iterator[Path]:
+    """Yield what is there of a text: itself, or all that is in a folder."""
+    yield text
+    for folder, _, names in os.walk(text):
+        yield from (Path(folder, name) for name in names)
+
+
 def shown(path: Path) -> str:
     """Return a path as it is typed in the checkout."""
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
@@ -167,7 +179,7 @@ def shown(path: Path) -> str:
 def further(made: Settled, asked: str, compared: str) -> str:
     """Return how to look further."""
     inventory, lab = shown(made.inventory), shown(made.directory)
-    name = Path(asked).relative_to("inventories").as_posix()
+    name = shown(ROOT / asked).removeprefix("inventories/")
     which = "" if name == "lab" else f" i={name}"
     looks = {
         "words": f"""kcat -F {lab}/kcat.conf -C -t streams-wordcount-output -e -K ' ' counts as they grew""",

@@ -10,6 +10,7 @@ import argparse
 import collections
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 PARTITIONS = 6
 OUTPUT = "streams-wordcount-output"
+LONGEST = 200  # characters of a text's name here and on the producer, the end of a longer one
 
 
 def client_properties(lab: Path) -> dict[str, str | int | float | bool]:
@@ -32,45 +34,46 @@ def client_properties(lab: Path) -> dict[str, str | int | float | bool]:
 
 def texts(source: Path) -> Iterator[Path]:
     """Yield the text files of a file or folder; links to a file already there are left out."""
-    seen: set[Path] = set()
+    seen: set[str] = set()
     for path in [source] if source.is_file() else sorted(source.rglob("*")):
-        real = path.resolve()
-        if real.is_file() and real not in seen:
+        real = os.path.realpath(path)  # of a link to itself, too
+        if os.path.isfile(real) and real not in seen:
             seen.add(real)
             yield path
 
 
 def collect(source: Path, published: Path) -> list[Path]:
-    """Copy new texts to `published`, the record of what was sent; return the copies that are new."""
+    """Copy the texts that are not in `published`, the record of what was sent, beside it; return the copies."""
     published.mkdir(exist_ok=True)
-    new = []
+    beside = published.with_name(f"{published.name}.new")
+    shutil.rmtree(beside, ignore_errors=True)  # of a run that was interrupted
+    beside.mkdir()
     for path in texts(source):
         content = path.read_bytes()
-        name = path.name.lstrip("._") or "text"
-        copy = published / name
-        if copy.exists() and copy.read_bytes() != content:
-            copy = published / f"{name}.{hashlib.sha256(content).hexdigest()[:8]}"
-        if not copy.exists():
-            shutil.copyfile(path, copy)
-            new.append(copy)
-    return new
+        name = path.name.lstrip("._")[-LONGEST:] or "text"
+        if any((folder / name).exists() and (folder / name).read_bytes() != content for folder in (published, beside)):
+            name = f"{name}.{hashlib.sha256(content).hexdigest()[:8]}"
+        if not (published / name).exists():
+            (beside / name).write_bytes(content)
+    return sorted(beside.iterdir())
 
 
 def publish(lab: Path, host: str, directory: str, files: list[Path]) -> None:
-    """Put files into the producer's input directory; each appears there whole, by a rename."""
-    tar = subprocess.Popen(
-        ["tar", "-C", str(files[0].parent), "-cf", "-", "--no-unquote", "--", *(f.name for f in files)],
-        stdout=subprocess.PIPE,
-    )
+    """Put files, all there are in their folder, into the producer's input directory, each whole, by a rename.
+
+    They are in the record then. Where it is interrupted before, they are sent again, under the same names, which the
+    job does not read twice.
+    """
+    tar = subprocess.Popen(["tar", "-C", str(files[0].parent), "-cf", "-", "."], stdout=subprocess.PIPE)
     script = (
         f"set -e; d=$(mktemp -d -p {directory} .incoming-XXXX); tar -C $d -xf - --no-same-owner; "
-        f"chown -R spark:spark $d; mv $d/* {directory}/; rmdir $d"
+        f"chown -R spark:spark $d; find $d -mindepth 1 -exec mv -t {directory} {{}} +; rmdir $d"
     )
     done = subprocess.run(["ssh", "-F", str(lab / "ssh_config"), host, script], stdin=tar.stdout)
     if done.returncode or tar.wait():
-        for file in files:
-            file.unlink()
         sys.exit(f"publish: {host} did not take the files into {directory}; is the job there? (playbooks/spark.yml)")
+    for file in files:
+        file.rename(lab / "texts" / file.name)
 
 
 def expected_counts(published: Path) -> collections.Counter[str]:
@@ -138,6 +141,8 @@ def main() -> int:
         )
     print(f"texts: {len(new)} published now, {len(list(published.iterdir()))} in all")
     expected = expected_counts(published)
+    if not expected:
+        sys.exit(f"TEXT={arguments.text}: no word in it, nor in what this lab has had before: nothing to count")
     output, deadline, said = Output(properties), time.monotonic() + arguments.timeout, time.monotonic()
     while True:
         output.read(1.0)

@@ -62,7 +62,7 @@ molecule() {
 # SCENARIO STEP...: steps of a molecule scenario, on networks that no other checkout's lab holds.
 steps() {
   local scenario=$1 inventory step
-  inventory=$(python lab/derive.py "molecule/$scenario/inventory" --holder $$)
+  inventory=$(python lab/derive.py "molecule/$scenario/inventory" --holder $$) || return
   inventory=$(realpath --relative-to="molecule/$scenario" "$inventory")
   for step in "${@:2}"; do
     echo "--- molecule $step -s $scenario"
@@ -85,8 +85,17 @@ timed() {
 # still when the bounds of timed tests stand or fall with it.
 aside() { renice -n 10 -p "$BASHPID" >/dev/null; }
 quiet() {
-  until grep -q '^survival: ' $LOGS/*.costs; do sleep 1; done
+  while kill -0 "${lanes[1]}" 2>/dev/null && ! grep -q '^survival: ' $LOGS/*.costs; do sleep 1; done
   renice -n 19 -g "${lanes[0]}" >/dev/null 2>&1 || true   # unless it has ended
+}
+
+# Ends this shell on whatever would end it without a word, with the exit status that says which: an EXIT trap runs then.
+on_signals() {
+  local name
+  for name in HUP INT PIPE ALRM TERM USR1 USR2 XCPU; do
+    # shellcheck disable=SC2064  # the number of this signal
+    trap "exit $((128 + $(kill -l "$name")))" "$name"
+  done
 }
 
 # LOG LAYER...: one layer after the other. Where the lane's output is a log, it is heard of each layer at once (3).
@@ -94,8 +103,7 @@ lane() {
   LOG=$1
   [ -z "$LOG" ] || export MILLRACE_TEST_COSTS=$PWD/$LOG.costs
   shift
-  trap 'exit 130' INT
-  trap 'exit 143' TERM
+  on_signals
   trap 'ended "$layer" "$began" "$before" "$?"' EXIT
   for layer in "$@"; do
     case $layer in aside | quiet) "$layer" && continue ;; esac
@@ -123,7 +131,7 @@ ended() {
   took+=" ($((now - $3)) s of CPU)"
   case $4 in
     0) said="$took, passed" ;;
-    130 | 143) said="interrupted after $took" ;;
+    129 | 13? | 14? | 152) said="interrupted after $took" ;;
     *) said="FAILED after $took${LOG:+ (log: $LOG)}" ;;
   esac
   echo "$1: ${said%, passed}" >>"$MILLRACE_TEST_COSTS"
@@ -178,7 +186,7 @@ show() {
 # Ends lanes that still run as Ctrl-C does, so that tests remove their labs: within five minutes, and then for good.
 stop() {
   local lane left=300
-  for lane in "${lanes[@]}"; do kill -INT -- "-$lane" 2>/dev/null || true; done
+  for lane in "${lanes[@]}"; do kill "-$ends" -- "-$lane" 2>/dev/null || true; done
   for lane in "${lanes[@]}"; do
     while kill -0 "$lane" 2>/dev/null && [ $((left -= 1)) -gt 0 ]; do sleep 1; done
   done
@@ -197,8 +205,9 @@ remove() {
 # In the end, whatever it is; a second signal does not disturb it.
 finish() {
   local code=$? log word=all
+  set +e   # nobody may read what is said any more: tee ended by the same Ctrl-C
   trap - EXIT
-  trap '' INT TERM
+  trap '' HUP INT PIPE TERM
   if [ "$code" != 0 ]; then
     word=NOT\ all
     [ ${#lanes[@]} = 0 ] || echo "=== interrupted: the tests are ended, and their labs removed" >&3
@@ -215,7 +224,9 @@ finish() {
   exit "$code"
 }
 
-lanes=() logs=() shown=() scenarios=() labs=''
+lanes=() logs=() shown=() scenarios=() labs='' ends=INT
+# Where this shell ignores Ctrl-C (`make test &` in a script), so does all that it starts. 2: the bit of SIGINT.
+(((0x$(sed -n 's/^SigIgn:\t//p' /proc/$$/status) & 2) == 0)) || ends=TERM
 for layer in "${@:-none}"; do
   case $layer in
     lint | unit | render | spark) ;;
@@ -231,12 +242,21 @@ if [ "${1:-}" = molecule ] && [ $# -gt 1 ]; then
   scenarios=("${@:2}")
   set -- molecule
 fi
+for scenario in "${scenarios[@]}"; do
+  [[ "$scenario" =~ ^[a-z0-9_]+$ && -e molecule/$scenario/molecule.yml ]] || {
+    echo "run.sh: no scenario '$scenario'; there are: $(cd molecule && dirname -- */molecule.yml | tr '\n' ' ')" >&2
+    exit 2
+  }
+done
+[[ $# = 1 || " $* " != *" all "* ]] || {
+  echo "run.sh: all is every layer, and stands alone" >&2
+  exit 2
+}
 mkdir -p "$LOGS"
 : >"$MILLRACE_TEST_COSTS"
 exec 3>&1
 trap finish EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
+on_signals
 if [ "$*" = all ]; then
   together "aside lint lab spark render unit" survival "site quiet timed"
 else

@@ -14,6 +14,11 @@ from .machine import RANGE, Claim, LabError, Machine, Process, Tenant, identity
 
 # Upper half of the range: no inventory of the project names a network in it.
 SPARE = "198.19.0.0/16"
+# What stands in a lab's directory; a run of a playbook may have made the later ones before there is a lab, and no id.
+OWN = {"id", "id.new", "inventory", "kcat.conf", "keys", "known_hosts", "lab.json", "ssh_config", "texts", "texts.new"}
+BEFORE = {"oauth", "pki", "secrets"}
+# In a copy of an inventory, which alone is ever removed. Ansible reads no file of an inventory that begins with a dot.
+COPY = ".copy-of-a-lab"
 
 
 def derived(directory: Path) -> Path:
@@ -80,11 +85,24 @@ def check_networks(networks: Mapping[str, str]) -> None:
         found[kind] = network
 
 
+def check_own(directory: Path) -> None:
+    """Refuse a directory that holds what is no lab's: a lab is removed with all that its directory holds."""
+    if not directory.exists() or (directory / "id").exists():
+        return
+    found = sorted(path.name for path in directory.iterdir()) if directory.is_dir() else [directory.name]
+    if foreign := [name for name in found if name not in OWN | BEFORE and not name.endswith(".lock")]:
+        raise LabError(
+            f"lab_directory = {directory} is no lab's, it holds {foreign[0]}: a lab has a directory of its own, which "
+            f"is removed with it; write {{{{ inventory_dir }}}}/../../.lab/<name of the lab>"
+        )
+
+
 def make_identity(machine: Machine, directory: Path) -> str:
-    """Return the id of a lab directory; make both where they are missing.
+    """Return the id of a lab directory; make both where they are missing. Raises LabError where it is no lab's.
 
     A new one where this is the id of a living lab elsewhere.
     """
+    check_own(directory)
     if not identity(directory) or machine.copied(directory):
         directory.mkdir(parents=True, exist_ok=True)
         with (directory / "id.new").open("w") as stream:
@@ -103,14 +121,16 @@ def own(machine: Machine, directory: Path) -> Claim | None:
 def absent(machine: Machine, directory: Path) -> None:
     """Remove a lab, its keys, and its derived inventory unless a process keeps its claim. Hold machine_lock().
 
-    Raises LabError where another process holds it.
+    Raises LabError where another process holds it, and where the directory is no lab's.
     """
     machine.check_use(directory)
+    check_own(directory)
     if identity(directory) and not machine.copied(directory):
         machine.remove(identity(directory))
     remove_orphans(machine, directory, [])
     held = any(claim.directory == directory and claim.held for claim in machine.claims())
-    for path in (directory, *([] if held else [derived(directory)])):
+    copy = derived(directory)
+    for path in (directory, *([copy] if not held and (copy / COPY).exists() else [])):
         if path.exists() and machine.act(f"remove {path}"):
             shutil.rmtree(path)
 

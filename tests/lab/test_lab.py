@@ -1,5 +1,6 @@
 """The lab itself: real containers from a small inventory."""
 
+import os
 import re
 import subprocess
 from collections.abc import Callable
@@ -79,9 +80,11 @@ def test_the_name_of_a_text_is_never_an_option_of_tar(first: SmallLab, tmp_path:
     for name in names:
         (texts / name).write_text("words\n")
     first.run("node", "useradd --system spark; mkdir -p /srv/input")
+    (first.directory / "texts").mkdir()
     publish(first.directory, "node", "/srv/input", [texts / name for name in names])
     assert not [*tmp_path.rglob("planted"), *Path.cwd().glob("planted")]
     assert set(first.run("node", "ls /srv/input").splitlines()) == set(names)
+    assert set(os.listdir(first.directory / "texts")) == set(names)
 
 
 def test_addresses_outside_the_range_are_refused_before_anything_is_made(

@@ -34,7 +34,7 @@ class Checkout:
             self._tool(f".venv/bin/{name}")
         for name in ("packaging/build.sh", ".build/venv-spark/bin/pip", ".build/venv-spark/bin/python"):
             self._tool(name)
-        for name in ("requirements.lock", "notes", ".sha512"):
+        for name in ("requirements.lock", "notes", ".sha512", "molecule/datacenter/molecule.yml"):
             (folder / name).touch()
         empty = subprocess.run(["sha256sum"], input="", capture_output=True, text=True, check=True).stdout
         (folder / ".build/venv-spark/.key").write_text(empty)
@@ -43,11 +43,11 @@ class Checkout:
         (self.folder / name).write_text(TOOL)
         (self.folder / name).chmod(0o755)
 
-    def begin(self, *layers: str, does: str = "") -> subprocess.Popen[str]:
-        """Start run.sh; `does` is what tools do but for their notes."""
+    def begin(self, *layers: str, does: str = "", before: str = "") -> subprocess.Popen[str]:
+        """Start run.sh; `does` is what tools do but for their notes, `before` what the shell does that starts it."""
         self.does.write_text(QUIET + does)
         return subprocess.Popen(
-            [self.folder / "tests" / "run.sh", *layers],
+            ["bash", "-c", f'{before}exec "$@"', "bash", self.folder / "tests" / "run.sh", *layers],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -132,7 +132,12 @@ def test_a_failed_layer_is_named_at_once_and_in_the_end(checkout: Checkout) -> N
     assert checkout.called()[-1] == "molecule destroy -s datacenter"
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+REMOVES = (
+    "python lab/down.py .lab/tests .lab/survival_lab_stretch2 .lab/survival_lab_stretch2_5 .lab/survival_lab_stretch3"
+)
+
+
+@pytest.mark.parametrize("sent", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGUSR1])
 def test_a_signal_ends_all_lanes_before_the_datacenter_is_removed(checkout: Checkout, sent: signal.Signals) -> None:
     does = f'case "$name $*" in "pytest tests/render" | "pytest -n 2"* | "molecule create"*) {WAITS} ;; esac\n'
     process = checkout.begin("all", does=does)
@@ -144,13 +149,44 @@ def test_a_signal_ends_all_lanes_before_the_datacenter_is_removed(checkout: Chec
     assert process.returncode == 128 + sent, output
     called = checkout.called()
     ended = [called.index(f"{call} removed its lab") for call in started]
-    assert max(ended) < called.index(
-        "python lab/down.py .lab/tests .lab/survival_lab_stretch2 "
-        ".lab/survival_lab_stretch2_5 .lab/survival_lab_stretch3"
-    )
+    assert max(ended) < called.index(REMOVES)
     assert called[-1] == "molecule destroy -s datacenter"
     assert not [call for call in called if "converge" in call or "tests/unit tests/model" in call], "a lane went on"
     assert re.search(r"^  survival: interrupted after \d+ s \(\d+ s of CPU\)$", output, re.MULTILINE)
+
+
+def test_what_nobody_reads_any_more_is_removed_all_the_same(checkout: Checkout) -> None:
+    """`make test | tee log` and Ctrl-C: tee is gone before anything is said."""
+    process = checkout.begin("all", does=f'case "$name $*" in "molecule create"*) {WAITS} ;; esac\n')
+    checkout.until_called("molecule create -s datacenter")
+    time.sleep(0.5)
+    assert process.stdout
+    process.stdout.close()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    assert [call for call in checkout.called() if call in (REMOVES, "molecule create -s datacenter removed its lab")]
+    assert checkout.called()[-1] == "molecule destroy -s datacenter"
+
+
+def test_lanes_that_ignore_ctrl_c_are_ended_otherwise(checkout: Checkout) -> None:
+    """As `make test &` of a script starts it."""
+    does = 'case "$name $*" in "pytest tests/render" | "molecule create"*) sleep 30 ;; esac\n'
+    process = checkout.begin("all", does=does, before="trap '' INT; ")
+    checkout.until_called("pytest tests/render", "molecule create -s datacenter")
+    before = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert process.returncode == 143
+    assert time.monotonic() - before < 15
+    assert not [call for call in checkout.called() if "converge" in call or "tests/unit tests/model" in call]
+
+
+def test_a_lane_that_was_killed_keeps_nobody_waiting(checkout: Checkout) -> None:
+    """Timed tests wait for survival's end, which nobody says then."""
+    does = """case "$name $*" in "pytest -n 2 tests/survival") kill -9 -- -$(ps -o pgid= $$ | tr -d ' ') ;; esac\n"""
+    code, output = checkout.run("all", does=does)
+    assert code == 1, output
+    assert "molecule verify -s datacenter" in checkout.called()
 
 
 def test_a_signal_reaches_a_single_layer_too(checkout: Checkout) -> None:
@@ -166,3 +202,14 @@ def test_a_signal_reaches_a_single_layer_too(checkout: Checkout) -> None:
 def test_an_unknown_layer_is_refused_before_any_runs(checkout: Checkout) -> None:
     code, output = checkout.run("unit", "rendre")
     assert (code, checkout.called()) == (2, []) and "no layer rendre; there are: all lint" in output
+
+
+@pytest.mark.parametrize("scenario", ["nosuch", "../../x", ""])
+def test_an_unknown_scenario_is_refused(checkout: Checkout, scenario: str) -> None:
+    code, output = checkout.run("molecule", scenario)
+    assert (code, checkout.called()) == (2, []) and f"no scenario '{scenario}'; there are: datacenter" in output
+
+
+def test_all_stands_alone(checkout: Checkout) -> None:
+    code, output = checkout.run("all", "unit")
+    assert (code, checkout.called()) == (2, []) and "all is every layer" in output
