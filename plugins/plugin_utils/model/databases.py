@@ -9,6 +9,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_values import contradictions, wrong_value
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Job, Machine, SparkNode
 from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import (
     VERSION,
@@ -35,7 +36,6 @@ OWNED = {
     "unix_socket_directories": "",
 }
 OF_EXTENSION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", re.ASCII)
-SWITCH = ("on", "off", "true", "false", "yes", "no", "1", "0")
 
 
 def users(model: Model) -> Iterator[Problem]:
@@ -94,22 +94,14 @@ def settings(model: Model) -> Iterator[Problem]:
                 near = nearest(str(name), known)
                 advice = f"did you mean {near}?" if near else "take it out"
                 yield machine.problem(place, "DATABASE_SETTING", None, "no setting of this PostgreSQL", advice)
-            elif spec and value is not None and (wrong := _wrong(spec, text_of(value))):
-                yield machine.problem(place, "DATABASE_VALUE", text_of(value), wrong, "correct it")
-
-
-def _wrong(spec: Mapping[str, Any], text: str) -> str:
-    """Return what is wrong with a value, '' where nothing is, or where the server alone can tell."""
-    if spec["type"] == "bool" and text.lower() not in SWITCH:
-        return "neither on nor off"
-    if spec["type"] == "enum" and text.lower() not in (*spec.get("values", ()), *SWITCH):
-        return f"none of {', '.join(spec.get('values', ()))}"
-    if spec["type"] in ("integer", "real") and not re.fullmatch(r"-?\d+(\.\d+)?\s*[a-zA-Z]*", text):
-        return "no number"
-    if spec["type"] in ("integer", "real") and re.fullmatch(r"-?\d+(\.\d+)?", text):
-        low, high = float(spec["min"]), float(spec["max"])
-        return "" if low <= float(text) <= high else f"not from {spec['min']} to {spec['max']}"
-    return ""
+            elif spec and value is not None:
+                wrong, advice = wrong_value(spec, text_of(value))
+                if wrong:
+                    yield machine.problem(place, "DATABASE_VALUE", text_of(value), wrong, advice)
+        said = {str(name).lower(): value for name, value in machine.inputs.mapping("postgresql_config").items()}
+        for name, wrong, advice in contradictions(said, known):
+            place = f"postgresql_config[{name}]"
+            yield machine.problem(place, "DATABASE_CONTRADICTION", said.get(name), wrong, advice)
 
 
 def jobs(model: Model) -> Iterator[Problem]:
