@@ -12,6 +12,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals i
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_certificates import certificate_problems
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_files import several, strays, without_wiring
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_jobs import job_problems
+from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_numbers import other_numbers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_readers import texts_for_switches, unread
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_rivals import rivals
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_secrets import secrets_in_units
@@ -57,6 +58,7 @@ CAUSES: Mapping[str, tuple[str, ...]] = {
     "USER_NAME": (),
     "USER_PASSWORD": (),
     "VAULT_EMPTY": (),
+    "VAULT_NUMBER": (),
 }
 # An input of a single value that its spec refuses: what was computed of it is no mistake of its own.
 REFUSED_VALUE = re.compile(r"^value of \w+ must be one of: ")
@@ -84,6 +86,7 @@ def problems_of(reader: Reader, model: Model) -> list[Problem]:
         *rivals(reader, model),
         *secrets_in_units(reader, model),
         *texts_for_switches(raw, model),
+        *other_numbers(reader, model),
         *job_problems(model),
         *certificate_problems(reader, model),
     ]
@@ -279,7 +282,11 @@ def _worded(problem: Problem, standing: Standing) -> Problem:
         advice = "correct the name, or declare the user"
         return replace(problem, code="LOGIN_UNKNOWN", value=name, wrong=wrong, advice=advice)
     if host := NO_HOST.search(wrong):
-        wrong = f"cannot be computed: no host {host[1]} is in the inventory"
+        on = standing.on(problem.hosts[0], problem.variable)
+        listed = (name for name in on if isinstance(raw.get(name), list) and host[1] in raw[name])
+        place, near = next(listed, problem.variable), nearest(host[1], raw["groups"]["all"])
+        advice = f"did you mean {near}?" if near else advice if place == problem.variable else "correct the name"
+        return replace(problem, variable=place, value=host[1], wrong="no host of the inventory", advice=advice)
     if LOOP.search(wrong):
         wrong = "cannot be computed: it stands on itself"
     if plugin := re.search(r"The (?:filter|lookup) plugin '([\w.]+)' failed", wrong):

@@ -13,7 +13,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import fu
 from ansible_collections.millrace.kafka.plugins.plugin_utils.tags import TAGS
 from model.mistakes import MISTAKES
 from model.mistakes.access import SAID, acl
-from model.mistakes.base import INVENTORIES, LAB, kafka, spoil
+from model.mistakes.base import INVENTORIES, LAB, VAULT, kafka, spoil
 from model.mistakes.words import WITHOUT_SHARED
 from model.preflight import playbook
 from model.said import check
@@ -100,6 +100,12 @@ def test_syntax_is_looked_at_without_an_inventory() -> None:
             ["INPUT_REFUSED group kafka/site_listeners[MORE]"],
         ),
         ({}, acl({**SAID, "resource": "topics"}), ["INPUT_REFUSED group all/kafka_acls[User:lab]"]),
+        # Where a host is named that is none, and not where that is computed of it.
+        (
+            {},
+            kafka(broker_zookeeper_hosts=["dc1-zk1", "dc1-zk2", "dc1-zk4"]),
+            ["NOT_COMPUTED group kafka/broker_zookeeper_hosts"],
+        ),
         ({}, acl({**SAID, "principal": "Group:lab"}), ["ACL_PRINCIPAL group kafka/kafka_acls[Group:lab]"]),
     ],
 )  # fmt: skip
@@ -107,6 +113,14 @@ def test_once(hosts: dict[str, str], variables: dict[str, Any], said: list[str],
     lines = check(spoil(tmp_path / "inventory", replace(LAB, hosts=hosts, variables=variables)))[1]
     found = [line.partition(": ")[0].partition(" = ")[0] for line in lines if not line.startswith("SECRET_CLEAR")]
     assert sorted(found) == said
+
+
+def test_a_number_in_the_vault(tmp_path: Path) -> None:
+    """It is said, and not the job that cannot log in with it."""
+    vault = {**VAULT, "passwords": {**VAULT["passwords"], "count_words": 8236450917}}
+    assert [problem.code for problem in check(spoil(tmp_path / "inventory", LAB), {"vault": vault})[0]] == [
+        "VAULT_NUMBER"
+    ]
 
 
 @pytest.mark.parametrize(
