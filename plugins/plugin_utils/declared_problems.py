@@ -51,6 +51,7 @@ CAUSES: Mapping[str, tuple[str, ...]] = {
     "MIN_ISR_TOO_LOW": ("kafka_replication_factor",),
     "ADVERTISED_INVALID": (),
     "ADVERTISED_LOCAL": (),
+    "LISTENER_ADVERTISED": (),
     "AUTHORITY_UNKNOWN": (),
     "LAYOUT_DATACENTERS": (),
     "LOG_DIRS_PATH": (),
@@ -62,7 +63,7 @@ CAUSES: Mapping[str, tuple[str, ...]] = {
 }
 # An input of a single value that its spec refuses: what was computed of it is no mistake of its own.
 REFUSED_VALUE = re.compile(r"^value of \w+ must be one of: ")
-NOBODY = re.compile(r"kafka_users has no (.*); it has (.*)")
+NOBODY = re.compile(r"(\w+_users) has no (.*); it has (.*)")
 LOOP = re.compile(r"Recursive loop")
 NO_HOST = re.compile(r"cannot be computed: hostvars\['([^']+)'\]$")
 # What is wrong with a job's connection, as the model sees it; the job itself says what else follows.
@@ -277,8 +278,8 @@ def _worded(problem: Problem, standing: Standing) -> Problem:
     own = path if path and not path.startswith(str(FOLDER)) else None
     wrong, advice = problem.wrong.rstrip("."), f"correct it in {own}" if own else problem.advice
     if nobody := NOBODY.search(wrong):
-        name, others = nobody.groups()
-        wrong = f"no user of kafka_users has this name; they are {others.rstrip('.')}"
+        users, name, others = nobody.groups()
+        wrong = f"no user of {users} has this name; they are {others.rstrip('.')}"
         advice = "correct the name, or declare the user"
         return replace(problem, code="LOGIN_UNKNOWN", value=name, wrong=wrong, advice=advice)
     if host := NO_HOST.search(wrong):
