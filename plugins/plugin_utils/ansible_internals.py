@@ -1,7 +1,4 @@
-"""What this project uses of Ansible without its promise.
-
-One place, and tests/unit/test_ansible_internals.py says when it moves.
-"""
+"""What this project uses of Ansible without its promise; tests/unit/test_ansible_internals.py says when it moves."""
 
 from __future__ import annotations
 
@@ -43,12 +40,14 @@ COLLECTION = "ansible_collections.millrace.kafka"
 
 
 def written_in(text: str) -> str | None:
-    """Return the file that a text of the inventory comes from.
+    """Return the file that a text of the inventory comes from; None where it was computed, or given with -e."""
+    return written_at(text)[0]
 
-    None where it was computed, or given on the command line.
-    """
-    origin = Origin.get_tag(text)
-    return origin.path if origin is not None else None
+
+def written_at(value: Any) -> tuple[str | None, int | None, int | None]:
+    """Return file, line and column at which a value of the inventory begins, each None where it is not known."""
+    origin = Origin.get_tag(value)
+    return (origin.path, origin.line_num, origin.col_num) if origin else (None, None, None)
 
 
 def as_text(value: float) -> str:

@@ -12,6 +12,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals i
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_certificates import certificate_problems
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_files import several, strays, without_wiring
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_jobs import job_problems
+from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_numbers import other_numbers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_readers import texts_for_switches, unread
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_rivals import rivals
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_secrets import secrets_in_units
@@ -50,6 +51,7 @@ CAUSES: Mapping[str, tuple[str, ...]] = {
     "MIN_ISR_TOO_LOW": ("kafka_replication_factor",),
     "ADVERTISED_INVALID": (),
     "ADVERTISED_LOCAL": (),
+    "LISTENER_ADVERTISED": (),
     "AUTHORITY_UNKNOWN": (),
     "LAYOUT_DATACENTERS": (),
     "LOG_DIRS_PATH": (),
@@ -57,10 +59,11 @@ CAUSES: Mapping[str, tuple[str, ...]] = {
     "USER_NAME": (),
     "USER_PASSWORD": (),
     "VAULT_EMPTY": (),
+    "VAULT_NUMBER": (),
 }
 # An input of a single value that its spec refuses: what was computed of it is no mistake of its own.
 REFUSED_VALUE = re.compile(r"^value of \w+ must be one of: ")
-NOBODY = re.compile(r"kafka_users has no (.*); it has (.*)")
+NOBODY = re.compile(r"(\w+_users) has no (.*); it has (.*)")
 LOOP = re.compile(r"Recursive loop")
 NO_HOST = re.compile(r"cannot be computed: hostvars\['([^']+)'\]$")
 # What is wrong with a job's connection, as the model sees it; the job itself says what else follows.
@@ -84,6 +87,7 @@ def problems_of(reader: Reader, model: Model) -> list[Problem]:
         *rivals(reader, model),
         *secrets_in_units(reader, model),
         *texts_for_switches(raw, model),
+        *other_numbers(reader, model),
         *job_problems(model),
         *certificate_problems(reader, model),
     ]
@@ -274,12 +278,16 @@ def _worded(problem: Problem, standing: Standing) -> Problem:
     own = path if path and not path.startswith(str(FOLDER)) else None
     wrong, advice = problem.wrong.rstrip("."), f"correct it in {own}" if own else problem.advice
     if nobody := NOBODY.search(wrong):
-        name, others = nobody.groups()
-        wrong = f"no user of kafka_users has this name; they are {others.rstrip('.')}"
+        users, name, others = nobody.groups()
+        wrong = f"no user of {users} has this name; they are {others.rstrip('.')}"
         advice = "correct the name, or declare the user"
         return replace(problem, code="LOGIN_UNKNOWN", value=name, wrong=wrong, advice=advice)
     if host := NO_HOST.search(wrong):
-        wrong = f"cannot be computed: no host {host[1]} is in the inventory"
+        on = standing.on(problem.hosts[0], problem.variable)
+        listed = (name for name in on if isinstance(raw.get(name), list) and host[1] in raw[name])
+        place, near = next(listed, problem.variable), nearest(host[1], raw["groups"]["all"])
+        advice = f"did you mean {near}?" if near else advice if place == problem.variable else "correct the name"
+        return replace(problem, variable=place, value=host[1], wrong="no host of the inventory", advice=advice)
     if LOOP.search(wrong):
         wrong = "cannot be computed: it stands on itself"
     if plugin := re.search(r"The (?:filter|lookup) plugin '([\w.]+)' failed", wrong):

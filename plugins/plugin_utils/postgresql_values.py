@@ -30,21 +30,35 @@ def wrong_value(spec: Mapping[str, Any], text: str) -> str:
     return _wrong_number(spec, text.strip()) if spec["type"] in ("integer", "real") else ""
 
 
+def amount(spec: Mapping[str, Any], text: str) -> float | None:
+    """Return what the value of a number comes to in the setting's own unit; None where it is none."""
+    found = NUMBER.fullmatch(text.strip())
+    number = _number(found[1], whole=spec["type"] == "integer") if found else None
+    if not found or number is None or not found[2]:
+        return number
+    own = str(spec.get("unit") or "")
+    known = _units(own)
+    if found[2] not in known:
+        return None
+    base = own.lstrip("0123456789")  # of 8kB
+    return number * known[found[2]] / (int(own.removesuffix(base) or 1) * known[base])
+
+
+def _units(own: str) -> Mapping[str, int]:
+    return {} if not own else TIME if own in TIME else MEMORY
+
+
 def _wrong_number(spec: Mapping[str, Any], text: str) -> str:
-    found = NUMBER.fullmatch(text)
-    if not found:
-        return "no number"
-    number, unit = _number(found[1], whole=spec["type"] == "integer"), found[2]
+    found, own, number = NUMBER.fullmatch(text), str(spec.get("unit") or ""), amount(spec, text)
+    known = _units(own)
+    if found and found[2] and found[2] not in known:
+        return (
+            f"{found[2]} is none of the units {', '.join(known)}"
+            if known
+            else f"{found[2]} is no part of a plain number"
+        )
     if number is None:
         return "no number"
-    own = str(spec.get("unit") or "")
-    known = {} if not own else TIME if own in TIME else MEMORY
-    if unit and unit not in known:
-        return f"{unit} is none of the units {', '.join(known)}" if known else f"{unit} is no part of a plain number"
-    if unit:
-        base = own.lstrip("0123456789")  # of 8kB
-        each = int(own.removesuffix(base) or 1) * known[base]
-        number = number * known[unit] / each
     if float(spec["min"]) <= number <= float(spec["max"]):
         return ""
     return f"not from {spec['min']} to {spec['max']}{' of ' + own if own else ''}"

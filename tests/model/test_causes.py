@@ -13,7 +13,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import fu
 from ansible_collections.millrace.kafka.plugins.plugin_utils.tags import TAGS
 from model.mistakes import MISTAKES
 from model.mistakes.access import SAID, acl
-from model.mistakes.base import INVENTORIES, LAB, kafka, spoil
+from model.mistakes.base import INVENTORIES, LAB, VAULT, kafka, listeners, spoil
 from model.mistakes.words import WITHOUT_SHARED
 from model.preflight import playbook
 from model.said import check
@@ -100,6 +100,18 @@ def test_syntax_is_looked_at_without_an_inventory() -> None:
             ["INPUT_REFUSED group kafka/site_listeners[MORE]"],
         ),
         ({}, acl({**SAID, "resource": "topics"}), ["INPUT_REFUSED group all/kafka_acls[User:lab]"]),
+        # What nobody can reach, and not who is told of it.
+        (
+            {},
+            kafka(kafka_listeners=listeners(address="0.0.0.0")),
+            ["LISTENER_ADVERTISED group kafka/kafka_listeners[CLIENT]"],
+        ),
+        # Where a host is named that is none, and not where that is computed of it.
+        (
+            {},
+            kafka(broker_zookeeper_hosts=["dc1-zk1", "dc1-zk2", "dc1-zk4"]),
+            ["NOT_COMPUTED group kafka/broker_zookeeper_hosts"],
+        ),
         ({}, acl({**SAID, "principal": "Group:lab"}), ["ACL_PRINCIPAL group kafka/kafka_acls[Group:lab]"]),
     ],
 )  # fmt: skip
@@ -107,6 +119,24 @@ def test_once(hosts: dict[str, str], variables: dict[str, Any], said: list[str],
     lines = check(spoil(tmp_path / "inventory", replace(LAB, hosts=hosts, variables=variables)))[1]
     found = [line.partition(": ")[0].partition(" = ")[0] for line in lines if not line.startswith("SECRET_CLEAR")]
     assert sorted(found) == said
+
+
+def test_a_login_of_nobody_in_the_database(tmp_path: Path) -> None:
+    """It is named with those whom there are, as one of kafka_users is."""
+    login = "{{ postgresql_users | millrace.kafka.postgresql_login('order_owner') }}"
+    job = {"name": "project_orders", "config": {}, "migrate": login}
+    wrong = replace(LAB, inventory="lab_orders", variables={"spark_consumer": {"spark_job_jobs": [job]}})
+    (line,) = check(spoil(tmp_path / "inventory", wrong))[1]
+    assert line.startswith("LOGIN_UNKNOWN dc1-spark2/spark_job_jobs = order_owner: no user of postgresql_users"), line
+    assert "orders_owner, project_orders" in line
+
+
+def test_a_number_in_the_vault(tmp_path: Path) -> None:
+    """It is said, and not the job that cannot log in with it."""
+    vault = {**VAULT, "passwords": {**VAULT["passwords"], "count_words": 8236450917}}
+    assert [problem.code for problem in check(spoil(tmp_path / "inventory", LAB), {"vault": vault})[0]] == [
+        "VAULT_NUMBER"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from model.mistakes.base import LAB, kafka, spoil, zookeeper
 from model.mistakes.broker_config import dynamic
 from model.mistakes.grants import granted
 from model.mistakes.quotas import prune, quotas
+from model.mistakes.topics import NEW as TOPIC
 from model.mistakes.topics import config, topic, topics
 from model.said import check
 
@@ -88,7 +89,23 @@ WRONG: list[tuple[dict[str, dict[str, Any]], list[str]]] = [
     (locked_out(), []),
     # Nothing at all
     ({"all": dict.fromkeys(("kafka_acls", "kafka_quotas", "kafka_topic_defaults", "kafka_prune"))}, []),
-    # Topics
+    # One mistake is said once, where it is made
+    (kafka(kafka_super_users=["User:admin"]), ["PRINCIPAL_NOT_SUPER group kafka/kafka_super_users"]),
+    # Topics: what follows from the number of replicas is said there
+    (
+        topics({**TOPIC, "replication_factor": 2}, profile="event_log"),
+        ["TOPIC_MIN_ISR_ONE group kafka/kafka_topics[orders].replication_factor"],
+    ),
+    (
+        topics({**TOPIC, "replication_factor": 2}, config={"min.insync.replicas": 2}),
+        ["TOPIC_MIN_ISR_EQUAL group kafka/kafka_topics[orders].replication_factor"],
+    ),
+    (topic(replication_factor=2), ["TOPIC_MIN_ISR_EQUAL group kafka/kafka_topics[orders].replication_factor"]),
+    (
+        {**config("min.insync.replicas", 1, allow_data_loss=True), **kafka(kafka_restart_margin=1)},
+        ["RESTART_MARGIN group kafka/kafka_restart_margin", "TOPIC_MIN_ISR_ONE group kafka/kafka_topics[orders].con"],
+    ),
+    (kafka(kafka_restart_margin=1, kafka_restart_accepts=["*"]), []),
     (topic(name=None), ["TOPIC_NAME group kafka/kafka_topics[].name"]),
     (config("cleanup.policy", ""), ["TOPIC_PROPERTY_VALUE group kafka/kafka_topics[orders].config[cleanup.policy]"]),
     (config("cleanup.policy", []), ["TOPIC_PROPERTY_VALUE group kafka/kafka_topics[orders].config[cleanup.policy]"]),

@@ -133,6 +133,7 @@ RULES: tuple[Rule, ...] = (
     topics.contradictions,
     topic_safety.replicas,
     topic_safety.losses,
+    topic_safety.restart_margin,
     grants.users,
     grants.whole,
     grants.topics,

@@ -9,6 +9,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_values import contradictions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine, SparkNode
 from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import (
     VERSION,
@@ -96,6 +97,10 @@ def settings(model: Model) -> Iterator[Problem]:
                 yield machine.problem(place, "DATABASE_SETTING", None, "no setting of this PostgreSQL", advice)
             elif spec and value is not None and (wrong := wrong_value(spec, text_of(value))):
                 yield machine.problem(place, "DATABASE_VALUE", text_of(value), wrong, "correct it")
+        said = {str(name).lower(): value for name, value in machine.inputs.mapping("postgresql_config").items()}
+        for name, wrong, advice in contradictions(said, known):
+            place = f"postgresql_config[{name}]"
+            yield machine.problem(place, "DATABASE_CONTRADICTION", said.get(name), wrong, advice)
 
 
 def jobs(model: Model) -> Iterator[Problem]:

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, datacenters, names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import STRETCHED, Model, datacenters, names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 # What a layout means: datacenters with brokers, and witnesses, which have ZooKeeper servers alone.
@@ -59,6 +60,15 @@ def layout(model: Model) -> Iterator[Problem]:
             yield Problem(names(members), "datacenter", "DATACENTER_WITHOUT_ZOOKEEPER", name, wrong, advice)
 
 
+def odd_racks(model: Model) -> list[Broker]:
+    """Return the brokers whose rack is not their datacenter, where that of most others beside them is."""
+    found = []
+    for name, members in datacenters(model.brokers).items() if model.layout in STRETCHED else ():
+        odd = [broker for broker in members if broker.kafka_rack not in (None, name)]
+        found += odd if len(odd) < len(members) / 2 else []
+    return found
+
+
 def racks(model: Model) -> Iterator[Problem]:
     """Every broker names its rack, racks are of one size, and each belongs to one datacenter."""
     named = {broker.name: broker.kafka_rack for broker in model.brokers if broker.kafka_rack}
@@ -68,7 +78,12 @@ def racks(model: Model) -> Iterator[Problem]:
             yield broker.problem(
                 "kafka_rack", "RACK_MISSING", None, wrong, "put the host into a rack_* group, or set rack"
             )
-    sizes = Counter(named.values())
+    odd = odd_racks(model)
+    for broker in odd:
+        wrong = f"the other brokers of {broker.datacenter} have it for their rack, and this one would be a rack alone"
+        advice = f"take it out, or write {broker.datacenter}"
+        yield broker.problem("kafka_rack", "RACK_ODD", broker.kafka_rack, wrong, advice)
+    sizes = Counter(named.values()) if not odd else Counter[str]()
     factor = next((broker.replication_factor for broker in model.brokers), None) or 0
     if len(sizes) == 1 and len(named) > 1 and factor > 1:
         wrong = "all brokers are in one rack, so replicas are not spread at all"

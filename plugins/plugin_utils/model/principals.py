@@ -121,10 +121,29 @@ def _principal(rules: tuple[str, ...], subject: str) -> str | None:
 
 def brokers(model: Model) -> Iterator[Problem]:
     """Brokers take each other for a super user; else they refuse to copy from one another."""
+    everybody = _everybody(model)
     for broker in model.brokers:
+        if everybody and f"User:{everybody}" not in broker.super_users and broker.super_users:
+            wrong = f"lacks User:{everybody}, for whom brokers are taken: they would not copy from one another"
+            shown = ", ".join(broker.super_users)
+            yield broker.problem("kafka_super_users", "PRINCIPAL_NOT_SUPER", shown, wrong, f"add User:{everybody}")
+            continue
         for item in broker.encrypted if broker.super_users else ():
             if item.name == str(broker.inter_broker) and item.protocol == "SSL" and broker.keystore(item):
                 yield from _not_super(broker, item)
+
+
+def _everybody(model: Model) -> str:
+    """Return for whom all brokers are taken, '' where that is not one."""
+    found = {
+        principal(item.rules, written(certificate.get("subject")))
+        for broker in model.brokers
+        for item in broker.encrypted
+        if item.name == str(broker.inter_broker) and item.protocol == "SSL"
+        for certificate in broker.certificates
+        if certificate.get("path") == broker.keystore(item)
+    }
+    return (next(iter(found)) or "") if len(found) == 1 and len(model.brokers) > 1 else ""
 
 
 def _not_super(broker: Broker, item: Listener) -> Iterator[Problem]:

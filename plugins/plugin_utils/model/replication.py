@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import STRETCHED, Model, datacenters, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import most_replicas
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.places import odd_racks
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
@@ -125,7 +126,7 @@ def _spread(model: Model) -> bool:
 
 def datacenter_loss(model: Model) -> Iterator[Problem]:
     """In a stretched cluster an acknowledged record is in more than one datacenter."""
-    if not _spread(model):
+    if not _spread(model) or odd_racks(model):
         return
     found = settings(model.brokers[0])
     factor, least, variable = found[TOPICS].value, found[MIN_ISRS[0]].value, found[MIN_ISRS[0]].variable

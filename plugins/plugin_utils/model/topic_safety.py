@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import STRETCHED, Model, datacenters, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import most_in_one_rack, most_replicas
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.replication import MIN_ISRS
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.replication import MIN_ISRS, TOPICS, settings
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic import Topic, once, topics_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+MARGIN = "kafka_restart_margin"
 
 
 def replicas(model: Model) -> Iterator[Problem]:
@@ -23,6 +27,29 @@ def losses(model: Model) -> Iterator[Problem]:
     yield from once(found)
 
 
+def restart_margin(model: Model) -> Iterator[Problem]:
+    """While a broker is restarted, as many replicas stay as the gate wants: else it never opens, and every run ends."""
+    margin = model.brokers[0].inputs.whole(MARGIN) if model.brokers else None
+    if not margin or margin < 1:
+        return
+    accepts = [str(pattern) for pattern in model.brokers[0].inputs.sequence("kafka_restart_accepts")]
+    found = [(topic.name, topic.replicas, topic.least_in_sync) for topic in topics_of(model) if topic.made]
+    said = settings(model.brokers[0])
+    every = [("", said[TOPICS].value, said[MIN_ISRS[0]].value), *found]
+    for name, factor, least in every:
+        if factor is None or least is None or not least < factor <= len(model.brokers):
+            continue  # said by replicas, and of the cluster by replication
+        if factor - 1 < least + margin and not any(fnmatchcase(name, pattern) for pattern in accepts):
+            whose = f"topic {name} has" if name else "topics have"
+            wrong = (
+                f"{whose} {factor} replicas, of which a restart leaves {factor - 1}, and min.insync.replicas with "
+                f"this are {least + margin}: no broker would ever be restarted"
+            )
+            advice = f"use {factor - 1 - least}, or replicate {least + margin + 1} times"
+            yield Problem(names(model.brokers), MARGIN, "RESTART_MARGIN", margin, wrong, advice)
+            return  # one is enough to say it
+
+
 def _own(model: Model) -> list[Topic]:
     """Return the topics that differ from the cluster, which is judged by itself."""
     return [
@@ -30,9 +57,17 @@ def _own(model: Model) -> list[Topic]:
     ]
 
 
-def _place(topic: Topic) -> str:
-    """Return where min.insync.replicas is said, else the number of replicas."""
-    return topic.property_place(MIN_ISRS[0]) if MIN_ISRS[0] in topic.config else topic.place("replication_factor")
+def _place(topic: Topic) -> tuple[str, int | None, str]:
+    """Return where it is decided how many replicas have a record, what is said there, and how advice begins.
+
+    That is min.insync.replicas, unless it follows from the replicas, or the topic says of the two only how many.
+    """
+    name, factor = MIN_ISRS[0], topic.replicas
+    if name in topic.config and whole(topic.written.get(name)) is not None:
+        place = topic.property_place(name)
+        if topic.said.get("replication_factor") is None or place.startswith(topic.variable):
+            return place, topic.least_in_sync, "use"
+    return topic.place("replication_factor"), factor, f"set {name} to"
 
 
 def _factor(model: Model, topic: Topic) -> Iterator[Problem]:
@@ -53,46 +88,49 @@ def _factor(model: Model, topic: Topic) -> Iterator[Problem]:
 
 
 def _least(model: Model, topic: Topic) -> Iterator[Problem]:
-    where, least, factor, place = names(model.brokers), topic.least_in_sync, topic.replicas, _place(topic)
+    where, least, factor = names(model.brokers), topic.least_in_sync, topic.replicas
+    place, value, use = _place(topic)
     if least is None or factor is None or factor < 2:
         return
     if least > factor:
         wrong = f"more than the {factor} replicas there are: Kafka would cap it in silence"
-        yield Problem(where, place, "TOPIC_MIN_ISR_TOO_HIGH", least, wrong, f"use {factor - 1}")
+        wrong = wrong if use == "use" else f"min.insync.replicas is {least}, {wrong}"
+        yield Problem(where, place, "TOPIC_MIN_ISR_TOO_HIGH", value, wrong, f"{use} {factor - 1}")
     elif least == factor:
         wrong = "one broker down stops all writes with acks=all"
-        advice = f"use {factor - 1}" if factor > 2 else "replicate 3 times"
-        yield Problem(where, place, "TOPIC_MIN_ISR_EQUAL", least, wrong, advice)
+        advice = f"{use} {factor - 1}" if factor > 2 else "replicate 3 times"
+        yield Problem(where, place, "TOPIC_MIN_ISR_EQUAL", value, wrong, advice)
     elif least == 1:
         wrong = "a record is acknowledged when one broker has it, and is lost with that broker"
-        advice = "use 2 at least" if factor > 2 else "replicate 3 times"
+        advice = f"{use} 2 at least" if factor > 2 else "replicate 3 times"
         warning = model.brokers[0].available
-        yield Problem(where, place, "TOPIC_MIN_ISR_ONE", least, wrong, advice, warning=warning)
+        yield Problem(where, place, "TOPIC_MIN_ISR_ONE", value, wrong, advice, warning=warning)
 
 
 def _losses(model: Model, topic: Topic) -> Iterator[Problem]:
     least, factor = topic.least_in_sync, topic.replicas
     if least is None or factor is None or not 1 < least < factor <= len(model.brokers):
         return  # said by replicas
-    where, place, racks = names(model.brokers), _place(topic), model.layout not in STRETCHED
+    where, racks = names(model.brokers), model.layout not in STRETCHED
+    place, value, use = _place(topic)
     if racks:
         most = most_in_one_rack(model, factor)
         if most is not None and factor - most < least:
             wrong = f"a rack has up to {most} of its {factor} replicas: with it, writes stop"
-            advice = f"use {factor - most}, or more racks" if factor - most > 1 else "use more racks"
-            yield Problem(where, place, "TOPIC_RACK_LOSS", least, wrong, advice, warning=True)
+            advice = f"{use} {factor - most}, or more racks" if factor - most > 1 else "use more racks"
+            yield Problem(where, place, "TOPIC_RACK_LOSS", value, wrong, advice, warning=True)
         return
     most = most_replicas(model, factor) if len(datacenters(model.brokers)) > 1 else None
     if most is not None and least <= most:
         wrong = f"up to {most} of its {factor} replicas are in one datacenter: losing it can lose acknowledged records"
         warning = model.brokers[0].available
         needed = "" if most + 1 < factor else f" with {2 * most} replicas"
-        advice = f"use {most + 1} or more{needed}"
+        advice = f"{use} {most + 1} or more{needed}"
         advice += "; promise: available takes it so" if warning else ", or declare promise: available"
-        yield Problem(where, place, "TOPIC_DATACENTER_LOSS", least, wrong, advice, warning=warning)
+        yield Problem(where, place, "TOPIC_DATACENTER_LOSS", value, wrong, advice, warning=warning)
     if most is not None and model.layout == "stretch3" and least > factor - most:
         left = factor - most
         wrong = (
             f"with a datacenter {left} of its {factor} replicas remain, and writes stop; the layout promises to go on"
         )
-        yield Problem(where, place, "TOPIC_DATACENTER_STOPS", least, wrong, f"use {left}")
+        yield Problem(where, place, "TOPIC_DATACENTER_STOPS", value, wrong, f"{use} {left}")

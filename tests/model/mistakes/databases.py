@@ -57,6 +57,12 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     mistake("DATABASE_VERSION", "dc1-db1/postgresql_version", "say it as 15", {"all": {"postgresql_version": "15; x"}}),
     mistake("DATABASE_VALUE", f"{CONFIG}[max_connections]", "correct it", settings(max_connections=0)),
+    mistake(
+        "DATABASE_CONTRADICTION",
+        f"{CONFIG}[superuser_reserved_connections]",
+        "raise max_connections",
+        settings(max_connections=20, superuser_reserved_connections=30),
+    ),
     mistake("DATABASE_USER", f"{JOB}.user", "did you mean project_orders", job(user="project_order")),
     mistake("DATABASE_OTHER", f"{JOB}.dbname", "name that one", job(dbname="order")),
     mistake("DATABASE_USER_OWNS", f"{JOB}.user", "of its own", job("orders_owner")),

@@ -153,6 +153,19 @@ MISTAKES: tuple[Mistake, ...] = (
         also=frozenset({"RACK_UNEVEN"}),
     ),
     Mistake(
+        "NUMBER_OTHER",
+        "dc1-kafka2/kafka_broker_id",
+        "write 10",
+        hosts={"kafka_broker_id: 2,": "kafka_broker_id: 010,"},
+    ),
+    Mistake(
+        "RACK_ODD",
+        "dc1-kafka2/kafka_rack",
+        "write dc1",
+        inventory="stretch2",
+        variables={"dc1-kafka2": {"kafka_rack": "dc-1"}},
+    ),
+    Mistake(
         "RACK_TYPO",
         "dc1-kafka3/rack",
         "did you mean south?",

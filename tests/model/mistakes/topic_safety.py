@@ -22,6 +22,12 @@ MISTAKES: tuple[Mistake, ...] = (
         "use 2",
         variables=topics(NEW, config={"min.insync.replicas": 3}),
     ),
+    Mistake(
+        "RESTART_MARGIN",
+        f"{BROKERS}/kafka_restart_margin",
+        "use 0, or replicate 4 times",
+        variables={"kafka": {"kafka_restart_margin": 1}},
+    ),
     Mistake("TOPIC_MIN_ISR_ONE", LEAST, "use 2 at least", variables=config("min.insync.replicas", 1)),
     Mistake(
         "TOPIC_RACK_LOSS",
