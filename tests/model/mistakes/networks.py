@@ -84,7 +84,6 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{BROKERS}/kafka_listeners[CLIENT]",
         "set advertised_address",
         variables=kafka(kafka_listeners=listeners(address="0.0.0.0")),
-        also=frozenset({"BOOTSTRAP_UNKNOWN"}),
     ),
     Mistake(
         "LISTENER_ADDRESS",
