@@ -17,6 +17,7 @@ name=$(basename "$0")
 echo "$name $*" >>"$NOTES"
 source "$DOES"
 """
+DEFAULT = "--default-signal=HUP,INT,TERM,USR1"  # whatever the shell of these tests ignores: nohup, a script's &
 QUIET = 'case "$name $*" in "python lab/derive.py"*) echo /inventory ;; esac\n'
 # What an interrupted pytest does: it removes its labs, and says that it was interrupted.
 WAITS = 'trap \'sleep 1; echo "$name $* removed its lab" >>"$NOTES"; exit 2\' INT; sleep 30 & wait\n'
@@ -47,7 +48,7 @@ class Checkout:
         """Start run.sh; `does` is what tools do but for their notes, `before` what the shell does that starts it."""
         self.does.write_text(QUIET + does)
         return subprocess.Popen(
-            ["bash", "-c", f'{before}exec "$@"', "bash", self.folder / "tests" / "run.sh", *layers],
+            ["env", DEFAULT, "bash", "-c", f'{before}exec "$@"', "bash", self.folder / "tests" / "run.sh", *layers],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
