@@ -78,8 +78,8 @@ def fencing(campaign: Campaign) -> None:
 
 def faults(campaign: Campaign) -> None:
     """The fault matrix twice: nothing is lost, and what each fault took goes to docs/reliability.md."""
-    (ROOT / SEEN / "faults.json").unlink(missing_ok=True)
     with campaign.lab("faults", *prepared()) as inventory:
+        (ROOT / SEEN / "faults.json").unlink(missing_ok=True)  # what was seen before stays where there is no lab
         try:
             for _ in range(2):
                 tests = ("tests/faults/test_matrix.py", "-m", "campaign", "--faults-record", f"{SEEN}/faults.json")
