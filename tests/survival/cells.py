@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +13,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.health import table
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import Row
 
 from .failures import Mend
+from .rows import shape
 from .stretched import Seen, Stretched
 
 WORDS = {True: "yes", False: "no"}
@@ -139,6 +140,17 @@ def assert_promises(cells: Sequence[Cell], missing: Collection[str]) -> None:
     assert not missing, f"acknowledged records are gone: {', '.join(sorted(missing))}"
     problems = [text for cell in cells for text in (*cell.differences, cell.late) if text]
     assert not problems, "\n".join(problems)
+
+
+def unlike(by_hand: Mapping[str, tuple[bool, bool]], cells: Sequence[Cell]) -> list[str]:
+    """Return each cell that is otherwise than its shape's values by hand, or has none; and shapes that nobody saw."""
+    seen = [(shape(cell.failure.row), cell) for cell in cells]
+    found = [f"{name}: not seen" for name in by_hand.keys() - {name for name, _ in seen}]
+    for name, cell in seen:
+        got, wanted = (cell.seen.quorum, not cell.seen.unwritable), by_hand.get(name)
+        if got != wanted:
+            found.append(f"{cell.failure.row.failure}, {cell.failure.how}: (quorum, writable) {got}, by hand {wanted}")
+    return sorted(found)
 
 
 def observations(cells: Sequence[Cell]) -> list[dict[str, str | bool]]:

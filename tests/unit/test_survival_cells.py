@@ -1,14 +1,21 @@
 """What a run of failures says of them: records that are gone, and what takes longer than is promised."""
 
+import random
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
-from survival import cells
+from survival import cells, test_survival
 from survival.cells import WHOLE_AGAIN, Cell, Failure, assert_promises, compare
+from survival.rows import chosen
 from survival.stretched import Seen
 from unit.layouts import stretch2
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import layout_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import Row, survival
 
 
@@ -45,3 +52,45 @@ def test_records_that_are_gone_are_returned_with_what_was_seen(monkeypatch: pyte
     assert len(found) == 1 and missing == {"topic-0-0"}
     with pytest.raises(AssertionError, match="acknowledged records are gone: topic-0-0"):
         assert_promises([], missing)
+
+
+INVENTORIES = Path(__file__).parents[2] / "inventories"
+
+
+def killed_one_by_one(
+    monkeypatch: pytest.MonkeyPatch, name: str, otherwise: Mapping[str, tuple[bool, bool]], more: tuple[Row, ...] = ()
+) -> None:
+    """Run the test of all failures of an inventory where table and cluster agree, some otherwise than by hand."""
+    cluster: Any = MagicMock()
+    cluster.name, cluster.layout = name, layout_of(load(INVENTORIES / name, {"vault": {}}).read())
+    rows = [*chosen(survival(cluster.layout), random.Random(1), 1000), *more]
+
+    def compare(*_: object) -> tuple[list[Cell], set[str]]:
+        made = list[Cell]()
+        for one in rows:
+            quorum, writable = otherwise.get(one.failure, (one.quorum, one.writable))
+            row = replace(one, quorum=quorum, writable=writable)
+            seen = Seen(quorum, 0.1, {} if writable else {1: "NOT_ENOUGH_REPLICAS"}, 0.1)
+            made.append(Cell(Failure(row, "killed", MagicMock()), seen, 1.0))
+        return made, set()
+
+    monkeypatch.setattr(test_survival, "compare", compare)
+    test_survival.test_survival(cluster, "topic", random.Random(1), 1000, cells.Record(None, 1), print)
+
+
+@pytest.mark.parametrize("name", ["lab_stretch2", "lab_stretch2_5", "lab_stretch3"])
+def test_every_failure_has_a_value_by_hand(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    killed_one_by_one(monkeypatch, name, {})
+
+
+@pytest.mark.parametrize("failure", ["dc1-kafka1 + dc2-kafka1", "dc2-kafka1", "dc1-zk1 + dc2-kafka1", "dc2-zk1"])
+def test_each_failure_of_a_shape_is_held_to_the_value_by_hand(monkeypatch: pytest.MonkeyPatch, failure: str) -> None:
+    """Not the last of its shape alone, and though table and cluster agree."""
+    wrong = {failure: (False, True)}
+    with pytest.raises(AssertionError, match=rf"{failure.replace('+', '.')}, killed: .* by hand"):
+        killed_one_by_one(monkeypatch, "lab_stretch3", wrong)
+
+
+def test_a_failure_without_a_value_by_hand_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(AssertionError, match=r"dc9-zk9, killed: .* by hand None"):
+        killed_one_by_one(monkeypatch, "lab_stretch3", {}, (replace(row("server"), failure="dc9-zk9"),))
