@@ -4,7 +4,6 @@
 What was seen is in docs/seen, by make campaign.
 """
 
-import json
 import re
 import textwrap
 from collections import defaultdict
@@ -12,9 +11,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from seen import of_layout, read
+
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import layout_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import Row, survival
+from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.layout import Layout
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.tables import markdown_table
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -62,25 +64,35 @@ class Seen:
         """Say how much was seen, and by which runs."""
         known, every = {row.failure for row in rows}, len(rows) * len(COLUMNS)
         cells = sum(failure in known for failure, _ in self.found)
-        runs = [f"{name}: {run['failures']} failures, seed {run['seed']}" for name, run in self.runs.items()]
+        runs = [f"{name}: {self.made(run)} failures, seed {run['seed']}" for name, run in self.runs.items()]
         return (
             textwrap.fill(f"Seen on running clusters: {cells} of {every} cells ({'; '.join(runs)}).", 120)
             if runs
             else "None of it was seen by a run."
         )
 
+    @staticmethod
+    def made(run: Mapping[str, Any]) -> str:
+        """Say how many failures a run made; of how many, where it ended before the last."""
+        made, planned = len(run["seen"]), run["failures"]
+        return str(planned) if made == planned else f"{made} of {planned}"
 
-def seen(layout: str) -> Seen:
-    """Read what was seen of a layout."""
-    file = SEEN / f"{layout}.json"
-    return Seen(json.loads(file.read_text(encoding="utf-8")) if file.exists() else {})
+
+def layout_in(inventory: str) -> Layout:
+    """Return the layout of an inventory of the project."""
+    return layout_of(load(ROOT / "inventories" / inventory, {"vault": {}}).read())
+
+
+def seen(inventory: str) -> Seen:
+    """Read what was seen of the layout that an inventory has now; what it had once was another."""
+    return Seen(of_layout(read(SEEN / f"{inventory}.json"), layout_in(inventory)))
 
 
 def page() -> str:
     """Return the page with its tables as they have to be."""
 
     def table(found: re.Match[str]) -> str:
-        rows = survival(layout_of(load(ROOT / "inventories" / found.group(2), {"vault": {}}).read()))
+        rows = survival(layout_in(found.group(2)))
         looked = seen(found.group(2))
         made = markdown_table(rows, looked.cell if looked.runs else None)
         return f"{found.group(1)}\n{made}\n\n{looked.provenance(rows)}\n\n{found.group(3)}"

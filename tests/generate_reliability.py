@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 """Write the table of docs/reliability.md: the fault matrix, what is promised, and what make faults has measured."""
 
-import json
 import re
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from faults.matrix import ROWS, Row
+from seen import read
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, SEEN = ROOT / "docs" / "reliability.md", ROOT / "docs" / "seen" / "faults.json"
 TABLE = re.compile(r"(<!-- fault matrix: begin, made by make docs -->\n).*?(<!-- fault matrix: end -->)", re.DOTALL)
-HEADLINE = ("#", "Fault", "Promise", "Gap s", "Whole s", "Runs", "Lost", "Double")
+HEADLINE = ("#", "Fault", "Promise", "Gap s", "Whole s", "Runs", "Lost", "Double", "Failed")
 
 
 def figures(promised: float, seconds: Sequence[float]) -> str:
@@ -21,24 +22,27 @@ def figures(promised: float, seconds: Sequence[float]) -> str:
     return f"{promised:g}: {measured}"
 
 
-def line(row: Row, runs: Sequence[Mapping[str, float]]) -> tuple[str, ...]:
-    """Return the cells of one row."""
+def line(row: Row, seen: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the cells of one row; a run that failed before it could be measured is said with its reason."""
+    runs = [run for run in seen if "failed" not in run]
+    failed = [str(run["failed"]).replace("|", "\\|") for run in seen if "failed" in run]
     return (
         row.number,
         row.fault,
         row.promise,
         figures(row.gap, [run["gap"] for run in runs]),
         figures(row.whole, [run["whole"] for run in runs]),
-        str(len(runs)),
+        str(len(seen)),
         *(f"{sum(run[word] for run in runs):g}" if runs else "" for word in ("lost", "double")),
+        "; ".join(dict.fromkeys(failed)),
     )
 
 
 def page() -> str:
     """Return the page with its table as it has to be."""
-    seen = json.loads(SEEN.read_text(encoding="utf-8")) if SEEN.exists() else {}
+    seen = read(SEEN)
     lines = [line(row, seen.get(row.number, [])) for row in ROWS]
-    total = sum(run["acknowledged"] for runs in seen.values() for run in runs)
+    total = sum(run.get("acknowledged", 0) for runs in seen.values() for run in runs)
     table = "\n".join(f"| {' | '.join(cells)} |" for cells in (HEADLINE, ("---",) * len(HEADLINE), *lines))
     said = f"{table}\n\n{total} records were acknowledged in these runs.\n"
     return TABLE.sub(lambda found: f"{found.group(1)}{said}{found.group(2)}", PAGE.read_text(encoding="utf-8"))

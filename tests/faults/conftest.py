@@ -2,9 +2,9 @@
 
 import uuid
 from collections.abc import Generator, Iterator
-from pathlib import Path
 
 import pytest
+from seen import given_file
 
 from .inventory import Inventory
 from .lab import UNITS, Lab
@@ -17,7 +17,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Take the seed of what is chosen by chance."""
     parser.addoption("--faults-seed", type=int, default=1, metavar="N", help="chooses whom a fault hits (1)")
     parser.addoption("--faults-rows", default="", metavar="2,9a", help="rows of the fault matrix (all)")
-    parser.addoption("--faults-record", type=Path, metavar="FILE", help="where what was measured is kept (nowhere)")
+    parser.addoption(
+        "--faults-record", type=given_file, metavar="FILE", help="where what was measured is kept (nowhere)"
+    )
     parser.addoption("--faults-rounds", type=int, default=20, metavar="N", help="rounds of the campaign of kills (20)")
 
 

@@ -5,7 +5,7 @@ Records are compared by key, never by the offset that an acknowledgement named: 
 
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -81,16 +81,28 @@ def compare(intents: Iterable[str], acks: Iterable[str], records: Iterable[Recor
     )
 
 
-def longest_gaps(acks: Iterable[Ack]) -> dict[int, float]:
-    """Return {partition: longest time in seconds between two acknowledgements that follow each other}."""
+def longest_gaps(acks: Iterable[Ack], partitions: Collection[int]) -> dict[int, float]:
+    """Return {partition: longest time in seconds without an acknowledgement}, from the load's first one to its last.
+
+    So what a partition never acknowledged, or no more, counts as well. Raises ValueError where there is none at all.
+    """
     times: defaultdict[int, list[float]] = defaultdict(list)
     for ack in acks:
         times[ack.partition].append(ack.at)
-    gaps: dict[int, float] = {}
-    for partition, at in sorted(times.items()):
-        at.sort()
-        gaps[partition] = max((later - earlier for earlier, later in pairwise(at)), default=0.0)
-    return gaps
+    if not times:
+        raise ValueError("nothing was acknowledged")
+    if strange := times.keys() - set(partitions):
+        raise ValueError(f"acknowledged by partitions that there are not: {sorted(strange)}")
+    first, last = min(map(min, times.values())), max(map(max, times.values()))
+    return {
+        partition: max(later - earlier for earlier, later in pairwise(sorted([first, *times[partition], last])))
+        for partition in sorted(partitions)
+    }
+
+
+def silent(acks: Iterable[Ack], partitions: Collection[int], since: float) -> list[int]:
+    """Return the partitions that have acknowledged nothing since then (monotonic seconds)."""
+    return sorted(set(partitions) - {ack.partition for ack in acks if ack.at > since})
 
 
 def payload(key: str, size: int) -> bytes:

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from .disks import UNIT, Disk
 from .inventory import ROOT
 from .lab import Lab, until
-from .ledger import Ack, load, longest_gaps
+from .ledger import Ack, load, longest_gaps, silent
 from .promises import FULL, GAP, GIVEN_UP, Clock
 from .reader import read_all
 from .writer import Writer
@@ -109,19 +110,21 @@ def test_a_disk_dies_and_the_one_in_its_place_turns_read_only(
         assert lab.inventory.run(disk.host, f"ls -A {PATH}") == "", "the root file system was written to"
         assert f"{disk.host}:{PATH}: no file system is mounted there" in health(lab)
         mend(lab, disk.restore, read_only)
-        whole = writer.acked
-        until("records after the faults", lambda: writer.acked >= whole + AFTER, 60)
+        whole, enough = time.monotonic(), writer.acked + AFTER
+        until("records after the faults", lambda: writer.acked >= enough, 60)
     assert health(lab) == ""
 
     ledger = load(tmp_path)
     report = ledger.compare(read_all(lab.inventory.kafka_properties, topic))
     assert report.ok, f"{topic}: {report}"
     assert ledger.unknown == {}, "sends failed"
+    assert silent(ledger.acks, lab.partitions(topic), whole) == [], "partitions that acknowledge no more"
 
     def gap(since: float, until: float) -> float:
         return max(
             longest_gaps(
-                Ack(ack.key, ack.partition, min(ack.at, until)) for ack in ledger.acks if ack.at >= since
+                [Ack(ack.key, ack.partition, min(ack.at, until)) for ack in ledger.acks if ack.at >= since],
+                lab.partitions(topic),
             ).values()
         )
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from .lab import Lab, until
-from .ledger import load, longest_gaps
+from .ledger import load, longest_gaps, silent
 from .promises import BACK, FENCED, FULL, GAP, Clock
 from .reader import read_all
 from .writer import Writer
@@ -36,7 +36,8 @@ def killed(lab: Lab, host: str, writer: Writer, directory: Path) -> float:
     until("it is fenced", lambda: REMOVED in lab.said(host, UNIT, mark), 10)
     until("it is back", lambda: lab.pid(host, UNIT) not in (0, pid), 20)
     lab.wait(60)
-    return max(longest_gaps(ack for ack in load(directory).acks if ack.at > start - 1).values())
+    acks = [ack for ack in load(directory).acks if ack.at > start - 1]
+    return max(longest_gaps(acks, lab.partitions(writer.topic)).values())
 
 
 def test_leaders_killed(
@@ -48,10 +49,12 @@ def test_leaders_killed(
     with Writer(lab.inventory.kafka_properties, topic, tmp_path, run=topic, rate=200) as writer:
         for _ in range(ROUNDS):
             gaps.append(killed(lab, lab.leader(topic, chance.randrange(6)), writer, tmp_path))
-    report = load(tmp_path).compare(read_all(lab.inventory.kafka_properties, topic))
+    ledger = load(tmp_path)
+    report = ledger.compare(read_all(lab.inventory.kafka_properties, topic))
     median = statistics.median(gaps)
     note(f"seed {seed}, {ROUNDS} kills: gaps median {median:.1f} s, longest {max(gaps):.1f} s; {report}")
     assert report.ok, report
+    assert ledger.unknown == {}, "sends failed"
     Clock("kill -9 of a leader, fenced").compare(FENCED, median)
 
 
@@ -102,12 +105,14 @@ def test_a_broker_that_lost_its_registration_is_restarted(
             owner.delete(f"/kafka/brokers/ids/{lab.inventory.broker_id(host)}")
         clock.wait(BACK, lambda: lab.pid(host, UNIT) not in (0, pid))
         clock.wait_none(FULL, lab.broker_problems)
-        whole, again = writer.acked, lab.pid(host, UNIT)
-        until("records after", lambda: writer.acked >= whole + 300, 60)
+        whole, enough, again = time.monotonic(), writer.acked + 300, lab.pid(host, UNIT)
+        until("records after", lambda: writer.acked >= enough, 60)
     ledger = load(tmp_path)
     report = ledger.compare(read_all(lab.inventory.kafka_properties, topic))
     assert report.ok, report
-    clock.compare(GAP, max(longest_gaps(ledger.acks).values()))
+    assert ledger.unknown == {}, "sends failed"
+    assert silent(ledger.acks, lab.partitions(topic), whole) == [], "partitions that acknowledge no more"
+    clock.compare(GAP, max(longest_gaps(ledger.acks, lab.partitions(topic)).values()))
     assert lab.said(host, WATCH, mark).count("it is restarted") == 1
     assert lab.pid(host, UNIT) == again
     note(f"{host}: {clock}; {report}")

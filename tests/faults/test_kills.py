@@ -15,7 +15,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import
 from .injector import Injector
 from .kills import hit, plan
 from .lab import Lab, until
-from .ledger import load, longest_gaps
+from .ledger import load, longest_gaps, silent
 from .reader import read_all
 from .writer import Writer
 
@@ -51,10 +51,12 @@ def test_kills(lab: Lab, topic: str, tmp_path: Path, note: Callable[[str], None]
             print(f"  whole after {took:.1f} s; {writer.acked} acknowledged", flush=True)
             for fault in faults:
                 whole[fault.kind].append(took)
+        ended, enough = time.monotonic(), writer.acked + BETWEEN
+        until(f"records after the last round of {again}", partial(reached, writer, enough), 60)
     ledger = load(tmp_path)
     report = ledger.compare(read_all(lab.inventory.kafka_properties, topic, 600))
     gaps = [
-        max(longest_gaps(ack for ack in ledger.acks if start <= ack.at < end).values(), default=0)
+        max(longest_gaps([ack for ack in ledger.acks if start <= ack.at < end], lab.partitions(topic)).values())
         for start, end in zip(begun, [*begun[1:], time.monotonic()], strict=True)
     ]
     note(f"{again}: {report}; longest gap of a round: median {statistics.median(gaps):.1f} s, most {max(gaps):.1f} s")
@@ -64,3 +66,5 @@ def test_kills(lab: Lab, topic: str, tmp_path: Path, note: Callable[[str], None]
             f"{max(seconds):.1f} s at most"
         )
     assert report.ok, f"{again}: {report}"
+    assert ledger.unknown == {}, f"{again}: sends failed"
+    assert silent(ledger.acks, lab.partitions(topic), ended) == [], f"{again}: partitions that acknowledge no more"

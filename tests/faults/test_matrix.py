@@ -1,16 +1,17 @@
 """Each row of the fault matrix, under load: what is promised of it, and what it took."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
 import pytest
+import seen
 
 from .injector import Injector
 from .lab import Lab, until, until_none
-from .ledger import Report, load, longest_gaps
+from .ledger import Report, load, longest_gaps, silent
 from .matrix import ROWS, Attack, Row
 from .reader import read_all
 from .writer import Writer
@@ -28,13 +29,19 @@ class Took:
     whole: float
     report: Report
 
-    def keep(self, file: Path, number: str) -> None:
-        """Add it to what other runs have seen."""
-        seen = json.loads(file.read_text()) if file.exists() else {}
+    @property
+    def figures(self) -> dict[str, float]:
+        """What the table shows of it."""
         figures = {"gap": round(self.gap, 1), "whole": round(self.whole, 1), "acknowledged": self.report.acknowledged}
-        figures |= {"lost": len(self.report.missing), "double": len(self.report.double)}
-        seen.setdefault(number, []).append(figures)
-        file.write_text(json.dumps(seen, indent=1, sort_keys=True) + "\n")
+        return figures | {"lost": len(self.report.missing), "double": len(self.report.double)}
+
+
+def keep(file: Path | None, number: str, figures: Mapping[str, float | str]) -> None:
+    """Add what was seen of a row to what other runs have seen."""
+    if file is not None:
+        runs = seen.read(file)
+        runs.setdefault(number, []).append(figures)
+        seen.write(file, json.dumps(runs, indent=1, sort_keys=True) + "\n")
 
 
 def endure(lab: Lab, topic: str, directory: Path, row: Row) -> Took:
@@ -43,11 +50,13 @@ def endure(lab: Lab, topic: str, directory: Path, row: Row) -> Took:
         until("records before the fault", lambda: writer.acked >= BEFORE, 60)
         row.act(Attack(lab, Injector(lab), topic, lambda: writer.acked))
         whole = seconds_until_whole(lab, row)
-        enough = writer.acked + AFTER
+        again, enough = monotonic(), writer.acked + AFTER
         until("records after the fault", lambda: writer.acked >= enough, 60)
     ledger = load(directory)
     report = ledger.compare(read_all(lab.inventory.kafka_properties, topic, 120))
-    return Took(max(longest_gaps(ledger.acks).values()), whole, report)
+    assert ledger.unknown == {}, "sends failed"
+    assert silent(ledger.acks, lab.partitions(topic), again) == [], "partitions that acknowledge no more"
+    return Took(max(longest_gaps(ledger.acks, lab.partitions(topic)).values()), whole, report)
 
 
 def seconds_until_whole(lab: Lab, row: Row) -> float:
@@ -71,10 +80,14 @@ def test_row(
     row: Row, lab: Lab, topic: str, tmp_path: Path, note: Callable[[str], None], pytestconfig: pytest.Config
 ) -> None:
     """Nothing acknowledged is missing or double, and both times are within the promise."""
-    took = endure(lab, topic, tmp_path, row)
+    file = pytestconfig.getoption("--faults-record")
+    try:
+        took = endure(lab, topic, tmp_path, row)
+    except Exception as error:
+        keep(file, row.number, {"failed": str(error).partition("\n")[0] or type(error).__name__})
+        raise
+    keep(file, row.number, took.figures)
     note(f"{row.number} {row.fault}: gap {took.gap:.1f} s, whole after {took.whole:.1f} s; {took.report}")
-    if file := pytestconfig.getoption("--faults-record"):
-        took.keep(file, row.number)
     assert took.report.ok, took.report
     assert took.gap <= row.gap, f"longest gap {took.gap:.1f} s (promised {row.gap:.0f})"
     assert took.whole <= row.whole, f"whole after {took.whole:.1f} s (promised {row.whole:.0f})"

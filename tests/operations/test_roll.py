@@ -55,7 +55,8 @@ def test_roll(operator: Operator, tmp_path: Path, note: Callable[[str], None]) -
     lab.elect_preferred_leaders()
     ledger = load(tmp_path)
     report = ledger.compare(read_all(operator.inventory.kafka_properties, topic, 300))
-    gap = max(longest_gaps(ack for ack in ledger.acks if begun <= ack.at <= ended).values())
+    meanwhile = [ack for ack in ledger.acks if begun <= ack.at <= ended]
+    gap = max(longest_gaps(meanwhile, lab.partitions(topic)).values())
     lab.delete_topic(topic)
     note(
         f"restart.yml {seconds:.1f} s, a bare script {script:.1f} s, with sleeps of {SLEEP} s {sleeping:.1f} s "

@@ -1,10 +1,8 @@
 """Failures one after the other on one cluster: what was computed of each, what was seen, a record for the page."""
 
-import json
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 from faults.reader import read_all
@@ -83,21 +81,33 @@ class Cell(NamedTuple):
 
 
 def compare(
-    cluster: Stretched, topic: str, failures: Sequence[Failure], note: Callable[[str], None]
+    cluster: Stretched,
+    topic: str,
+    failures: Sequence[Failure],
+    keep: Callable[[Sequence[Cell]], None],
+    note: Callable[[str], None],
 ) -> tuple[list[Cell], set[str]]:
-    """Make each failure, look at what is left, mend it; return the cells, and acknowledged records that are missing."""
+    """Make each failure, look at what is left, mend it; return the cells, and acknowledged records that are missing.
+
+    The cells are kept before they are judged, and where the run ends in the middle as well.
+    """
     partitions = list(cluster.lab.partitions(topic))
     started, cells, acknowledged = time.monotonic(), list[Cell](), set[str]()
-    for number, failure in enumerate(failures):
-        key = f"{topic}-{number}"
-        mend = failure.make()
-        seen = cluster.look(failure.row, topic, partitions, key)
-        before = time.monotonic()
-        mend()
-        cluster.whole()
-        cells.append(Cell(failure, seen, time.monotonic() - before))
-        acknowledged |= {f"{key}-{partition}" for partition in partitions if partition not in seen.unwritable}
-        print("  ".join(cells[-1].line), flush=True)
+    try:
+        for number, failure in enumerate(failures):
+            key = f"{topic}-{number}"
+            mend = failure.make()
+            seen = cluster.look(failure.row, topic, partitions, key)
+            before = time.monotonic()
+            mend()
+            cluster.whole()
+            cells.append(Cell(failure, seen, time.monotonic() - before))
+            acknowledged |= {f"{key}-{partition}" for partition in partitions if partition not in seen.unwritable}
+            print("  ".join(cells[-1].line), flush=True)
+    except Exception:
+        keep(cells)
+        raise
+    keep(cells)
     headline = ("what failed", "how", "quorum", "s", "writable", "s", "whole again s", "")
     note(
         "\n".join(
@@ -109,30 +119,6 @@ def compare(
     )
     read = {record.key for record in read_all(cluster.inventory.kafka_properties, topic)}
     return cells, acknowledged - read
-
-
-@dataclass(frozen=True)
-class Record:
-    """Writes what a run has seen into the file of a layout; what other runs have seen there stays."""
-
-    folder: Path | None
-    """None: nothing is written."""
-    seed: int
-
-    def keep(self, layout: str, run: str, seen: Sequence[dict[str, str | bool]]) -> None:
-        """Replace what the run saw before."""
-        if self.folder is None:
-            return
-        file = self.folder / f"{layout}.json"
-        runs = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-        runs[run] = {
-            "seed": self.seed,
-            "failures": len(seen),
-            "seen": sorted(seen, key=lambda one: (one["failure"], one["how"])),
-        }
-        text = ",\n".join(f'"{name}": {_lines(one)}' for name, one in sorted(runs.items()))
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(f"{{\n{text}\n}}\n", encoding="utf-8")
 
 
 def assert_promises(cells: Sequence[Cell], missing: Collection[str]) -> None:
@@ -160,10 +146,3 @@ def observations(cells: Sequence[Cell]) -> list[dict[str, str | bool]]:
         name | {column: seen for column, (_, seen) in cell.columns.items()}
         for name, cell in zip(names, cells, strict=True)
     ]
-
-
-def _lines(run: dict[str, object]) -> str:
-    seen = run.pop("seen")
-    assert isinstance(seen, list)
-    rows = ",\n".join(f"  {json.dumps(one)}" for one in seen)
-    return f'{json.dumps(run)[:-1]}, "seen": [\n{rows}\n]}}'

@@ -3,14 +3,13 @@
 import json
 import random
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from faults.inventory import ROOT
+from seen import Record, given_folder
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-from .cells import Record
 from .rows import topic_of
 from .stretched import Stretched, prepared_image
 
@@ -38,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--survival-pairs", type=int, default=1, metavar="N", help="pairs of each shape that are stopped (1)"
     )
     parser.addoption(
-        "--survival-record", type=Path, metavar="DIR", help="write what was seen there, a file for each layout"
+        "--survival-record", type=given_folder, metavar="DIR", help="write what was seen there, a file for each layout"
     )
 
 

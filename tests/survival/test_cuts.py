@@ -4,14 +4,15 @@ Judged from the other datacenters' side.
 """
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import pytest
+from seen import Record
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import survival
 
-from .cells import Failure, Record, assert_promises, compare, observations, unlike
+from .cells import Cell, Failure, assert_promises, compare, observations, unlike
 from .failures import cut_off, network_gone
 from .stretched import Stretched
 
@@ -43,8 +44,11 @@ def test_cuts(
     """Nobody does anything but wait; once the network is back all is whole, and what was acknowledged is there."""
     order = list(failures(stretched))
     chance.shuffle(order)
-    cells, missing = compare(stretched, topic, order, note)
-    record.keep(stretched.name, "networks", observations(cells))
+
+    def keep(cells: Sequence[Cell]) -> None:
+        record.keep(stretched.name, stretched.layout, "networks", observations(cells), len(order))
+
+    cells, missing = compare(stretched, topic, order, keep, note)
     assert_promises(cells, missing)
     by_hand = {f"{name} cut off from the rest": values for name, values in BY_HAND[stretched.name].items()} | NETWORKS
     assert unlike(by_hand, cells) == []

@@ -16,6 +16,7 @@ from confluent_kafka import ElectionType, TopicPartition
 from faults.lab import UNITS, until
 from faults.reader import read_all
 from faults.zookeeper import session
+from seen import Record
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.health import table
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import Row, survival
@@ -23,7 +24,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.layout imp
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.quorum import quorum
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.replicas import placements
 
-from .cells import WORDS, Record
+from .cells import WORDS
 from .quorum import serves
 from .rows import chosen, shape
 from .stretched import Stretched
@@ -81,12 +82,15 @@ class Loss(NamedTuple):
     seconds: float
 
     @property
+    def nothing_gone(self) -> bool:
+        """Whether all that was acknowledged is there."""
+        return not self.records and not self.metadata
+
+    @property
     def line(self) -> tuple[str, ...]:
         """The line of the printed table."""
-        gone = (
-            f"{len(self.records)} records, {len(self.metadata)} znodes" if self.records or self.metadata else "nothing"
-        )
-        wrong = "" if self.row.zero_loss == (gone == "nothing") else f"computed zero loss {WORDS[self.row.zero_loss]}"
+        gone = "nothing" if self.nothing_gone else f"{len(self.records)} records, {len(self.metadata)} znodes"
+        wrong = "" if self.row.zero_loss == self.nothing_gone else f"computed zero loss {WORDS[self.row.zero_loss]}"
         return self.row.failure, ", ".join(sorted(self.spared)), gone, f"{self.seconds:.0f}", wrong
 
 
@@ -194,15 +198,23 @@ def test_losses(
 ) -> None:
     """Each server, each datacenter and some pairs, one of each shape, are lost for good."""
     losses, found = Losses(stretched, topic), list[Loss]()
-    for row in in_order(chosen(survival(stretched.layout), chance, min(pairs_of_each_shape, MOST_PAIRS))):
-        found.append(losses.of(row, chance))
-        print("  ".join(found[-1].line), flush=True)
+
+    def keep() -> None:
+        seen: list[dict[str, str | bool]] = [
+            {"failure": loss.row.failure, "how": "lost for good", "zero loss": loss.nothing_gone} for loss in found
+        ]
+        record.keep(stretched.name, stretched.layout, "losses", seen, len(rows))
+
+    rows = in_order(chosen(survival(stretched.layout), chance, min(pairs_of_each_shape, MOST_PAIRS)))
+    try:
+        for row in rows:
+            found.append(losses.of(row, chance))
+            print("  ".join(found[-1].line), flush=True)
+    except Exception:
+        keep()
+        raise
+    keep()
     note("\n".join(table(("lost for good", "down before", "gone", "s", ""), [loss.line for loss in found])))
-    kept = [(loss.row, not loss.records and not loss.metadata) for loss in found]
-    record.keep(
-        stretched.name,
-        "losses",
-        [{"failure": row.failure, "how": "lost for good", "zero loss": whole} for row, whole in kept],
-    )
+    kept = [(loss.row, loss.nothing_gone) for loss in found]
     assert [row.failure for row, whole in kept if whole != row.zero_loss] == []
     assert [row.failure for row, whole in kept if whole == (shape(row) in LOSES[stretched.name])] == []

@@ -4,13 +4,15 @@ Quorum and writes, cell by cell.
 """
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+
+from seen import Record
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import survival
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.replicas import placements
 
-from .cells import Failure, Record, assert_promises, compare, observations, unlike
+from .cells import Cell, Failure, assert_promises, compare, observations, unlike
 from .failures import killed
 from .rows import chosen
 from .stretched import Stretched
@@ -77,9 +79,11 @@ def test_survival(
 ) -> None:
     """Each server, each datacenter and some pairs are killed; what is left is compared; then all is made whole."""
     rows = chosen(survival(stretched.layout), chance, pairs_of_each_shape)
-    cells, missing = compare(
-        stretched, topic, [Failure(row, "killed", partial(killed, stretched, row.lost)) for row in rows], note
-    )
-    record.keep(stretched.name, "servers", observations(cells))
+    order = [Failure(row, "killed", partial(killed, stretched, row.lost)) for row in rows]
+
+    def keep(cells: Sequence[Cell]) -> None:
+        record.keep(stretched.name, stretched.layout, "servers", observations(cells), len(order))
+
+    cells, missing = compare(stretched, topic, order, keep, note)
     assert_promises(cells, missing)
     assert unlike(BY_HAND[stretched.name], cells) == []

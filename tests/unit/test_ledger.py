@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from faults.ledger import Ack, Ledger, Record, Report, compare, intact, load, longest_gaps, payload
+from faults.ledger import Ack, Ledger, Record, Report, compare, intact, load, longest_gaps, payload, silent
 
 KEYS = ["r-w1-0", "r-w1-1", "r-w1-2"]
 
@@ -82,9 +82,21 @@ def test_payload_has_the_size_asked_for() -> None:
 
 
 def test_longest_gap_of_each_partition() -> None:
-    """Callbacks may come out of order; one acknowledgement alone has no gap."""
-    acks = [Ack("a", 0, 1.0), Ack("b", 0, 4.0), Ack("c", 0, 2.0), Ack("d", 1, 9.0)]
-    assert longest_gaps(acks) == {0: 2.0, 1: 0.0}
+    """Callbacks may come out of order; a partition that is silent to the end, from the begin, or always, is heard."""
+    acks = [Ack("a", 0, 1.0), Ack("b", 0, 4.0), Ack("c", 0, 2.0), Ack("d", 1, 8.5), Ack("e", 1, 9.0)]
+    assert longest_gaps(acks, range(3)) == {0: 5.0, 1: 7.5, 2: 8.0}
+
+
+def test_no_gap_where_nothing_was_acknowledged_or_by_others() -> None:
+    with pytest.raises(ValueError, match="nothing was acknowledged"):
+        longest_gaps([], range(3))
+    with pytest.raises(ValueError, match=r"that there are not: \[3\]"):
+        longest_gaps([Ack("a", 3, 1.0)], range(3))
+
+
+def test_partitions_that_are_silent_since() -> None:
+    acks = [Ack("a", 0, 1.0), Ack("b", 1, 4.0), Ack("c", 0, 5.0)]
+    assert silent(acks, range(3), 4.5) == [1, 2]
 
 
 def test_load_joins_the_writers_of_a_directory(tmp_path: Path) -> None:

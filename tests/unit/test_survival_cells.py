@@ -8,6 +8,7 @@ from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
+from seen import Record
 from survival import cells, test_survival
 from survival.cells import WHOLE_AGAIN, Cell, Failure, assert_promises, compare
 from survival.rows import chosen
@@ -48,8 +49,9 @@ def test_records_that_are_gone_are_returned_with_what_was_seen(monkeypatch: pyte
     cluster.lab.partitions.return_value = {0: None, 1: None}
     cluster.look.return_value = Seen(True, 0.1, {1: "NOT_ENOUGH_REPLICAS"}, 0.1)
     monkeypatch.setattr(cells, "read_all", lambda *_: [])
-    found, missing = compare(cluster, "topic", [Failure(row("server"), "killed", MagicMock())], print)
-    assert len(found) == 1 and missing == {"topic-0-0"}
+    kept = list[Cell]()
+    found, missing = compare(cluster, "topic", [Failure(row("server"), "killed", MagicMock())], kept.extend, print)
+    assert found == kept and len(found) == 1 and missing == {"topic-0-0"}
     with pytest.raises(AssertionError, match="acknowledged records are gone: topic-0-0"):
         assert_promises([], missing)
 
@@ -75,7 +77,7 @@ def killed_one_by_one(
         return made, set()
 
     monkeypatch.setattr(test_survival, "compare", compare)
-    test_survival.test_survival(cluster, "topic", random.Random(1), 1000, cells.Record(None, 1), print)
+    test_survival.test_survival(cluster, "topic", random.Random(1), 1000, Record(None, 1), print)
 
 
 @pytest.mark.parametrize("name", ["lab_stretch2", "lab_stretch2_5", "lab_stretch3"])
