@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from campaign_run import SEEN, Campaign, PartError, prepared
+from campaign_run import SEEN, Campaign, PartError, prepared, say
 from elsewhere.repository import Repository
 from faults.inventory import ROOT
 from operations.older import OLDER
@@ -29,14 +29,22 @@ ALL = "1000"
 """More pairs than a layout has."""
 
 
+SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+
+
 def end_on_signals() -> None:
-    """SIGINT and SIGTERM end the part that runs, its commands and labs, and then the campaign."""
+    """The first of them ends the part that runs, its commands and labs, and then the campaign; others change nothing.
+
+    They are not ignored as such: commands would inherit that, and not end on SIGINT.
+    """
 
     def stop(number: int, _: object) -> None:
+        for each in SIGNALS:
+            signal.signal(each, lambda *_: None)
         raise SystemExit(128 + number)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
+    for each in SIGNALS:
+        signal.signal(each, stop)
 
 
 def pairs(campaign: Campaign) -> None:
@@ -240,24 +248,25 @@ def main(arguments: Sequence[str]) -> int:
     try:
         for name in names:
             summary.append(attempt(campaign, name, left))
-            print(f"=== {summary[-1].strip()}", flush=True)
+            if not say(f"=== {summary[-1].strip()}"):
+                raise SystemExit(128 + signal.SIGPIPE)
     finally:
         headline = "all passed:" if not left else "failed:" if len(summary) == len(names) else "interrupted:"
         again = f"make campaign PARTS='{' '.join(left or arguments)}' SEED={campaign.seed}"
-        print(headline, *summary, f"again with the same seed: {again}", sep="\n", flush=True)
+        say(headline, *summary, f"again with the same seed: {again}")
     return 1 if left else 0
 
 
 def attempt(campaign: Campaign, name: str, left: list[str]) -> str:
     """Run a part, and take it from those that are left where it passes; return its line of the summary."""
-    print(f"=== {name}, SEED={campaign.seed}: {PARTS[name].__doc__}", flush=True)
+    say(f"=== {name}, SEED={campaign.seed}: {PARTS[name].__doc__}")
     started, problem = time.monotonic(), ""
     try:
         PARTS[name](campaign)
         left.remove(name)
     except Exception as error:  # whatever it is, the other parts are run
         if not isinstance(error, PartError):
-            traceback.print_exc()
+            say(traceback.format_exc())
         problem = f", FAILED: {error}"
     return f"  {name:<16} {time.monotonic() - started:6.0f} s{problem}"
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Event
 
 from derive import settle
 from faults.inventory import ROOT
@@ -32,7 +33,7 @@ class Campaign:
 
     def run(self, *command: str) -> None:
         """Run one command, its output shown; it ends with this process, in its own time. Raises PartError."""
-        print(f"$ {' '.join(command)}", flush=True)
+        say(f"$ {' '.join(command)}")
         process = subprocess.Popen(command, cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.DEVNULL, process_group=0)
         try:
             process.wait()
@@ -81,6 +82,25 @@ class Campaign:
     def play(self, inventory: Path | str, playbook: str, *options: str) -> None:
         """Run a playbook."""
         self.run("ansible-playbook", "-i", str(inventory), playbook, *options)
+
+
+_deaf = Event()
+
+
+def say(*lines: str) -> bool:
+    """Print, and tell whether anybody reads it.
+
+    From when nobody does (a terminal that was closed, a tee that died) commands are silent as well: those that remove
+    labs must not fail of it.
+    """
+    try:
+        print(*lines, sep="\n", flush=True)
+    except OSError:
+        _deaf.set()
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for number in (1, 2):
+            os.dup2(nowhere, number)
+    return not _deaf.is_set()
 
 
 def end(process: subprocess.Popen[bytes]) -> None:

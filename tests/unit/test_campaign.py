@@ -61,18 +61,21 @@ def test_an_unknown_part_is_refused_before_anything_runs(capsys: pytest.CaptureF
     assert said.out == "" and "no part pears" in said.err and "Fails." in said.err
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_the_command_in_its_own_time_and_the_seed_is_said(tmp_path: Path, sent: signal.Signals) -> None:
-    """Ctrl-C, or a CI that cancels: the command removes its lab, its part goes on to its own end, no other begins."""
-    command = f"trap 'sleep 1; touch {tmp_path}/removed; exit 2' INT; touch {tmp_path}/begun; sleep 30 & wait"
+def started(tmp_path: Path, command: str) -> subprocess.Popen[str]:
+    """Start a campaign of three parts, the second of which runs a command, and makes the file `destroyed` in its end.
+
+    The command makes the file `begun`; it is awaited.
+    """
     (tmp_path / "script.py").write_text(
         f"""import campaign, sys
 def waits(run):
     try:
         run.run("bash", "-c", {command!r})
     finally:
-        run.run("touch", {f"{tmp_path}/destroyed"!r})
-campaign.PARTS = {{"good": lambda run: None, "waits": waits, "next": lambda run: run.run("touch", {str(tmp_path)!r})}}
+        run.run("sh", "-c", {f"echo removing && touch {tmp_path}/destroyed"!r})
+def follows(run):
+    run.run("touch", {f"{tmp_path}/next"!r})
+campaign.PARTS = {{"good": lambda run: None, "waits": waits, "next": follows}}
 campaign.end_on_signals()
 sys.exit(campaign.main([]))
 """
@@ -82,13 +85,40 @@ sys.exit(campaign.main([]))
         [sys.executable, tmp_path / "script.py"], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
     )
     until("the command runs", (tmp_path / "begun").exists, 60)
+    return process
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_command_in_its_own_time_and_the_seed_is_said(tmp_path: Path, sent: signal.Signals) -> None:
+    """Ctrl-C, a CI that cancels, a terminal that is closed, and an impatient hand.
+
+    The command removes its lab, its part goes on to its own end, no other begins.
+    """
+    command = (
+        f"trap 'touch {tmp_path}/ending; sleep 1; touch {tmp_path}/removed; exit 2' INT; "
+        f"touch {tmp_path}/begun; sleep 30 & wait"
+    )
+    process = started(tmp_path, command)
     process.send_signal(sent)
+    until("the command ends", (tmp_path / "ending").exists, 60)
+    for more in campaign.SIGNALS:
+        process.send_signal(more)
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 128 + sent
     assert (tmp_path / "removed").exists() and (tmp_path / "destroyed").exists()
     headline, first, again = output.splitlines()[-3:]
     assert (headline, first.split()) == ("interrupted:", ["good", "0", "s"])
     assert again.endswith("make campaign PARTS='waits next' SEED=17")
+
+
+def test_a_reader_that_died_ends_the_campaign_and_leaves_no_lab(tmp_path: Path) -> None:
+    """As `make campaign | tee`, where the tee is gone: what removes the lab is run, and need not be heard."""
+    process = started(tmp_path, f"touch {tmp_path}/begun; sleep 2; echo on and on; exit 2")
+    assert process.stdout
+    process.stdout.close()
+    assert process.wait(60) == 128 + signal.SIGPIPE
+    assert (tmp_path / "destroyed").exists()
+    assert not (tmp_path / "next").exists()
 
 
 def test_each_part_is_explained() -> None:
