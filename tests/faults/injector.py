@@ -1,9 +1,13 @@
-"""Does faults to hosts of a lab, and takes back what lasts, also where something fails meanwhile."""
+"""Does faults to hosts of a lab, and takes back what lasts, also where something fails meanwhile.
+
+Each is looked at while it lasts: a fault that did not happen proves nothing, and fails.
+"""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from socket import create_connection
 
 from .containers import podman
 from .interfaces import Interfaces
@@ -31,9 +35,13 @@ class Injector:
 
     def freeze(self, host: str, seconds: float) -> None:
         """Stop the processes with SIGSTOP for so long; one command: they thaw though nobody reaches the host."""
-        pids = " ".join(str(self.lab.pid(host, unit)) for unit in self.units(host))
-        thaw = f"trap 'kill -CONT {pids}' EXIT; kill -STOP {pids}; sleep {seconds}"
-        self.inventory.run(host, thaw, seconds=seconds + 60)
+        pids = [self.lab.pid(host, unit) for unit in self.units(host)]
+        words = " ".join(map(str, pids))
+        thaw = f"trap 'kill -CONT {words}' EXIT; kill -STOP {words}; sleep {seconds}"
+        states = self.inventory.run(
+            host, f"{thaw}; ps -o state= -p {','.join(map(str, pids))}", seconds=seconds + 60
+        ).split()
+        assert states == ["T"] * len(pids), f"{host}: processes {words} were not frozen to the end: {states}"
 
     def power_off(self, host: str, seconds: float) -> None:
         """Kill everything on a host at once, and start the host again after so long."""
@@ -56,11 +64,33 @@ class Injector:
     def cut(self, hosts: Sequence[str], interface: str, seconds: float) -> None:
         """Take the interface `client` or `replication` of hosts down for so long."""
         interfaces = Interfaces(self.inventory)
+        before = self.reached(hosts, interface)
         try:
             interfaces.down(*hosts, interface=interface)
-            time.sleep(seconds)
+            ends = time.monotonic() + seconds
+            still = self.reached(hosts, interface)
+            time.sleep(max(0, ends - time.monotonic()))
         finally:
             interfaces.up()
+        assert (before, still) == ([*hosts], []), f"by {interface}: reached before {before}, while it was down {still}"
+
+    def reached(self, hosts: Sequence[str], interface: str) -> list[str]:
+        """Return the hosts whose server answers on this network."""
+        with ThreadPoolExecutor(len(hosts)) as pool:
+            return [host for host, yes in zip(hosts, pool.map(self._answers(interface), hosts), strict=True) if yes]
+
+    def _answers(self, interface: str) -> Callable[[str], bool]:
+        inventory = self.inventory
+        address = {"client": inventory.client_address, "replication": inventory.replication_address}[interface]
+
+        def answers(host: str) -> bool:
+            broker = host in inventory.hosts("kafka")
+            port = inventory.port(interface.upper()) if broker else inventory.zookeeper_port
+            with suppress(OSError), create_connection((address(host), port), timeout=1.5):
+                return True
+            return False
+
+        return answers
 
     def drop(self, host: str, port: int, seconds: float) -> None:
         """Drop what a host sends to a port of others for so long; what others send arrives."""
@@ -69,8 +99,10 @@ class Injector:
         interfaces.inside(host, "iptables", "-I", *rule)
         try:
             time.sleep(seconds)
+            counters = interfaces.inside(host, "iptables", "-nvxL", "OUTPUT", "1").split()
         finally:
             interfaces.inside(host, "iptables", "-D", *rule)
+        assert int(counters[0]) > 0, f"{host} sent nothing to port {port}: nothing was dropped"
 
     @contextmanager
     def down(self, hosts: Sequence[str], *, gently: bool = False) -> Iterator[None]:
@@ -83,6 +115,8 @@ class Injector:
                 else:
                     self.lab.kill_and_keep_down(host, unit)
             yield
+            lives = [f"{unit} of {host}" for host, unit in units if self.lab.pid(host, unit)]
+            assert not lives, f"{', '.join(lives)} did not stay down"
         finally:
             for host, unit in units:
                 self.inventory.run(host, f"systemctl start {unit}")

@@ -58,6 +58,8 @@ class Row:
     """From the end of the fault until every ISR and the ensemble are full."""
     act: Callable[[Attack], None]
     """Does the fault, and returns when it is over."""
+    least: float = 0
+    """The gap is no shorter: where nothing can be acknowledged meanwhile."""
 
 
 def stop_gently(attack: Attack) -> None:
@@ -157,17 +159,17 @@ ROWS = (
     Row("2", "kill -9 of a leader", ON, 7, 40, lambda on: on.injector.kill(on.leader)),
     Row("3", "kill -9 of the controller", ON, 8, 40, lambda on: on.injector.kill(on.controller)),
     Row("4", "five kills of whoever leads", f"{STOP} while two are out", 60, 60, five_kills),
-    Row("5a", "a leader frozen for 5 s", WAIT, 10, 20, frozen(5)),
+    Row("5a", "a leader frozen for 5 s", WAIT, 10, 20, frozen(5), least=4.5),
     Row("5b", "a leader frozen for 20 s", ON, 15, 40, frozen(20)),
-    Row("6", "two brokers of three, 15 s", STOP, 45, 60, two_brokers),
+    Row("6", "two brokers of three, 15 s", STOP, 45, 60, two_brokers, least=14),
     Row("7", "kill -9 of all brokers at once", STOP, 45, 60, all_brokers),
     Row("8", "power off of a rack, 8 s", ON, 15, 60, rack),
     Row("9a", "kill -9 of a ZooKeeper follower", ON, 2.5, 25, lambda on: on.injector.kill(on.followers[0])),
     Row("9b", "kill -9 of ZooKeeper's leader", ON, 3, 25, lambda on: on.injector.kill(on.lab.zookeeper_leader())),
     Row("10", "ZooKeeper without a quorum, 15 s", f"{ON}, metadata does not", 5, 40, without_quorum),
-    Row("12a", "the client network gone everywhere, 15 s", STOP, 40, 60, everywhere(CLIENT)),
+    Row("12a", "the client network gone everywhere, 15 s", STOP, 40, 60, everywhere(CLIENT), least=14),
     Row("12b", "the replication network gone everywhere, 15 s", STOP, 45, 60, everywhere(REPLICATION)),
-    Row("13", "a leader's host loses the client network, 15 s", RPO, 35, 60, cut(CLIENT)),
+    Row("13", "a leader's host loses the client network, 15 s", RPO, 35, 60, cut(CLIENT), least=14),
     Row("23", "what a leader sends to ZooKeeper is dropped, 20 s", ON, 15, 60, unheard),
     Row("24", "a leader's host loses the replication network, 15 s", WAIT, 40, 60, cut(REPLICATION)),
     Row("26", "all disks of a leader full until it ends", ON, 15, 60, disks_full),

@@ -89,5 +89,6 @@ def test_row(
     keep(file, row.number, took.figures)
     note(f"{row.number} {row.fault}: gap {took.gap:.1f} s, whole after {took.whole:.1f} s; {took.report}")
     assert took.report.ok, took.report
+    assert took.gap >= row.least, f"longest gap {took.gap:.1f} s: the fault lasts {row.least:g} s, and was not felt"
     assert took.gap <= row.gap, f"longest gap {took.gap:.1f} s (promised {row.gap:.0f})"
     assert took.whole <= row.whole, f"whole after {took.whole:.1f} s (promised {row.whole:.0f})"
