@@ -52,6 +52,11 @@ class Played:
         """Return each call in a few words, without those that only wait at the end."""
         return [words for call in self.calls if (words := told(*call))]
 
+    def units(self) -> list[tuple[str, str]]:
+        """Return host and unit of each call of host_state."""
+        calls = [(host, options["units"]) for name, host, options in self.calls if name == "host_state"]
+        return [(host, unit["name"]) for host, units in calls for unit in units]
+
 
 def told(name: str, host: str, options: dict[str, Any]) -> str:
     """Return a call in a few words."""
@@ -194,6 +199,22 @@ def test_a_planned_outage_and_the_way_back(tmp_path: Path) -> None:
     back = Played(tmp_path / "back", "start", "--limit", "dc1-zk1,dc1-kafka1,dc1-spark1")
     assert back.code == 0, back.output
     assert back.story() == ["start zk1", "started zk1", "start kafka1", "started 1", "start spark1"]
+
+
+def test_a_function_that_no_playbook_names_is_stopped_and_started_too(tmp_path: Path) -> None:
+    """Its units are those that it says; the groups of racks stand for it, whose hosts are servers and brokers also."""
+    units = {"kafka": ["kafka.service"], "zookeeper": ["zookeeper.service"], "spark": ["spark-job@one.service"]}
+    more = {"function_units": {**units, "rack_b": ["echo.service"]}}
+    run = Played(tmp_path, "stop", "-e", "outage=true", **more)
+    assert run.code == 0, run.output
+    jobs, others, rest = run.units()[:2], run.units()[2:4], run.units()[4:]
+    assert {unit for _, unit in jobs} == {"spark-job@one.service"}
+    assert sorted(others) == [("dc1-kafka2", "echo.service"), ("dc1-zk2", "echo.service")]
+    assert {unit for _, unit in rest} == {"kafka.service", "zookeeper.service"}
+    (tmp_path / "back").mkdir()
+    back = Played(tmp_path / "back", "start", **more)
+    assert back.code == 0, back.output
+    assert [sorted(back.units()[-4:-2]), sorted(back.units()[-2:])] == [sorted(others), sorted(jobs)]
 
 
 def test_an_outage_with_dead_machines_stops_the_rest_and_names_them(tmp_path: Path) -> None:
