@@ -15,10 +15,10 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from archives import BuildError
 from jars import build_trees
 from products import PYTHONS, TARGETS, TREES, Product, is_current, product
 from steps import only_build
+from tarballs import BuildError
 from wheels import build_jobs, build_wheelhouse
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -22,8 +22,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from archives import BuildError
 from products import product
+from tarballs import BuildError
 from zookeeper_properties import MARK, Spec, Specs, properties
 
 ROOT = Path(__file__).resolve().parents[1]

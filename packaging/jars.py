@@ -7,9 +7,9 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from archives import BuildError, check_jars, sha256_of, tree_entries, write_tar
 from products import TREES, Product, key, publish, staging
 from steps import excerpt, run, step
+from tarballs import BuildError, check_jars, sha256_of, tree_entries, write_tar
 
 
 def maven_problems(log: str) -> dict[str, str]:

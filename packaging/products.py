@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from archives import BuildError, Tree, read
+from tarballs import BuildError, Tree, read
 
 TREES = {
     "kafka": Tree("kafka_2.13-{}", ".tgz", "libs", "kafka-run-class.sh"),
@@ -23,7 +23,7 @@ TARGETS = (*TREES, "wheelhouse", "jobs")
 # no binary.
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 # What builds them: a change of any builds all anew.
-PROGRAMS = ("archives.py", "build.py", "jars.py", "products.py", "steps.py", "wheels.py")
+PROGRAMS = ("build.py", "jars.py", "products.py", "steps.py", "tarballs.py", "wheels.py")
 
 
 @dataclass(frozen=True)

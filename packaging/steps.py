@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from archives import SHOWN, BuildError
+from tarballs import SHOWN, BuildError
 
 TIMEOUT = 1800  # seconds for one run of Maven or pip
 

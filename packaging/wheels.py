@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from archives import EPOCH, BuildError, Entry, write_tar
 from products import Product, job_sources, key, publish, requirements, staging
 from steps import excerpt, run, step
+from tarballs import EPOCH, BuildError, Entry, write_tar
 
 BUILT_FROM_SOURCE = {"pyspark"}  # no wheel is published
 # A jar is compressed already; not trying again takes 12 s of 28 off pyspark.

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from archives import BuildError
+from tarballs import BuildError
 
 Spec = dict[str, Any]
 Specs = dict[str, Spec]

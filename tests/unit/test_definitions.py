@@ -10,7 +10,7 @@ from typing import Any
 
 import definitions as generator
 import pytest
-from archives import BuildError
+from tarballs import BuildError
 from unit.effort import cpu_seconds
 from unit.judged import KAFKA, MEND, ZOOKEEPER, broker
 

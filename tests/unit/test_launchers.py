@@ -5,12 +5,12 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-import archives
 import pytest
+import tarballs
 from unit.packaged import PACKAGING, put
 
 RUN = PACKAGING / "kafka" / "bin" / "kafka-run-class.sh"
-LAUNCHERS = archives.read_launchers(PACKAGING / "kafka" / "launchers.tsv")
+LAUNCHERS = tarballs.read_launchers(PACKAGING / "kafka" / "launchers.tsv")
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def bin_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "kafka 1" / "bin"
     put(folder / RUN.name, RUN.read_text(), 0o755)
     for item in LAUNCHERS:
-        put(folder / item.script, archives.launcher_script(item, RUN.name).decode(), 0o755)
+        put(folder / item.script, tarballs.launcher_script(item, RUN.name).decode(), 0o755)
     put(tmp_path / "jre" / "bin" / "java", "#!/bin/sh\nprintf '%s\\n' \"$@\"\n", 0o755)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jre"))
     for name in ("CLASSPATH", "KAFKA_HEAP_OPTS", "KAFKA_OPTS", "KAFKA_LOG4J_OPTS", "KAFKA_JMX_OPTS"):

@@ -10,10 +10,10 @@ import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
-import archives
 import build
 import products
 import pytest
+import tarballs
 from unit.packaged import make_jar, pin, put
 
 
@@ -116,9 +116,9 @@ def test_lock_lines_keep_all_their_hashes(repo: Path) -> None:
 def test_the_same_entries_give_the_same_bytes(tmp_path: Path) -> None:
     one, two = put(tmp_path / "1" / "a", "A", 0o600), put(tmp_path / "2" / "a", "A", 0o777)
     os.utime(one, (1, 1))
-    script = archives.Entry("t/b", b"B", 0o755)
-    archives.write_tar(tmp_path / "one", [script, archives.Entry("t/x/a", one)], compress=True)
-    archives.write_tar(tmp_path / "two", [archives.Entry("t/x/a", two), script], compress=True)
+    script = tarballs.Entry("t/b", b"B", 0o755)
+    tarballs.write_tar(tmp_path / "one", [script, tarballs.Entry("t/x/a", one)], compress=True)
+    tarballs.write_tar(tmp_path / "two", [tarballs.Entry("t/x/a", two), script], compress=True)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     assert (tmp_path / "one").read_bytes()[4:8] == bytes(4), "the gzip header carries a time"
     with gzip.open(tmp_path / "one") as plain, tarfile.open(fileobj=plain) as tar:
@@ -137,10 +137,10 @@ def test_jars_that_are_not_the_pinned_ones_are_named(tmp_path: Path) -> None:
     good, bad, new, gone = (make_jar(tmp_path / f"{name}.jar", name) for name in names)
     listing = tmp_path / "libs.sha256"
     pin(listing, good, bad, gone)
-    archives.check_jars([good, bad, gone], listing)
+    tarballs.check_jars([good, bad, gone], listing)
     make_jar(bad, "other content")
-    with pytest.raises(archives.BuildError) as error:
-        archives.check_jars([good, bad, new], listing)
+    with pytest.raises(tarballs.BuildError) as error:
+        tarballs.check_jars([good, bad, new], listing)
     lines = str(error.value).splitlines()
     assert any("bad.jar: its sha256 is" in line for line in lines)
     assert "  new.jar: is not on the list" in lines
@@ -152,16 +152,16 @@ def test_jars_that_are_not_the_pinned_ones_are_named(tmp_path: Path) -> None:
 def test_a_missing_main_class_is_named(tmp_path: Path) -> None:
     jar = make_jar(tmp_path / "a.jar", "tools/Here.class")
     put(tmp_path / "launchers.tsv", "here.sh\ttool\ttools.Here\ngone.sh\ttool\ttools.Gone\n")
-    with pytest.raises(archives.BuildError) as error:
-        archives.tree_entries(products.TREES["kafka"], "top", tmp_path, [jar])
+    with pytest.raises(tarballs.BuildError) as error:
+        tarballs.tree_entries(products.TREES["kafka"], "top", tmp_path, [jar])
     assert "gone.sh: no jar holds tools.Gone" in str(error.value)
     assert "here.sh" not in str(error.value)
 
 
 def test_a_misspelt_launcher_line_is_named(tmp_path: Path) -> None:
     table = put(tmp_path / "launchers.tsv", "# table\nkafka-topics.sh tool tools.Topics\n")
-    with pytest.raises(archives.BuildError, match=r"launchers\.tsv:2: wants script"):
-        archives.read_launchers(table)
+    with pytest.raises(tarballs.BuildError, match=r"launchers\.tsv:2: wants script"):
+        tarballs.read_launchers(table)
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
@@ -169,14 +169,14 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> 
 
     def fail(path: Path) -> None:
         path.write_text("half")
-        raise archives.BuildError("disk full")
+        raise tarballs.BuildError("disk full")
 
-    with pytest.raises(archives.BuildError):
+    with pytest.raises(tarballs.BuildError):
         products.publish(item, "key", fail)
     assert list(tmp_path.iterdir()) == []
 
     products.publish(item, products.key(item, tmp_path), lambda path: path.write_text("whole"))
-    with pytest.raises(archives.BuildError):
+    with pytest.raises(tarballs.BuildError):
         products.publish(item, "other key", fail)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.tgz", "a.tgz.key", "a.tgz.sha512"]
     assert item.file.read_text() == "whole"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from archives import BuildError
+from tarballs import BuildError
 from zookeeper_properties import config_keys, methods, system_properties
 
 LISTING = """Compiled from "Server.java"
