@@ -47,6 +47,19 @@ def plugins() -> dict[str, set[str]]:
 PLUGINS = plugins()
 
 
+def test_a_filters_page_says_who_computes_it() -> None:
+    """The file of its name is its page alone."""
+    said = {
+        file.stem: file.read_text(encoding="utf-8").splitlines()[0] for file in (ROOT / "plugins/filter").glob("*.yml")
+    }
+    owner = {
+        name: importlib.import_module(f"{PYTHON}.filter.{file}")
+        for file in stems("filter")
+        for name in importlib.import_module(f"{PYTHON}.filter.{file}").FilterModule().filters()
+    }
+    assert said == {name: f"# Computed by {module.__name__.rpartition('.')[2]}.py." for name, module in owner.items()}
+
+
 @cache
 def pages(kind: str) -> dict[str, Any]:
     """Return the pages of one type, by name without the collection's. A name without a page fails."""
