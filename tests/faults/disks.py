@@ -2,6 +2,8 @@
 
 import os
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from .inventory import Inventory
@@ -10,6 +12,7 @@ UNIT = "kafka.service"
 # Both see the disk in mount namespaces of their own. A container's mounts are private, so that the disk stays in these
 # whatever is unmounted, below what /proc/PID/mountinfo shows; on a host systemd shares mounts, and it leaves them too.
 UNITS = f"{UNIT} kafka-registration.service"
+LOST = "/etc/systemd/system/lost-disk.service"
 # umount(8) stumbles over the dead directory.
 UNMOUNT = "import ctypes, sys; sys.exit(ctypes.CDLL(None).umount2(sys.argv[1].encode(), 0))"
 
@@ -32,7 +35,6 @@ class Disk:
         self.inventory, self.host, self.path = inventory, host, path
         mounts = '{{range .Mounts}}{{if eq .Destination "' + path + '"}}{{.Source}}{{end}}{{end}}'
         self.mount = Path(machine("podman", "inspect", "--format", mounts, inventory.container(host)))
-        self.container = machine("podman", "inspect", "--format", "{{.State.Pid}}", inventory.container(host))
         self.image, self.spare = Path(f"{self.mount}.img"), Path(f"{self.mount}.spare.img")
         self.device, self.failed = os.stat(self.mount).st_dev, False
         self.owner, self.mode = inventory.run(host, f"stat -c '%U:%G %a' {path}").split()
@@ -60,6 +62,25 @@ class Disk:
         self._unmount_everywhere()
         self.inventory.run(self.host, f"chown {self.owner} {self.path} && systemctl start {UNITS}")
 
+    @contextmanager
+    def lost_at_boot(self) -> Iterator[None]:
+        """Have each start of the host take the disk away before any service: fstab's line found no disk (`nofail`)."""
+        self.failed = True
+        unit = f"""[Unit]
+DefaultDependencies=no
+Before=local-fs.target
+[Service]
+Type=oneshot
+ExecStart=/bin/umount {self.path}
+[Install]
+WantedBy=local-fs.target
+"""
+        self.inventory.run(self.host, f"cat >{LOST} && systemctl enable -q {LOST}", stdin=unit)
+        try:
+            yield
+        finally:
+            self.inventory.run(self.host, f"systemctl disable -q {LOST}; rm -f {LOST}; systemctl daemon-reload")
+
     def exchange(self) -> None:
         """Put an empty ext4 disk in place, as an operator does: stop the broker, change the disk, start the broker."""
         machine("truncate", "-s", "600M", str(self.spare))
@@ -80,7 +101,8 @@ class Disk:
         node = "/dev/disk-of-the-lab"
         make = f"mknod {node} b {os.major(self.device)} {os.minor(self.device)}"
         script = f"{make} && mount -t {kind} -o {options} {node} {self.path} && rm {node}"
-        machine("nsenter", "-t", self.container, "-m", "sh", "-c", script)
+        container = machine("podman", "inspect", "--format", "{{.State.Pid}}", self.inventory.container(self.host))
+        machine("nsenter", "-t", container, "-m", "sh", "-c", script)
         self.inventory.run(
             self.host, f"rm -rf {self.path}/lost+found; chown {self.owner} {self.path} && chmod {self.mode} {self.path}"
         )

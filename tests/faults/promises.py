@@ -31,6 +31,7 @@ PROMISES: dict[str, dict[str, float]] = {
     "restart of every host": {"services active": 30, ENSEMBLE: 60, FULL: 60, COUNTED: 110},
     "a disk of a broker gives I/O errors": {GAP: 8, GIVEN_UP: 10, FULL: 40},
     "a disk of a broker turns read-only": {GAP: 8, GIVEN_UP: 15, FULL: 40},
+    "a host boots without a disk of its broker": {GAP: 15, BACK: 60, FULL: 40},
     "a restart that is interrupted": {GAP: 7},
     "ZooKeeper loses a network": {"longest gap between writes": 20},
     "rolling restart of all brokers": {GAP: 0.5, "times the seconds of a bare script": 1.5},

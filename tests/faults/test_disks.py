@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from .containers import podman
 from .disks import UNIT, Disk
 from .inventory import ROOT
 from .lab import Lab, until
 from .ledger import Ack, load, longest_gaps, silent
-from .promises import FULL, GAP, GIVEN_UP, Clock
+from .promises import BACK, FULL, GAP, GIVEN_UP, Clock
 from .reader import read_all
 from .writer import Writer
 
@@ -131,6 +132,38 @@ def test_a_disk_dies_and_the_one_in_its_place_turns_read_only(
     errors.compare(GAP, gap(0, read_only.start))
     read_only.compare(GAP, gap(read_only.start - 1, float("inf")))
     note(f"{disk.host}:{PATH}: I/O errors: {errors}; read-only: {read_only}; {report}")
+
+
+@pytest.mark.campaign
+def test_a_host_boots_without_one_of_its_disks(
+    lab: Lab, topic: str, disk: Disk, tmp_path: Path, note: Callable[[str], None]
+) -> None:
+    """Under load: nobody does anything, and it serves from the others; with its disk it is whole again."""
+    with Writer(lab.inventory.kafka_properties, topic, tmp_path, run=topic, rate=200) as writer:
+        until("records before the fault", lambda: writer.acked >= BEFORE, 60)
+        there = on_disk(lab, topic, disk)
+        clock = Clock("a host boots without a disk of its broker")
+        with disk.lost_at_boot():
+            podman("kill", "--signal", "KILL", lab.inventory.container(disk.host))
+            podman("wait", lab.inventory.container(disk.host))
+            lab.inventory.disconnect(disk.host)
+            podman("start", lab.inventory.container(disk.host))
+            until("the broker is missed", lambda: lacking(lab, topic, disk) >= there, 60)
+            clock.wait(BACK, lambda: lacking(lab, topic, disk) == there)
+        said = lab.inventory.run(disk.host, f"findmnt {PATH} || ls -A {PATH}").split()
+        assert said == [], f"the disk is there, or the root file system was written to: {said}"
+        assert f"{disk.host}:{PATH}: no file system is mounted there" in health(lab)
+        starts_without(lab, there, topic, disk, lambda: None)
+        mend(lab, disk.restore, clock)
+        whole, enough = time.monotonic(), writer.acked + AFTER
+        until("records after the fault", lambda: writer.acked >= enough, 60)
+    ledger = load(tmp_path)
+    report = ledger.compare(read_all(lab.inventory.kafka_properties, topic))
+    assert report.ok, f"{topic}: {report}"
+    assert ledger.unknown == {}, "sends failed"
+    assert silent(ledger.acks, lab.partitions(topic), whole) == [], "partitions that acknowledge no more"
+    clock.compare(GAP, max(longest_gaps(ledger.acks, lab.partitions(topic)).values()))
+    note(f"{disk.host}:{PATH}: {clock}; {report}")
 
 
 def test_a_start_does_not_wait_for_a_disk_that_was_given_up(lab: Lab, topic: str, disk: Disk) -> None:
