@@ -12,7 +12,7 @@ lint() {
   ruff check .
   ruff format --check .
   mypy collections/ansible_collections/millrace/kafka/plugins/{plugin_utils,module_utils,filter,lookup,doc_fragments} \
-    packaging lab/up.py lab/wordcount.py lab/orders.py tests/{conftest,campaign*,bench_*,generate_*,seen}.py \
+    packaging lab/up.py lab/wordcount.py lab/orders.py tests/{conftest,campaign*,bench_*,generate_*,pages,seen}.py \
     tests/{faults,infra,lab,listeners,model,operations,render,rotation,security,survival,unit}
   shellcheck .ci/run tests/run.sh lab/*.sh lab/image/*.sh packaging/*.sh packaging/*/bin/*.sh
   ansible-lint --offline --strict --profile production
