@@ -23,25 +23,26 @@ unit() { pytest -n auto --maxprocesses 4 --dist worksteal tests/unit tests/model
 
 render() { pytest tests/render; }
 
-# The jobs' tests run in an environment of their own, made from the wheelhouse that the role installs; pytest and mypy
-# are the control node's.
+# The jobs' tests run in an environment of their own, made for the control node's Python from the wheelhouse that the
+# role installs; pytest and mypy are the control node's.
 spark() {
   local venv=.build/venv-spark house key path
   house=$(packaging/build.sh --list wheelhouse)
-  key=$(cat "$house.sha512" requirements.lock | sha256sum)
+  key=$({ python -c 'import os, sys; print(sys.version, os.path.realpath(sys.executable))' &&
+    cat "$house.sha512" requirements.lock; } | sha256sum)
   if [ "$(cat "$venv/.key" 2>/dev/null)" != "$key" ]; then
     rm -rf "$venv" .build/wheelhouse
     mkdir -p .build/wheelhouse
     tar -xf "$house" -C .build/wheelhouse --strip-components=1
     python -m venv "$venv"
-    "$venv/bin/pip" install --quiet --no-compile --no-index --find-links .build/wheelhouse \
+    "$venv/bin/python" -m pip install --quiet --no-compile --no-index --find-links .build/wheelhouse \
       pyspark confluent-kafka 'psycopg[binary]' pyarrow
     rm -rf .build/wheelhouse
-    path=$(echo "$venv"/lib/python3*/site-packages)/control-node.pth
-    python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' >"$path"
     echo "$key" >"$venv/.key"
   fi
-  "$venv/bin/pip" install --quiet --no-index --no-deps --force-reinstall .build/archives/millrace_jobs-*.whl
+  path=$(echo "$venv"/lib/python3*/site-packages)/control-node.pth   # where the checkout stands now
+  python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' >"$path"
+  "$venv/bin/python" -m pip install --quiet --no-index --no-deps --force-reinstall .build/archives/millrace_jobs-*.whl
   "$venv/bin/python" -m mypy --cache-dir .build/mypy-spark --strict spark_jobs/src
   "$venv/bin/python" -m pytest tests/spark
 }
