@@ -1,6 +1,7 @@
 #!/bin/bash
 # Runs layers of tests: `all`, as `make test` does, or those that are named, one after the other. Ends at the first that
 # fails, and on SIGINT and SIGTERM; whatever happens, no lab of these tests stays, and what each layer cost is printed.
+# A second run in the checkout is refused, with status 2.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.."
 export PATH="$PWD/.venv/bin:$PATH" CONTAINERS_CONF="$PWD/lab/containers.conf" ANSIBLE_FORCE_COLOR=0 NO_COLOR=1
@@ -12,7 +13,8 @@ lint() {
   ruff check .
   ruff format --check .
   mypy collections/ansible_collections/millrace/kafka/plugins/{plugin_utils,module_utils,filter,lookup,doc_fragments} \
-    packaging lab/up.py lab/wordcount.py lab/orders.py tests/{conftest,campaign*,bench_*,generate_*,pages,seen}.py \
+    packaging lab/up.py lab/wordcount.py lab/orders.py \
+    tests/{conftest,campaign*,checkout_lock,bench_*,generate_*,pages,seen}.py \
     tests/{faults,infra,lab,listeners,model,operations,render,rotation,security,survival,unit}
   shellcheck .ci/run tests/run.sh lab/*.sh lab/image/*.sh packaging/*.sh packaging/*/bin/*.sh
   ansible-lint --offline --strict --profile production
@@ -253,6 +255,9 @@ done
   echo "run.sh: all is every layer, and stands alone" >&2
   exit 2
 }
+mkdir -p .build
+exec 4<>.build/tests.lock   # kept open by this shell, its lanes and their commands: who of them lives, has the lock
+python tests/checkout_lock.py $$ "tests/run.sh $*" <&4 || exit
 mkdir -p "$LOGS"
 : >"$MILLRACE_TEST_COSTS"
 exec 3>&1

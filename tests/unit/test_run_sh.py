@@ -5,6 +5,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -19,7 +20,11 @@ source "$DOES"
 """
 JOBS = ".build/venv-spark/lib/python3.11/site-packages"
 DEFAULT = "--default-signal=HUP,INT,TERM,USR1"  # whatever the shell of these tests ignores: nohup, a script's &
-QUIET = 'case "$name $*" in "python lab/derive.py"*) echo /inventory ;; esac\n'
+QUIET = f"""case "$name $*" in
+  "python lab/derive.py"*) echo /inventory ;;
+  "python tests/checkout_lock.py"*) exec {sys.executable} "$@" ;;
+esac
+"""
 # What an interrupted pytest does: it removes its labs, and says that it was interrupted.
 WAITS = 'trap \'sleep 1; echo "$name $* removed its lab" >>"$NOTES"; exit 2\' INT; sleep 30 & wait\n'
 
@@ -31,7 +36,8 @@ class Checkout:
         self.folder, self.notes, self.does = folder, folder / "notes", folder / "does"
         for name in ("tests", "packaging", "lab", "molecule/datacenter", ".build/venv-spark/bin", JOBS, ".venv/bin"):
             (folder / name).mkdir(parents=True)
-        shutil.copy(ROOT / "tests" / "run.sh", folder / "tests")
+        for name in ("run.sh", "checkout_lock.py"):
+            shutil.copy(ROOT / "tests" / name, folder / "tests")
         for name in ("yamllint", "ruff", "mypy", "shellcheck", "ansible-lint", "pytest", "python", "molecule"):
             self._tool(f".venv/bin/{name}")
         for name in ("packaging/build.sh", ".build/venv-spark/bin/python"):
@@ -63,7 +69,8 @@ class Checkout:
         return process.returncode, output
 
     def called(self) -> list[str]:
-        return self.notes.read_text().splitlines()
+        calls = self.notes.read_text().splitlines()
+        return [call for call in calls if not call.startswith("python tests/checkout_lock.py")]
 
     def until_called(self, *calls: str) -> None:
         deadline = time.monotonic() + 30
