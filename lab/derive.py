@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millrace_lab.claims import COPY, check_networks, check_own, choose, derived
-from millrace_lab.machine import LabError, Machine, machine_lock
+from millrace_lab.machine import Machine, machine_lock
+from millrace_lab.records import LabError
 
 ROOT = Path(__file__).resolve().parents[1]
 KINDS = ("client", "replication")

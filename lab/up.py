@@ -19,7 +19,7 @@ from pathlib import Path
 
 from derive import Settled, settle, take
 from derive import members as members_of
-from millrace_lab.machine import LabError
+from millrace_lab.records import LabError
 
 ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"

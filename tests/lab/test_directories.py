@@ -13,8 +13,9 @@ import up
 from derive import settle, take
 from down import named, remove
 from millrace_lab import machine as shared
+from millrace_lab import records
 from millrace_lab.claims import absent, make_identity
-from millrace_lab.machine import LabError
+from millrace_lab.records import LabError
 from wordcount import collect, publish
 
 from .test_neighbours import Pretended, entry
@@ -24,8 +25,12 @@ from .test_neighbours import Pretended, entry
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pretended]:
     """A machine of nobody else."""
     (tmp_path / "state" / "claims").mkdir(parents=True)
-    for name, path in (("STATE", "state"), ("CLAIMS", "state/claims"), ("LOCK", "lock")):
-        monkeypatch.setattr(shared, name, tmp_path / path)
+    for module, name, path in (
+        (shared, "STATE", "state"),
+        (records, "CLAIMS", "state/claims"),
+        (shared, "LOCK", "lock"),
+    ):
+        monkeypatch.setattr(module, name, tmp_path / path)
     pretended = Pretended()
     monkeypatch.setattr("derive.Machine", lambda _: pretended)
     yield pretended
