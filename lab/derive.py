@@ -66,7 +66,8 @@ def settle(source: Path, holder: int | None = None) -> Settled:
 def take(source: Path) -> None:
     """Note whose lab it is that an inventory declares; refuse that of another one that is still there: raises LabError.
 
-    One of the two was copied from the other, and their labs would be one, with the hosts of whichever came last.
+    One of the two was copied from the other, and their labs would be one, with the hosts of whichever came last. Refuse
+    as well a lab that stands under an old name of the checkout.
     """
     directory = lab_directory(source)
     file = directory / SOURCE
@@ -77,6 +78,8 @@ def take(source: Path) -> None:
             f"own, as {{{{ inventory_dir }}}}/../../.lab/{source.name}, or remove that lab first (make lab-down)"
         )
     check_own(directory)
+    if shutil.which("podman"):  # without it no lab stands, and `make lab` installs it
+        Machine(str(ROOT / "lab" / "containers.conf")).check_moved(directory)
     directory.mkdir(parents=True, exist_ok=True)
     file.write_text(f"{source}\n")
 

@@ -30,9 +30,11 @@ def derived(directory: Path) -> Path:
 def claim(machine: Machine, directory: Path, networks: Mapping[str, str]) -> None:
     """Claim exactly these networks for a lab directory; remove orphaned labs on them. Hold machine_lock().
 
-    Raises LabError where a living lab holds one of them, or another process this lab directory.
+    Raises LabError where a living lab holds one of them, or another process this lab directory, which moreover must not
+    have been moved, nor its claim be damaged.
     """
     machine.check_use(directory)
+    machine.check_moved(directory)
     before = own(machine, directory)
     in_the_way = conflicts(machine, directory, networks.values())
     if in_the_way:
@@ -52,9 +54,10 @@ def choose(
 
     Hold machine_lock(). A lab that has a claim for these declared networks keeps what it had, and so does one that
     stands and has lost its claim. Raises LabError where a lab of the same checkout holds them, or another process than
-    `holder` this lab directory, or the claim is damaged.
+    `holder` this lab directory, the claim is damaged, or the lab directory was moved.
     """
     machine.check_use(directory, holder) if holder else machine.check_claim(directory)
+    machine.check_moved(directory)
     before = own(machine, directory)
     had = (
         before.networks if before and before.declared == declared else None if before else standing(machine, directory)

@@ -140,11 +140,13 @@ class Machine:
     def check_use(self, directory: Path, holder: int | None = None) -> None:
         """Refuse with LabError a lab directory whose claim another process holds: not this one, and none above it.
 
-        And one whose claim is damaged.
+        One that was moved since is the same lab's. And one whose claim is damaged.
         """
         self.check_claim(directory)
+        lab_id = identity(directory)
         for claim in self.claims():
-            user = claim.holder.pid if claim.holder and claim.held and claim.directory == directory else None
+            its = claim.directory == directory or (claim.id == lab_id and not lives(claim.directory, lab_id))
+            user = claim.holder.pid if claim.holder and claim.held and its else None
             if user and user not in {holder, *ancestors()}:
                 raise LabError(
                     f"the lab of {directory} is in use by process {user}, so it was left as it is: "
@@ -158,6 +160,23 @@ class Machine:
             (claim.id, claim.directory) for claim in self.claims() if claim.stands()
         }
         return any(place_id == lab_id and place != directory for place_id, place in living)
+
+    def check_moved(self, directory: Path) -> None:
+        """Refuse with LabError a lab directory that was moved while its lab stands: hosts mount what was below it."""
+        lab_id = identity(directory)
+        places = {place for place_id, place in self.places() if place_id == lab_id} if lab_id else set()
+        for place in sorted(place for place in places - {directory} if not lives(place, lab_id)):
+            old, new = place, directory
+            while old.name == new.name:
+                old, new = old.parent, new.parent
+            go_on = (
+                f"To go on with it, give the checkout its old name (mv {new} {old}); to" if not old.exists() else "To"
+            )
+            raise LabError(
+                f"the lab of {directory} was made as {place}, whose hosts stand and have that path in their mounts: "
+                f"the checkout was moved or renamed. {go_on} take it down: make lab-down i={directory.name}, or "
+                "make lab-down-all"
+            )
 
     def remove(self, lab_id: str, keep_claim: bool = False) -> None:
         """Remove the containers, networks, disks and claim of this id alone; a living holder keeps its claim."""

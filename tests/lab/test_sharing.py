@@ -69,6 +69,25 @@ def test_a_lab_whose_directory_is_gone_is_replaced(make: Make, checkout: str, ne
     assert taken.play("destroy").returncode == 0
 
 
+def test_the_lab_of_a_renamed_checkout_is_named_goes_on_and_is_removed(make: Make, network: int) -> None:
+    before, after = (make(checkout, "test-renamed", network + 4) for checkout in ("before", "after"))
+    before.create()
+    there = before.containers()
+    after.directory.parent.mkdir()
+    before.directory.rename(after.directory)
+    refused = after.play("create")
+    assert refused.returncode != 0 and f"was made as {before.directory}, whose hosts stand" in said(refused)
+    asked = after.derive()
+    assert f"was made as {before.directory}" in asked.communicate()[1] and asked.returncode == 1
+    assert before.containers() == there
+    after.directory.rename(before.directory)
+    assert before.create() == 0
+    assert before.run("broker", "hostname") == "broker\n"
+    before.directory.rename(after.directory)
+    assert after.play("destroy").returncode == 0
+    assert (before.containers(), before.networks()) == (set(), set()) and not after.directory.exists()
+
+
 def test_two_checkouts_that_ask_at_once_get_networks_of_their_own_and_keep_them(make: Make, network: int) -> None:
     labs = [make(checkout, "test-same", network + 6) for checkout in ("a", "b")]
     asked = [lab.derive() for lab in labs]
