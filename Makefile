@@ -28,7 +28,7 @@ lab-orders: python ## the lab with a database: jobs keep the state of orders in 
 lab-down: python ## remove everything that make lab made (i=<inventory>)
 	@$(PYTHON) lab/down.py inventories/$(i)
 
-lab-down-all: python ## remove and list all labs of this checkout, and what lost its checkout (git clean)
+lab-down-all: python ## remove and list all labs of this checkout, and what lost its checkout (git clean, mv)
 	@$(PYTHON) lab/down.py
 
 setup: python ## install and build what lab and test need, start nothing
