@@ -13,7 +13,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 PATHS = PYTHONPATH=collections:packaging:tests:lab
 
 .PHONY: help lab lab-orders lab-down lab-down-all setup archives collection test lint unit render spark molecule
-.PHONY: survival campaign
+.PHONY: alone survival campaign
 .PHONY: faults kills bench-unchanged bench-resources bench-tls docs definitions lock python
 
 help: ## list the verbs
@@ -28,7 +28,7 @@ lab-orders: python ## the lab with a database: jobs keep the state of orders in 
 lab-down: python ## remove everything that make lab made (i=<inventory>)
 	@$(PYTHON) lab/down.py inventories/$(i)
 
-lab-down-all: python ## remove and list all labs of this checkout, and what lost its checkout (git clean)
+lab-down-all: python ## remove and list all labs of this checkout, and what lost its checkout (git clean, mv)
 	@$(PYTHON) lab/down.py
 
 setup: python ## install and build what lab and test need, start nothing
@@ -40,7 +40,10 @@ archives: python ## build the Kafka, ZooKeeper and Spark archives into .build/ar
 collection: python ## the collection millrace.kafka as a file, .build/millrace-kafka-<version>.tar.gz
 	@ansible-galaxy collection build --force --output-path .build .
 
-test: setup ## everything that CI runs
+alone: python
+	@$(PYTHON) tests/checkout_lock.py
+
+test: alone setup ## everything that CI runs
 	@tests/run.sh all
 
 lint: ## ansible-lint, yamllint, ruff, mypy, shellcheck
@@ -61,7 +64,7 @@ molecule: ## molecule scenarios in containers (s=<scenario>, all without)
 survival: ## two stretched clusters in containers: what they survive, seen and compared with the table
 	@tests/run.sh survival
 
-campaign: setup ## what takes long: pairs, cuts, losses, benches; writes docs (PARTS="pairs cuts", SEED=<number>)
+campaign: alone setup ## what takes long: pairs, cuts, losses, benches; writes docs (PARTS="pairs cuts", SEED=<number>)
 	@SEED=$(SEED) $(PATHS) python tests/campaign.py $(PARTS)
 
 faults: ## the fault matrix on the live lab, each row's promise measured into docs/seen (ROWS=2,9a, i=)

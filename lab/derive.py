@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millrace_lab.claims import COPY, check_networks, check_own, choose, derived
-from millrace_lab.machine import LabError, Machine, machine_lock
+from millrace_lab.machine import Machine, machine_lock
+from millrace_lab.records import LabError
 
 ROOT = Path(__file__).resolve().parents[1]
 KINDS = ("client", "replication")
@@ -65,7 +66,8 @@ def settle(source: Path, holder: int | None = None) -> Settled:
 def take(source: Path) -> None:
     """Note whose lab it is that an inventory declares; refuse that of another one that is still there: raises LabError.
 
-    One of the two was copied from the other, and their labs would be one, with the hosts of whichever came last.
+    One of the two was copied from the other, and their labs would be one, with the hosts of whichever came last. Refuse
+    as well a lab that stands under an old name of the checkout.
     """
     directory = lab_directory(source)
     file = directory / SOURCE
@@ -76,6 +78,8 @@ def take(source: Path) -> None:
             f"own, as {{{{ inventory_dir }}}}/../../.lab/{source.name}, or remove that lab first (make lab-down)"
         )
     check_own(directory)
+    if shutil.which("podman"):  # without it no lab stands, and `make lab` installs it
+        Machine(str(ROOT / "lab" / "containers.conf")).check_moved(directory)
     directory.mkdir(parents=True, exist_ok=True)
     file.write_text(f"{source}\n")
 

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from derive import lab_directory, members
 from millrace_lab.claims import absent
-from millrace_lab.machine import LabError, Machine, machine_lock
+from millrace_lab.machine import Machine, machine_lock
+from millrace_lab.records import LabError, identity, read_claims
 
 ROOT = Path(__file__).resolve().parents[1]
 PREPARED = Path("/run/millrace-lab-prepared.lock")
@@ -37,6 +38,7 @@ def remove_all(machine: Machine, labs: Path) -> None:
                 machine.remove(lab_id)
             except (LabError, OSError) as error:
                 failed.append(f"{lab_id} is not removed: {error}")
+        failed += remove_damaged(machine, labs)
     try:
         remove(machine, known(machine, labs))
         if (labs / "inventories").exists() and machine.act(f"remove {labs / 'inventories'}"):
@@ -45,6 +47,22 @@ def remove_all(machine: Machine, labs: Path) -> None:
         failed.append(str(error))
     if failed:
         raise LabError("\n".join(failed))
+
+
+def remove_damaged(machine: Machine, labs: Path) -> list[str]:
+    """Remove damaged claims of which nothing stands; return why others stay that have lost their checkout."""
+    held = machine.damaged()
+    for each in read_claims()[1]:
+        if each not in held.values() and machine.act(f"remove the damaged claim {each.file}"):
+            shutil.rmtree(each.file) if each.file.is_dir() else each.file.unlink()
+    failed = []
+    for directory in held:
+        if labs not in directory.parents and not identity(directory):
+            try:
+                machine.check_claim(directory)
+            except LabError as error:
+                failed.append(f"{directory} is not removed: {error}")
+    return failed
 
 
 def remove_unprepared(machine: Machine) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from derive import Settled, settle, take
 from derive import members as members_of
-from millrace_lab.machine import LabError
+from millrace_lab.records import LabError
 
 ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
@@ -97,9 +97,13 @@ def environment() -> dict[str, str]:
 
 
 def make_venv(steps: Steps) -> None:
-    """Make the control node's environment from the lock file, once per content of that file."""
+    """Make the control node's environment from the lock file, once per content of that file, Python and place.
+
+    Its programs begin with the path of the environment: in a checkout that was renamed they do not start.
+    """
     lock = ROOT / "requirements.lock"
-    key = hashlib.sha256(lock.read_bytes() + sys.version.encode()).hexdigest()
+    made_by = f"{sys.version} {Path(sys.executable).resolve()} {VENV.resolve()}"
+    key = hashlib.sha256(lock.read_bytes() + made_by.encode()).hexdigest()
     stamp = VENV / ".lock.sha256"
     if stamp.exists() and stamp.read_text() == key:
         return

@@ -19,6 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from campaign_run import SEEN, Campaign, PartError, prepared, say
+from checkout_lock import BusyError, only_run
 from elsewhere.repository import Repository
 from faults.inventory import ROOT
 from operations.older import OLDER
@@ -228,7 +229,7 @@ PARTS: dict[str, Callable[[Campaign], None]] = {
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the parts that are named, all without; 1 where one failed, 2 where one is unknown."""
+    """Run the parts that are named, all without; 1 where one failed, 2 where one is unknown, or other tests run."""
     unknown = [name for name in arguments if name not in PARTS]
     if unknown:
         print(
@@ -242,7 +243,16 @@ def main(arguments: Sequence[str]) -> int:
     if not re.fullmatch("[0-9]*", seed):
         print(f"campaign: SEED={seed} is no whole number", file=sys.stderr)
         return 2
-    campaign = Campaign(int(os.environ.get("SEED") or secrets.randbelow(1_000_000)))
+    try:
+        with only_run(" ".join(("make campaign", *arguments))) as lock:
+            return run(Campaign(int(seed or secrets.randbelow(1_000_000)), lock), arguments)
+    except BusyError as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+def run(campaign: Campaign, arguments: Sequence[str]) -> int:
+    """Run the parts that are named, all without, and say what became of each; 1 where one failed."""
     names = list(dict.fromkeys(arguments or PARTS))
     summary, left = list[str](), list(names)
     try:

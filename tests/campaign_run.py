@@ -30,11 +30,15 @@ class Campaign:
     """One run."""
 
     seed: int
+    lock: int
+    """The open file of checkout_lock: commands keep it, that go on when this process is killed."""
 
     def run(self, *command: str) -> None:
         """Run one command, its output shown; it ends with this process, in its own time. Raises PartError."""
         say(f"$ {' '.join(command)}")
-        process = subprocess.Popen(command, cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.DEVNULL, process_group=0)
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.DEVNULL, process_group=0, pass_fds=(self.lock,)
+        )
         try:
             process.wait()
         finally:

@@ -10,6 +10,7 @@ from pathlib import Path
 from model.mistakes import MISTAKES
 from model.probes import PROBES, model, probed
 from model.said import ROOT, row, told
+from pages import write
 from unit.certificate_mistakes import CERTIFICATES
 from unit.run_lock_mistakes import RUNS
 
@@ -144,5 +145,4 @@ def said() -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(said()), encoding="utf-8")
-    print(f"{PAGE.relative_to(ROOT)}: written")
+    write(PAGE, lambda: page(said()))

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pages import between, write
 from seen import of_layout, read
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
@@ -22,9 +23,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.tables imp
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "layouts.md"
 SEEN = ROOT / "docs" / "seen"
-TABLE = re.compile(
-    r"(<!-- survival of (\w+): begin, made by make docs -->\n).*?(<!-- survival of \2: end -->)", re.DOTALL
-)
+LAYOUTS = ("lab", "lab_stretch2", "lab_stretch2_5", "lab_stretch3")
+"""Each has its place in the page."""
 COLUMNS = ("quorum", "writable", "zero loss")
 
 
@@ -88,18 +88,20 @@ def seen(inventory: str) -> Seen:
     return Seen(of_layout(read(SEEN / f"{inventory}.json"), layout_in(inventory)))
 
 
+def table(inventory: str) -> str:
+    """Return the table of an inventory's layout, and how much of it was seen."""
+    rows, looked = survival(layout_in(inventory)), seen(inventory)
+    return f"{markdown_table(rows, looked.cell if looked.runs else None)}\n\n{looked.provenance(rows)}"
+
+
 def page() -> str:
-    """Return the page with its tables as they have to be."""
-
-    def table(found: re.Match[str]) -> str:
-        rows = survival(layout_in(found.group(2)))
-        looked = seen(found.group(2))
-        made = markdown_table(rows, looked.cell if looked.runs else None)
-        return f"{found.group(1)}\n{made}\n\n{looked.provenance(rows)}\n\n{found.group(3)}"
-
-    return TABLE.sub(table, PAGE.read_text(encoding="utf-8"))
+    """Return the page with its tables as they have to be. Raises ValueError where one has no place."""
+    text = PAGE.read_text(encoding="utf-8")
+    for name in dict.fromkeys((*LAYOUTS, *re.findall(r"<!-- survival of (\w+):", text))):
+        begin, end = f"<!-- survival of {name}: begin, made by make docs -->", f"<!-- survival of {name}: end -->"
+        text = between(PAGE, text, begin, end, f"\n\n{table(name)}\n\n")
+    return text
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
-    print(f"{PAGE.relative_to(ROOT)}: written")
+    write(PAGE, page)

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 """Write the table of docs/reliability.md: the fault matrix, what is promised, and what make faults has measured."""
 
-import re
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from faults.matrix import ROWS, Row
+from pages import between, write
 from seen import read
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, SEEN = ROOT / "docs" / "reliability.md", ROOT / "docs" / "seen" / "faults.json"
-TABLE = re.compile(r"(<!-- fault matrix: begin, made by make docs -->\n).*?(<!-- fault matrix: end -->)", re.DOTALL)
+BEGIN, END = "<!-- fault matrix: begin, made by make docs -->", "<!-- fault matrix: end -->"
 HEADLINE = ("#", "Fault", "Promise", "Gap s", "Whole s", "Runs", "Lost", "Double", "Failed")
 
 
@@ -39,15 +39,14 @@ def line(row: Row, seen: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def page() -> str:
-    """Return the page with its table as it has to be."""
+    """Return the page with its table as it has to be. Raises ValueError where it has no place."""
     seen = read(SEEN)
     lines = [line(row, seen.get(row.number, [])) for row in ROWS]
     total = sum(run.get("acknowledged", 0) for runs in seen.values() for run in runs)
     table = "\n".join(f"| {' | '.join(cells)} |" for cells in (HEADLINE, ("---",) * len(HEADLINE), *lines))
-    said = f"{table}\n\n{total} records were acknowledged in these runs.\n"
-    return TABLE.sub(lambda found: f"{found.group(1)}{said}{found.group(2)}", PAGE.read_text(encoding="utf-8"))
+    said = f"\n{table}\n\n{total} records were acknowledged in these runs.\n"
+    return between(PAGE, PAGE.read_text(encoding="utf-8"), BEGIN, END, said)
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
-    print(f"{PAGE.relative_to(ROOT)}: written")
+    write(PAGE, page)

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pages import between, write
+
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import VERBS, acls_of_grant
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.topics import profiles
 
@@ -59,15 +61,13 @@ def grant_rows() -> list[str]:
 
 
 def page() -> str:
-    """Return the page with its tables as they have to be."""
+    """Return the page with its tables as they have to be. Raises ValueError where one has no place."""
     text = PAGE.read_text(encoding="utf-8")
     for name, rows in (("profiles", profile_rows()), ("grants", grant_rows())):
         begin, end = f"<!-- {name}: begin, by make docs -->", f"<!-- {name}: end -->"
-        before, after = text.partition(begin)[0], text.partition(end)[2]
-        text = "\n".join((f"{before}{begin}\n", *rows, f"\n{end}{after}"))
+        text = between(PAGE, text, begin, end, "\n".join(("\n", *rows, "\n")))
     return text
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
-    print(f"{PAGE.relative_to(PAGE.parents[1])}: written")
+    write(PAGE, page)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from pages import between
 
 ROLES = Path(__file__).resolve().parents[1] / "roles"
 BEGIN, END = (
@@ -59,14 +60,8 @@ def generate(role: Path) -> str:
     Raises ValueError when the README has no place for it.
     """
     text = (role / "README.md").read_text(encoding="utf-8")
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(
-            f"{role / 'README.md'}: no place for the table; put these two lines where it belongs:\n{BEGIN}\n{END}"
-        )
     specs = yaml.safe_load((role / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))
-    return f"{before}{begin}\n\n{table(specs)}\n\n{end}{after}"
+    return between(role / "README.md", text, BEGIN, END, f"\n\n{table(specs)}\n\n")
 
 
 def main() -> int:

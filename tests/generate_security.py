@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from pages import shown, write
 from unit.security_rows import TABLES
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "security.md"
@@ -33,7 +34,17 @@ def tables(text: str) -> list[list[list[str]]]:
 
 
 def page() -> str:
-    """Return the page with the column as it has to be."""
+    """Return the page with the column as it has to be.
+
+    Raises ValueError where its tables are not those whose rows are known.
+    """
+    text = PAGE.read_text(encoding="utf-8")
+    heads = [head[0] for head, *_ in tables(text)]
+    if sorted(heads) != sorted(TABLES):
+        raise ValueError(
+            f"{shown(PAGE)}: its tables are {heads}, so nothing was written: give it a table with each of the first "
+            f"headings {list(TABLES)} (TABLES of tests/unit/security_rows.py), once, and no other"
+        )
 
     def table(found: re.Match[str]) -> str:
         ((head, dashes, *rows),) = tables(found.group())
@@ -41,9 +52,8 @@ def page() -> str:
         lines = [[*head, COLUMN], [*dashes, "---"], *([*row, links(shown.get(row[0], ()))] for row in rows)]
         return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
-    return re.sub(r"(?:^\|.*\n)+", table, PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return re.sub(r"(?:^\|.*\n)+", table, text, flags=re.MULTILINE)
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
-    print(f"{PAGE.relative_to(PAGE.parents[1])}: written")
+    write(PAGE, page)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import yaml
 from generate_role_docs import table
+from pages import between, write
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "inventories" / "README.md"
@@ -12,13 +13,12 @@ BEGIN, END = "<!-- words: begin, from plugins/definitions/site.yml by make docs 
 
 
 def page() -> str:
-    """Return the page with its table as it has to be."""
+    """Return the page with its table as it has to be. Raises ValueError where it has no place."""
     text = PAGE.read_text(encoding="utf-8")
     words = yaml.safe_load((ROOT / "plugins" / "definitions" / "site.yml").read_text(encoding="utf-8"))
-    before, after = text.partition(BEGIN)[0], text.partition(END)[2]
-    return f"{before}{BEGIN}\n\n{table({'argument_specs': {'main': {'options': words}}})}\n\n{END}{after}"
+    made = table({"argument_specs": {"main": {"options": words}}})
+    return between(PAGE, text, BEGIN, END, f"\n\n{made}\n\n")
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
-    print(f"{PAGE.relative_to(ROOT)}: written")
+    write(PAGE, page)

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Runs layers of tests: `all`, as `make test` does, or those that are named, one after the other. Ends at the first that
 # fails, and on SIGINT and SIGTERM; whatever happens, no lab of these tests stays, and what each layer cost is printed.
+# A second run in the checkout is refused, with status 2.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.."
 export PATH="$PWD/.venv/bin:$PATH" CONTAINERS_CONF="$PWD/lab/containers.conf" ANSIBLE_FORCE_COLOR=0 NO_COLOR=1
@@ -12,7 +13,8 @@ lint() {
   ruff check .
   ruff format --check .
   mypy collections/ansible_collections/millrace/kafka/plugins/{plugin_utils,module_utils,filter,lookup,doc_fragments} \
-    packaging lab/up.py lab/wordcount.py lab/orders.py tests/{conftest,campaign*,bench_*,generate_*,seen}.py \
+    packaging lab/up.py lab/wordcount.py lab/orders.py \
+    tests/{conftest,campaign*,checkout_lock,bench_*,generate_*,pages,seen}.py \
     tests/{faults,infra,lab,listeners,model,operations,render,rotation,security,survival,unit}
   shellcheck .ci/run tests/run.sh lab/*.sh lab/image/*.sh packaging/*.sh packaging/*/bin/*.sh
   ansible-lint --offline --strict --profile production
@@ -23,25 +25,26 @@ unit() { pytest -n auto --maxprocesses 4 --dist worksteal tests/unit tests/model
 
 render() { pytest tests/render; }
 
-# The jobs' tests run in an environment of their own, made from the wheelhouse that the role installs; pytest and mypy
-# are the control node's.
+# The jobs' tests run in an environment of their own, made for the control node's Python from the wheelhouse that the
+# role installs; pytest and mypy are the control node's.
 spark() {
   local venv=.build/venv-spark house key path
   house=$(packaging/build.sh --list wheelhouse)
-  key=$(cat "$house.sha512" requirements.lock | sha256sum)
+  key=$({ python -c 'import os, sys; print(sys.version, os.path.realpath(sys.executable))' &&
+    cat "$house.sha512" requirements.lock; } | sha256sum)
   if [ "$(cat "$venv/.key" 2>/dev/null)" != "$key" ]; then
     rm -rf "$venv" .build/wheelhouse
     mkdir -p .build/wheelhouse
     tar -xf "$house" -C .build/wheelhouse --strip-components=1
     python -m venv "$venv"
-    "$venv/bin/pip" install --quiet --no-compile --no-index --find-links .build/wheelhouse \
+    "$venv/bin/python" -m pip install --quiet --no-compile --no-index --find-links .build/wheelhouse \
       pyspark confluent-kafka 'psycopg[binary]' pyarrow
     rm -rf .build/wheelhouse
-    path=$(echo "$venv"/lib/python3*/site-packages)/control-node.pth
-    python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' >"$path"
     echo "$key" >"$venv/.key"
   fi
-  "$venv/bin/pip" install --quiet --no-index --no-deps --force-reinstall .build/archives/millrace_jobs-*.whl
+  path=$(echo "$venv"/lib/python3*/site-packages)/control-node.pth   # where the checkout stands now
+  python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' >"$path"
+  "$venv/bin/python" -m pip install --quiet --no-index --no-deps --force-reinstall .build/archives/millrace_jobs-*.whl
   "$venv/bin/python" -m mypy --cache-dir .build/mypy-spark --strict spark_jobs/src
   "$venv/bin/python" -m pytest tests/spark
 }
@@ -262,6 +265,9 @@ done
   echo "run.sh: all is every layer, and stands alone" >&2
   exit 2
 }
+mkdir -p .build
+exec 4<>.build/tests.lock   # kept open by this shell, its lanes and their commands: who of them lives, has the lock
+python tests/checkout_lock.py $$ "tests/run.sh $*" <&4 || exit
 mkdir -p "$LOGS"
 : >"$MILLRACE_TEST_COSTS"
 exec 3>&1

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.millrace_lab.lab import Lab
-from ansible.module_utils.millrace_lab.machine import LabError
+from ansible.module_utils.millrace_lab.records import LabError
 
 DOCUMENTATION = """
 module: lab_hosts

@@ -10,7 +10,8 @@ import uuid
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
-from .machine import RANGE, Claim, LabError, Machine, Process, Tenant, identity
+from .machine import RANGE, Machine, Tenant, subnets
+from .records import Claim, LabError, Process, identity, lives
 
 # Upper half of the range: no inventory of the project names a network in it.
 SPARE = "198.19.0.0/16"
@@ -29,9 +30,11 @@ def derived(directory: Path) -> Path:
 def claim(machine: Machine, directory: Path, networks: Mapping[str, str]) -> None:
     """Claim exactly these networks for a lab directory; remove orphaned labs on them. Hold machine_lock().
 
-    Raises LabError where a living lab holds one of them, or another process this lab directory.
+    Raises LabError where a living lab holds one of them, or another process this lab directory, which moreover must not
+    have been moved, nor its claim be damaged.
     """
     machine.check_use(directory)
+    machine.check_moved(directory)
     before = own(machine, directory)
     in_the_way = conflicts(machine, directory, networks.values())
     if in_the_way:
@@ -49,13 +52,17 @@ def choose(
 ) -> Mapping[str, str]:
     """Claim the declared networks for a lab directory, or spare ones where another checkout's lab holds them.
 
-    Hold machine_lock(). A lab that has a claim for these declared networks keeps what it had. Raises LabError where a
-    lab of the same checkout holds them, or another process than `holder` this lab directory.
+    Hold machine_lock(). A lab that has a claim for these declared networks keeps what it had, and so does one that
+    stands and has lost its claim. Raises LabError where a lab of the same checkout holds them, or another process than
+    `holder` this lab directory, the claim is damaged, or the lab directory was moved.
     """
-    if holder:
-        machine.check_use(directory, holder)
+    machine.check_use(directory, holder) if holder else machine.check_claim(directory)
+    machine.check_moved(directory)
     before = own(machine, directory)
-    networks = before.networks if before and before.declared == declared else declared
+    had = (
+        before.networks if before and before.declared == declared else None if before else standing(machine, directory)
+    )
+    networks = {kind: had[kind] for kind in declared} if had and fits(had, declared) else declared
     in_the_way = conflicts(machine, directory, networks.values())
     for tenant in in_the_way:
         if tenant.directory.parent == directory.parent:
@@ -116,6 +123,23 @@ def make_identity(machine: Machine, directory: Path) -> str:
 def own(machine: Machine, directory: Path) -> Claim | None:
     """Return the claim of a lab directory that stands."""
     return next((claim for claim in machine.claims() if claim.directory == directory and claim.stands()), None)
+
+
+def standing(machine: Machine, directory: Path) -> Mapping[str, str]:
+    """Return the networks by kind that the lab of a directory has."""
+    return {
+        bridge["name"].rpartition("-")[2]: str(subnet)
+        for bridge in machine.bridges()
+        for subnet in subnets(bridge)
+        if bridge["labels"].get("millrace.directory") == str(directory)
+        and lives(directory, bridge["labels"]["millrace.id"])
+    }
+
+
+def fits(networks: Mapping[str, str], declared: Mapping[str, str]) -> bool:
+    """Whether these are networks of the declared kinds and sizes."""
+    sizes = ({kind: subnet.partition("/")[2] for kind, subnet in each.items()} for each in (networks, declared))
+    return next(sizes) == next(sizes)
 
 
 def absent(machine: Machine, directory: Path) -> None:

@@ -15,7 +15,8 @@ from typing import Any
 
 from .claims import absent, check_networks, claim
 from .host import CAPABILITIES, Host, greets, hardware_address, security
-from .machine import STATE, LabError, Machine, identity, machine_lock, subnets
+from .machine import Machine, machine_lock, subnets
+from .records import STATE, LabError, identity
 
 GREETING = 120  # seconds
 
@@ -97,6 +98,8 @@ class Lab:
                 raise LabError(
                     f"the lab of {held.directory} is in use by a process that holds its networks; nothing was replaced"
                 )
+            for directory in {tenant.directory for tenant in there if tenant.id in others}:
+                self.machine.check_claim(directory)
             for lab_id in others:
                 self.machine.remove(lab_id)
         claim(self.machine, self.directory, self.networks)

@@ -5,30 +5,22 @@ Standard library only: `make lab-down-all` works after `git clean` has taken the
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
-import hashlib
 import ipaddress
 import json
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .records import ID, STATE, Claim, Damaged, LabError, ancestors, claim_file, identity, lives, read_claims
+
 RANGE = "198.18.0.0/15"
-STATE = Path("/var/lib/millrace-lab")
-CLAIMS = STATE / "claims"
 LOCK = Path("/run/millrace-lab.lock")
-ID = re.compile(r"[0-9a-f]{12}")
-
-
-class LabError(Exception):
-    """A step that failed, or must not be taken; the text says what and why."""
 
 
 @contextmanager
@@ -44,108 +36,9 @@ def machine_lock() -> Iterator[None]:
         yield
 
 
-def identity(directory: Path) -> str:
-    """Return the random id of a lab directory, '' where there is none, or another text.
-
-    Raises LabError where that cannot be told.
-    """
-    try:
-        text = (directory / "id").read_text().strip()
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, UnicodeDecodeError):
-        return ""
-    except OSError as error:
-        raise LabError(
-            f"{directory}/id cannot be read, so nobody knows whether its lab lives: {error.strerror}"
-        ) from error
-    return text if ID.fullmatch(text) else ""
-
-
 def subnets(bridge: Mapping[str, Any]) -> list[ipaddress.IPv4Network]:
     """Return the IPv4 subnets of a network of podman; labs have no others."""
     return [ipaddress.IPv4Network(each["subnet"]) for each in bridge.get("subnets") or [] if ":" not in each["subnet"]]
-
-
-@dataclass(frozen=True)
-class Process:
-    """A process that keeps a claim while it lives; its start tells it from a later one of the same number."""
-
-    pid: int
-    start: str
-
-    @classmethod
-    def of(cls, pid: int) -> Process:
-        """Return a running process; start is '' where there is none."""
-        try:
-            return cls(pid, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
-        except (FileNotFoundError, ProcessLookupError):
-            return cls(pid, "")
-
-    def lives(self) -> bool:
-        """Whether it still runs."""
-        return self.start != "" and Process.of(self.pid) == self
-
-
-def ancestors() -> Iterator[int]:
-    """Yield the ids of this process, its parent, and so on."""
-    pid = os.getpid()
-    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # one ended meanwhile
-        while pid:
-            yield pid
-            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-
-
-@dataclass(frozen=True)
-class Claim:
-    """Networks that belong to a lab directory, before its containers are made and until they are gone."""
-
-    id: str
-    directory: Path
-    declared: Mapping[str, str]
-    """Subnets that its inventory declares, by kind (client, replication)."""
-    networks: Mapping[str, str]
-    """Subnets that it uses instead, or the same."""
-    holder: Process | None = None
-
-    @property
-    def file(self) -> Path:
-        """Where it is written: one for each lab directory."""
-        return CLAIMS / f"{hashlib.sha256(str(self.directory).encode()).hexdigest()[:16]}.json"
-
-    @property
-    def held(self) -> bool:
-        """Whether a process that lives keeps it, with or without its lab directory."""
-        return self.holder is not None and self.holder.lives()
-
-    def stands(self) -> bool:
-        """Whether its lab directory is there, or the process that asked for it."""
-        return lives(self.directory, self.id) or self.held
-
-    def write(self) -> None:
-        """Write the file, whole."""
-        CLAIMS.mkdir(parents=True, exist_ok=True)
-        text = json.dumps({**asdict(self), "directory": str(self.directory)})
-        with self.file.with_suffix(".new").open("w") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        self.file.with_suffix(".new").rename(self.file)
-
-    @classmethod
-    def read(cls, file: Path) -> Claim:
-        """Read one. Raises OSError, ValueError, KeyError or TypeError where the file holds no claim."""
-        data = json.loads(file.read_text())
-        if not ID.fullmatch(data["id"]):
-            raise ValueError(f"no lab's id: {data['id']}")
-        declared, networks = dict(data["declared"]), dict(data["networks"])
-        for subnet in networks.values():
-            ipaddress.IPv4Network(subnet)
-        holder = Process(**data["holder"]) if data["holder"] else None
-        return cls(data["id"], Path(data["directory"]), declared, networks, holder)
-
-
-def lives(directory: Path, lab_id: str) -> bool:
-    """Whether the lab directory of an id is still there; a lab without it is orphaned."""
-    return lab_id != "" and identity(directory) == lab_id
 
 
 @dataclass(frozen=True)
@@ -200,12 +93,23 @@ class Machine:
         return found
 
     def claims(self) -> list[Claim]:
-        """List the claims of all checkouts. One that cannot be read, as after a power cut, holds what stands there."""
-        found = []
-        for file in sorted(CLAIMS.glob("*.json")):
-            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-                found.append(Claim.read(file))
-        return found
+        """List the claims of all checkouts, without those that are damaged."""
+        return read_claims()[0]
+
+    def damaged(self) -> dict[Path, Damaged]:
+        """Return the damaged claims of labs of which something stands, by lab directory; others hold nothing."""
+        damaged = read_claims()[1]
+        standing = {claim_file(place): place for _, place in self.places()} if damaged else {}
+        return {standing[each.file]: each for each in damaged if each.file in standing}
+
+    def check_claim(self, directory: Path) -> None:
+        """Refuse with LabError a lab directory whose claim is damaged, while something of its lab stands."""
+        if each := self.damaged().get(directory):
+            raise LabError(
+                f"the claim of the lab of {directory}, {each.file}, is damaged ({each.why}), so nobody knows which "
+                "process uses that lab, and it was left as it is: if no make lab, make test or make campaign does, "
+                f"take the claim away (rm -r {each.file}) and do the same again"
+            )
 
     def tenants(self) -> list[Tenant]:
         """List who holds which network: by a claim that stands, or by a network that exists."""
@@ -216,11 +120,11 @@ class Machine:
                     Tenant(claim.id, claim.directory, ipaddress.IPv4Network(subnet), True)
                     for subnet in claim.networks.values()
                 ]
+        damaged = self.damaged()
         for bridge in self.bridges():
             lab_id, label = bridge["labels"]["millrace.id"], bridge["labels"].get("millrace.directory")
-            living = not label or lives(
-                Path(label), lab_id
-            )  # whose directory nobody knows is left alone, under the network's own name
+            # Whose directory nobody knows is left alone, under the network's own name.
+            living = not label or lives(Path(label), lab_id) or Path(label) in damaged
             found += [Tenant(lab_id, Path(label or bridge["name"]), subnet, living) for subnet in subnets(bridge)]
         return found
 
@@ -234,9 +138,15 @@ class Machine:
         }
 
     def check_use(self, directory: Path, holder: int | None = None) -> None:
-        """Refuse with LabError a lab directory whose claim another process holds: not this one, and none above it."""
+        """Refuse with LabError a lab directory whose claim another process holds: not this one, and none above it.
+
+        One that was moved since is the same lab's. And one whose claim is damaged.
+        """
+        self.check_claim(directory)
+        lab_id = identity(directory)
         for claim in self.claims():
-            user = claim.holder.pid if claim.holder and claim.held and claim.directory == directory else None
+            its = claim.directory == directory or (claim.id == lab_id and not lives(claim.directory, lab_id))
+            user = claim.holder.pid if claim.holder and claim.held and its else None
             if user and user not in {holder, *ancestors()}:
                 raise LabError(
                     f"the lab of {directory} is in use by process {user}, so it was left as it is: "
@@ -250,6 +160,23 @@ class Machine:
             (claim.id, claim.directory) for claim in self.claims() if claim.stands()
         }
         return any(place_id == lab_id and place != directory for place_id, place in living)
+
+    def check_moved(self, directory: Path) -> None:
+        """Refuse with LabError a lab directory that was moved while its lab stands: hosts mount what was below it."""
+        lab_id = identity(directory)
+        places = {place for place_id, place in self.places() if place_id == lab_id} if lab_id else set()
+        for place in sorted(place for place in places - {directory} if not lives(place, lab_id)):
+            old, new = place, directory
+            while old.name == new.name:
+                old, new = old.parent, new.parent
+            go_on = (
+                f"To go on with it, give the checkout its old name (mv {new} {old}); to" if not old.exists() else "To"
+            )
+            raise LabError(
+                f"the lab of {directory} was made as {place}, whose hosts stand and have that path in their mounts: "
+                f"the checkout was moved or renamed. {go_on} take it down: make lab-down i={directory.name}, or "
+                "make lab-down-all"
+            )
 
     def remove(self, lab_id: str, keep_claim: bool = False) -> None:
         """Remove the containers, networks, disks and claim of this id alone; a living holder keeps its claim."""
@@ -290,9 +217,9 @@ class Machine:
 
     def orphans(self) -> list[str]:
         """List the ids of labs whose directory is gone: of containers, networks, disks and claims."""
-        places, claims = self.places(), self.claims()
+        places, claims, damaged = self.places(), self.claims(), self.damaged()
         living = {claim.id for claim in claims if claim.stands()} | {
-            lab_id for lab_id, directory in places if lives(directory, lab_id)
+            lab_id for lab_id, directory in places if lives(directory, lab_id) or directory in damaged
         }
         disks = {path.name for path in STATE.glob("*")}
         found = {lab_id for lab_id, _ in places} | disks | {claim.id for claim in claims}

@@ -11,7 +11,8 @@ from pathlib import Path
 import yaml
 from faults.inventory import ROOT
 from millrace_lab.claims import choose, conflicts
-from millrace_lab.machine import LabError, Machine, machine_lock
+from millrace_lab.machine import Machine, machine_lock
+from millrace_lab.records import LabError
 
 CONTAINERS_CONF = str(ROOT / "lab" / "containers.conf")
 ENVIRONMENT = {**os.environ, "CONTAINERS_CONF": CONTAINERS_CONF, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")}

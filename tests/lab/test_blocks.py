@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from millrace_lab.claims import make_identity
-from millrace_lab.machine import Claim
+from millrace_lab.records import Claim
 
 from .small import claimed_block
 from .test_neighbours import Pretended, state

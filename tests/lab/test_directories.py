@@ -4,6 +4,7 @@ And the texts of a lab, which are recorded once they are sent.
 """
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,8 +13,9 @@ import up
 from derive import settle, take
 from down import named, remove
 from millrace_lab import machine as shared
+from millrace_lab import records
 from millrace_lab.claims import absent, make_identity
-from millrace_lab.machine import LabError
+from millrace_lab.records import LabError
 from wordcount import collect, publish
 
 from .test_neighbours import Pretended, entry
@@ -23,8 +25,12 @@ from .test_neighbours import Pretended, entry
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pretended]:
     """A machine of nobody else."""
     (tmp_path / "state" / "claims").mkdir(parents=True)
-    for name, path in (("STATE", "state"), ("CLAIMS", "state/claims"), ("LOCK", "lock")):
-        monkeypatch.setattr(shared, name, tmp_path / path)
+    for module, name, path in (
+        (shared, "STATE", "state"),
+        (records, "CLAIMS", "state/claims"),
+        (shared, "LOCK", "lock"),
+    ):
+        monkeypatch.setattr(module, name, tmp_path / path)
     pretended = Pretended()
     monkeypatch.setattr("derive.Machine", lambda _: pretended)
     yield pretended
@@ -142,3 +148,32 @@ def test_a_text_that_is_not_there_is_refused_before_anything_is_made(
         monkeypatch.setattr(up, name, lambda *_: pytest.fail("something is made"))
     assert up.main() == 1
     assert f"TEXT={tmp_path / text}: no such file, and no folder with a file in it" in capsys.readouterr().err
+
+
+def test_the_environment_is_made_anew_for_another_python_and_in_another_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+
+    class Noted(up.Steps):
+        def run(self, name: str, what: str, *argv: str, shown: bool = False) -> None:
+            made.append(argv[-1])
+
+    def asked(checkout: str, version: str, executable: str) -> int:
+        (tmp_path / checkout / ".venv").mkdir(parents=True, exist_ok=True)
+        (tmp_path / checkout / "requirements.lock").touch()
+        for module, name, value in (
+            (up, "ROOT", tmp_path / checkout),
+            (up, "VENV", tmp_path / checkout / ".venv"),
+            (sys, "version", version),
+            (sys, "executable", executable),
+        ):
+            monkeypatch.setattr(module, name, value)
+        up.make_venv(Noted())
+        return len(made)
+
+    assert [asked("one", "3.11.2", "/usr/bin/python3.11") for _ in range(2)] == [1, 1]
+    assert asked("one", "3.13.5", "/usr/bin/python3.13") == 2
+    assert asked("one", "3.13.5", "/opt/python") == 3
+    (tmp_path / "one").rename(tmp_path / "renamed")
+    assert asked("renamed", "3.13.5", "/opt/python") == 4

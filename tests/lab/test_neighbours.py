@@ -1,6 +1,5 @@
 """What labs of several checkouts leave each other, seen without a container: claims, ids and disks in a folder."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -15,8 +14,10 @@ from derive import settle
 from down import known, remove_all
 from faults.inventory import ROOT
 from millrace_lab import machine as shared
+from millrace_lab import records
 from millrace_lab.claims import absent, choose, claim, make_identity
-from millrace_lab.machine import Claim, LabError, Machine, identity
+from millrace_lab.machine import Machine
+from millrace_lab.records import Claim, LabError, identity
 
 from .small import CONTAINERS_CONF
 
@@ -53,7 +54,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "state"
     (folder / "claims").mkdir(parents=True)
     monkeypatch.setattr(shared, "STATE", folder)
-    monkeypatch.setattr(shared, "CLAIMS", folder / "claims")
+    monkeypatch.setattr(records, "CLAIMS", folder / "claims")
     monkeypatch.setattr(shared, "LOCK", tmp_path / "lock")
     return folder
 
@@ -115,35 +116,6 @@ def test_a_moved_checkout_keeps_its_id(tmp_path: Path) -> None:
     lab_id = make_identity(Pretended(), before)
     before.rename(after)
     assert make_identity(Pretended(entry(lab_id, before)), after) == lab_id
-
-
-def test_claims_that_cannot_be_read_hold_nothing(tmp_path: Path, state: Path) -> None:
-    lab_id = make_identity(Pretended(), tmp_path / "lab")
-    good = {
-        "id": lab_id,
-        "directory": str(tmp_path / "lab"),
-        "declared": NETWORKS,
-        "networks": NETWORKS,
-        "holder": None,
-    }
-    bad = [
-        [],
-        "text",
-        5,
-        None,
-        {},
-        {**good, "id": ""},
-        {**good, "networks": []},
-        {**good, "networks": {"client": "198.18.1"}},
-        {**good, "networks": ["x"]},
-    ]
-    for number, data in enumerate(bad):
-        (state / "claims" / f"{number}.json").write_text(json.dumps(data))
-    (state / "claims" / "folder.json").mkdir()
-    (state / "claims" / "good.json").write_text(json.dumps(good))
-    assert {str(tenant.subnet) for tenant in Pretended().tenants()} <= set(NETWORKS.values())
-    assert Pretended().claims()[-1].networks == NETWORKS
-    Pretended().orphans()
 
 
 def test_networks_of_others_need_no_label_and_no_subnet(tmp_path: Path) -> None:

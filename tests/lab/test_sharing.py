@@ -13,6 +13,7 @@ import down
 import pytest
 from faults.inventory import ROOT
 from millrace_lab.machine import Machine
+from millrace_lab.records import claim_file
 
 from .small import CONTAINERS_CONF, ENVIRONMENT, SmallLab, said
 
@@ -67,6 +68,42 @@ def test_a_lab_whose_directory_is_gone_is_replaced(make: Make, checkout: str, ne
     assert len(taken.containers()) == 2
     assert taken.run("broker", "hostname") == "broker\n"
     assert taken.play("destroy").returncode == 0
+
+
+def test_the_lab_of_a_renamed_checkout_is_named_goes_on_and_is_removed(make: Make, network: int) -> None:
+    before, after = (make(checkout, "test-renamed", network + 4) for checkout in ("before", "after"))
+    before.create()
+    there = before.containers()
+    after.directory.parent.mkdir()
+    before.directory.rename(after.directory)
+    refused = after.play("create")
+    assert refused.returncode != 0 and f"was made as {before.directory}, whose hosts stand" in said(refused)
+    asked = after.derive()
+    assert f"was made as {before.directory}" in asked.communicate()[1] and asked.returncode == 1
+    assert before.containers() == there
+    after.directory.rename(before.directory)
+    assert before.create() == 0
+    assert before.run("broker", "hostname") == "broker\n"
+    before.directory.rename(after.directory)
+    assert after.play("destroy").returncode == 0
+    assert (before.containers(), before.networks()) == (set(), set()) and not after.directory.exists()
+
+
+def test_a_lab_whose_claim_is_damaged_stays_where_it_is(make: Make, network: int) -> None:
+    mine, other = (make(checkout, "test-damaged", network + 4) for checkout in ("damaged", "beside"))
+    mine.create()
+    there, claim = mine.containers(), claim_file(mine.directory)
+    claim.write_text("{")
+    for verb in ("create", "destroy"):
+        refused = mine.play(verb)
+        assert refused.returncode != 0 and f"{claim}, is damaged" in said(refused)
+    assert Path(other.derive().communicate()[0].strip()) != other.inventory
+    other.remove()
+    assert mine.containers() == there
+    claim.unlink()
+    assert mine.create() == 0
+    assert mine.run("broker", "hostname") == "broker\n"
+    assert mine.play("destroy").returncode == 0
 
 
 def test_two_checkouts_that_ask_at_once_get_networks_of_their_own_and_keep_them(make: Make, network: int) -> None:

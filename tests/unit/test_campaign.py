@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import campaign
+import checkout_lock
 import pytest
 from campaign_run import Campaign
 from faults.lab import until
@@ -26,8 +27,9 @@ def good(run: Campaign) -> None:
 
 
 @pytest.fixture(autouse=True)
-def two_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two short parts, the first of which fails, and a seed."""
+def two_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Two short parts, the first of which fails, a seed, and a lock of nobody else."""
+    monkeypatch.setattr(checkout_lock, "FILE", tmp_path / "tests.lock")
     monkeypatch.setattr(campaign, "PARTS", {"bad": bad, "good": good})
     monkeypatch.setenv("SEED", "17")
 
@@ -61,13 +63,36 @@ def test_an_unknown_part_is_refused_before_anything_runs(capsys: pytest.CaptureF
     assert said.out == "" and "no part pears" in said.err and "Fails." in said.err
 
 
+def test_beside_other_tests_of_the_checkout_nothing_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    """tests/run.sh takes the same lock."""
+    with checkout_lock.only_run("tests/run.sh all"):
+        assert campaign.main(["good", "bad"]) == 2
+    said = capsys.readouterr()
+    who = f"another run of tests is there, so this one did nothing: tests/run.sh all, pid {os.getpid()}, since "
+    assert said.out == "" and said.err.startswith(f"make campaign good bad: {who}")
+    assert campaign.main(["good"]) == 0
+
+
+def test_commands_of_a_killed_campaign_keep_others_out(tmp_path: Path) -> None:
+    """They go on with its lab."""
+    process = started(tmp_path, f"echo $$ >{tmp_path}/pid; touch {tmp_path}/begun; exec sleep 60")
+    process.kill()
+    process.wait(60)
+    pid = (tmp_path / "pid").read_text().strip()
+    with pytest.raises(checkout_lock.BusyError, match=f"was killed, and commands of it go on .*: kill -INT {pid}$"):
+        checkout_lock.look()
+    os.kill(int(pid), signal.SIGINT)
+    until("the lock is free", lambda: not checkout_lock.holders(), 60)
+    checkout_lock.look()
+
+
 def started(tmp_path: Path, command: str) -> subprocess.Popen[str]:
     """Start a campaign of three parts, the second of which runs a command, and makes the file `destroyed` in its end.
 
     The command makes the file `begun`; it is awaited.
     """
     (tmp_path / "script.py").write_text(
-        f"""import campaign, sys
+        f"""import campaign, checkout_lock, pathlib, sys
 def waits(run):
     try:
         run.run("bash", "-c", {command!r})
@@ -75,6 +100,7 @@ def waits(run):
         run.run("sh", "-c", {f"echo removing && touch {tmp_path}/destroyed"!r})
 def follows(run):
     run.run("touch", {f"{tmp_path}/next"!r})
+checkout_lock.FILE = pathlib.Path({str(tmp_path / "tests.lock")!r})
 campaign.PARTS = {{"good": lambda run: None, "waits": waits, "next": follows}}
 campaign.end_on_signals()
 sys.exit(campaign.main([]))

@@ -5,6 +5,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -17,8 +18,13 @@ name=$(basename "$0")
 echo "$name $*" >>"$NOTES"
 source "$DOES"
 """
+JOBS = ".build/venv-spark/lib/python3.11/site-packages"
 DEFAULT = "--default-signal=HUP,INT,TERM,USR1"  # whatever the shell of these tests ignores: nohup, a script's &
-QUIET = 'case "$name $*" in "python lab/derive.py"*) echo /inventory ;; esac\n'
+QUIET = f"""case "$name $*" in
+  "python lab/derive.py"*) echo /inventory ;;
+  "python tests/checkout_lock.py"*) exec {sys.executable} "$@" ;;
+esac
+"""
 # What an interrupted pytest does: it removes its labs, and says that it was interrupted.
 WAITS = 'trap \'sleep 1; echo "$name $* removed its lab" >>"$NOTES"; exit 2\' INT; sleep 30 & wait\n'
 
@@ -28,12 +34,13 @@ class Checkout:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.notes, self.does = folder, folder / "notes", folder / "does"
-        for name in ("tests", "packaging", "lab", "molecule/datacenter", ".build/venv-spark/bin", ".venv/bin"):
+        for name in ("tests", "packaging", "lab", "molecule/datacenter", ".build/venv-spark/bin", JOBS, ".venv/bin"):
             (folder / name).mkdir(parents=True)
-        shutil.copy(ROOT / "tests" / "run.sh", folder / "tests")
+        for name in ("run.sh", "checkout_lock.py"):
+            shutil.copy(ROOT / "tests" / name, folder / "tests")
         for name in ("yamllint", "ruff", "mypy", "shellcheck", "ansible-lint", "pytest", "python", "molecule"):
             self._tool(f".venv/bin/{name}")
-        for name in ("packaging/build.sh", ".build/venv-spark/bin/pip", ".build/venv-spark/bin/python"):
+        for name in ("packaging/build.sh", ".build/venv-spark/bin/python"):
             self._tool(name)
         for name in ("requirements.lock", "notes", ".sha512", "molecule/datacenter/molecule.yml"):
             (folder / name).touch()
@@ -62,7 +69,8 @@ class Checkout:
         return process.returncode, output
 
     def called(self) -> list[str]:
-        return self.notes.read_text().splitlines()
+        calls = self.notes.read_text().splitlines()
+        return [call for call in calls if not call.startswith("python tests/checkout_lock.py")]
 
     def until_called(self, *calls: str) -> None:
         deadline = time.monotonic() + 30
@@ -214,3 +222,27 @@ def test_an_unknown_scenario_is_refused(checkout: Checkout, scenario: str) -> No
 def test_all_stands_alone(checkout: Checkout) -> None:
     code, output = checkout.run("all", "unit")
     assert (code, checkout.called()) == (2, []) and "all is every layer" in output
+
+
+def test_the_jobs_environment_is_made_anew_for_another_python(checkout: Checkout) -> None:
+    """Also for another of the same version: it may lack what the first one had, or be gone itself."""
+    (checkout.folder / "house").mkdir()
+    subprocess.run(["tar", "-cf", "house.tar", "house"], cwd=checkout.folder, check=True)
+    (checkout.folder / "house.tar.sha512").touch()
+    does = """case "$name $*" in
+      "build.sh --list wheelhouse") echo house.tar ;;
+      "python -c import os, sys; print(sys.version, "*) echo "$VERSION" ;;
+      "python -m venv "*) mkdir -p "$3/bin" "$3/lib/python3/site-packages" && cp "$0" "$3/bin/python" ;;
+    esac
+    """
+    made = []
+    for python in (
+        "3.11.2 /usr/bin/python3.11",
+        "3.11.2 /usr/bin/python3.11",
+        "3.11.2 /opt/python",
+        "3.13.5 /opt/python",
+    ):
+        code, output = checkout.run("spark", does=f"VERSION='{python}'\n{does}")
+        assert code == 0, output
+        made.append(checkout.called().count("python -m venv .build/venv-spark"))
+    assert made == [1, 1, 2, 3]
