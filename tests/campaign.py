@@ -158,6 +158,16 @@ def orders(campaign: Campaign) -> None:
         campaign.run(*compare)
 
 
+def order_kills(campaign: Campaign) -> None:
+    """50 kills of a job, of its database and its broker, which the seed chooses: the read model of orders is exact."""
+    campaign.run("env", f"PYTEST_ADDOPTS=-s -m campaign -k kills --kills-seed {campaign.seed}", "tests/run.sh", "spark")
+
+
+def order_outages(campaign: Campaign) -> None:
+    """Ten minutes without brokers, ten without a database: said once a minute, and the read model is exact."""
+    campaign.run("env", "PYTEST_ADDOPTS=-s -m campaign -k outage", "tests/run.sh", "spark")
+
+
 def sudo(campaign: Campaign) -> None:
     """Hosts that nobody enters as root: a user with sudo, which asks for a password."""
     password = "{{ lookup('ansible.builtin.password', lab_directory ~ '/secrets/sudo', length=32) }}"
@@ -220,6 +230,8 @@ PARTS: dict[str, Callable[[Campaign], None]] = {
     "resources": resources,
     "debian13": debian13,
     "orders": orders,
+    "order-kills": order_kills,
+    "order-outages": order_outages,
     "sudo": sudo,
     "elsewhere": elsewhere,
     "bench-unchanged": bench_unchanged,

@@ -36,8 +36,9 @@ class Campaign:
     def run(self, *command: str) -> None:
         """Run one command, its output shown; it ends with this process, in its own time. Raises PartError."""
         say(f"$ {' '.join(command)}")
+        environment = {**ENVIRONMENT, "MILLRACE_TESTS_LOCK": str(self.lock)}
         process = subprocess.Popen(
-            command, cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.DEVNULL, process_group=0, pass_fds=(self.lock,)
+            command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, process_group=0, pass_fds=(self.lock,)
         )
         try:
             process.wait()

@@ -45,6 +45,15 @@ def test_a_second_run_names_the_first_and_touches_nothing(checkout: Checkout) ->
     assert checkout.run("render")[0] == 0
 
 
+def test_a_part_of_the_campaign_has_its_lock(checkout: Checkout) -> None:
+    first = checkout.begin("render", does=WAITS)
+    checkout.until_called("pytest tests/render")
+    code, output = checkout.run("lint", before="export MILLRACE_TESTS_LOCK=9; ")
+    assert code == 0, output
+    first.terminate()
+    first.communicate(timeout=60)
+
+
 def test_of_a_killed_run_what_goes_on_has_the_lock_until_it_ends(checkout: Checkout) -> None:
     killed = checkout.begin("render", does=WAITS)
     checkout.until_called("pytest tests/render")
