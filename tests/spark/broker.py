@@ -31,17 +31,39 @@ class Record:
     headers: Mapping[str, str]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Broker:
-    """A running broker: its address, and what tests do with topics."""
+    """A broker: its address, how it is started, and what tests do with topics."""
 
     servers: str
     admin: AdminClient
-    process: "subprocess.Popen[bytes]"
+    command: Sequence[str]
+    log: Path
+    process: "subprocess.Popen[bytes] | None" = None
+
+    def start(self) -> None:
+        """Start it, and return once it names itself."""
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(self.command, stdout=log, stderr=subprocess.STDOUT)
+        pause, deadline = Event(), time.monotonic() + _START_SECONDS
+        while self.process.poll() is None and time.monotonic() < deadline:
+            try:
+                if self.admin.list_topics(timeout=1).brokers:
+                    return
+            except KafkaException:
+                pause.wait(0.05)
+        raise AssertionError(f"the broker does not answer:\n{self.log.read_text()[-3000:]}")
+
+    def kill(self) -> None:
+        """Kill it with signal 9; its data stay."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait(30)
 
     @contextmanager
     def silent(self) -> Iterator[None]:
         """Let it give no answer for some seconds: connections stay, and nothing comes."""
+        assert self.process is not None
         self.process.send_signal(signal.SIGSTOP)
         try:
             yield
@@ -135,29 +157,17 @@ def running_broker(folder: Path) -> Iterator[Broker]:
     log4j = libs.parent / "config" / "log4j.properties"
     main = [f"-Dlog4j.configuration=file:{log4j}", "-cp", f"{libs}/*", "kafka.Kafka", str(folder / "server.properties")]
     archive = ClassData("kafka", libs)
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen([*JAVA, *archive.flags, *main], stdout=log, stderr=subprocess.STDOUT)
+    servers = f"127.0.0.1:{client}"
+    admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
+    broker = Broker(servers, admin, [*JAVA, *archive.flags, *main], folder / "log")
     try:
-        servers = f"127.0.0.1:{client}"
-        broker = Broker(servers, AdminClient({"bootstrap.servers": servers, "log_level": 0}), process)
-        _await_answer(broker, process, folder / "log")
+        broker.start()
         yield broker
     finally:
-        process.terminate()
-        process.wait(timeout=60)
+        if broker.process is not None:
+            broker.process.terminate()
+            broker.process.wait(timeout=60)
         archive.keep()
-
-
-def _await_answer(broker: Broker, process: "subprocess.Popen[bytes]", log: Path) -> None:
-    """Return once the broker names itself."""
-    pause, deadline = Event(), time.monotonic() + _START_SECONDS
-    while process.poll() is None and time.monotonic() < deadline:
-        try:
-            if broker.admin.list_topics(timeout=1).brokers:
-                return
-        except KafkaException:
-            pause.wait(0.05)
-    raise AssertionError(f"the broker does not answer:\n{log.read_text()[-3000:]}")
 
 
 def _free_ports(number: int) -> list[int]:

@@ -17,6 +17,13 @@ from .database import Server, running_server
 from .helpers import CLASS_DATA, MILLRACE, environment, eventually, put, spark_properties, write_config
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Take the seed of what is chosen by chance, and how much of it; how long outages last."""
+    parser.addoption("--kills-seed", type=int, default=1, metavar="N", help="chooses who is killed, and when (1)")
+    parser.addoption("--kills-rounds", type=int, default=50, metavar="N", help="how often (50)")
+    parser.addoption("--outage-seconds", type=int, default=600, metavar="N", help="how long an outage lasts (600)")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def class_data(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Where this Spark and this Java have no class-data archive yet, one job is run for it."""

@@ -6,50 +6,19 @@ import subprocess
 from pathlib import Path
 
 import psycopg
-from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 
 from .broker import Broker
-from .built import unpacked
 from .database import Server, rows
-from .helpers import MILLRACE, environment, eventually, spark_properties
+from .helpers import environment, eventually
 from .ledger import expected, read_model, send, some_events
-
-GROUP = "read-model-of-orders"
-
-
-def committed(broker: Broker, topic: str) -> dict[int, int]:
-    """What lag tools read: the group's offset of each partition."""
-    asked = [ConsumerGroupTopicPartitions(GROUP, [TopicPartition(topic, number) for number in (0, 1)])]
-    (future,) = broker.admin.list_consumer_group_offsets(asked).values()
-    return {one.partition: one.offset for one in future.result(30).topic_partitions or ()}
-
-
-def held(database: dict[str, str]) -> dict[int, int]:
-    """What the database says that it holds."""
-    return dict(rows(database, "SELECT partition, until_offset FROM job_positions"))
+from .projected import committed, held, project_orders
 
 
 def test_exact_after_kill_9_in_a_batch(broker: Broker, server: Server, tmp_path: Path) -> None:
     """Nothing double, nothing missing; the group never says more than the database holds, and in the end as much."""
     database, events = server.database(), some_events(300)
     topic = broker.topic(partitions=2)
-    config = tmp_path / "job.json"
-    config.write_text(
-        json.dumps(
-            {
-                "checkpoint": str(tmp_path / "checkpoint"),
-                "kafka": {"bootstrap.servers": broker.servers},
-                "jars_directory": str(unpacked("spark-jars-*.tgz")),
-                "spark": spark_properties(),
-                "trigger_interval": "100 milliseconds",
-                "input_topic": topic,
-                "dead_letter_topic": broker.topic(),
-                "group": GROUP,
-                "database": database,
-            }
-        )
-    )
-    command = [MILLRACE, "project_orders", "--config", str(config)]
+    command = project_orders(broker, topic, database, tmp_path)
     made = subprocess.run([*command, "--migrate"], capture_output=True, text=True, env=environment(), check=True)
     assert made.stdout == "applied positions 1\napplied orders 1\n"
     send(broker.servers, topic, events[:200])
