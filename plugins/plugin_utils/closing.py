@@ -19,6 +19,7 @@ ANSWERS = {
     f"{COLLECTION}install_archives": ("missing", "archive"),
     f"{COLLECTION}kafka_certificates": ("changes", "reloaded listener"),
     f"{COLLECTION}kafka_leaders": ("moved", "elected leader"),
+    f"{COLLECTION}kafka_live_config": ("changes", "broker with new settings"),
     f"{COLLECTION}kafka_reassign": ("moved", "moved partition"),
     f"{COLLECTION}zookeeper_ensemble": ("changes", "ACL"),
 }
@@ -40,6 +41,7 @@ COUNTED = {
     "disable": "disabled unit",
 }
 PLURALS = {
+    "broker with new settings": "brokers with new settings",
     "directory": "directories",
     "mark taken away": "marks taken away",
     "owner or mode": "owners or modes",

@@ -41,6 +41,8 @@ class FakeCluster(FakeMoves):
         """What each broker has in its file, and what of topics was set on brokers while they ran."""
         self.told: dict[str, dict[str, str]] = {}
         """What was set on brokers while they ran: by the id of one, or '' for all."""
+        self.begun: dict[int, dict[str, str]] = {}
+        """What the file of single brokers said otherwise when they were started."""
         self.fatal: set[str] = set()
         """Settings that end a broker."""
         self.deaf = False

@@ -57,6 +57,12 @@ def test_resources_of_a_cluster() -> None:
     assert found.line(check_mode=False) == "millrace: 20 topics, 1 user, 2 ACLs, 1 quota, 1 group"
 
 
+def test_brokers_that_were_told_settings() -> None:
+    for changes, words in ((["update settings of broker 1"], "1 broker"), (["one", "two"], "2 brokers")):
+        found = closing((HOST, "kafka1", {}), ("millrace.kafka.kafka_live_config", "kafka1", {"changes": changes}))
+        assert found.line(check_mode=False) == f"millrace: {words} with new settings"
+
+
 @pytest.mark.parametrize("name", ["kafka_access", "kafka_topics", "kafka_quotas", "kafka_groups"])
 def test_what_was_refused_is_no_change(name: str) -> None:
     refused = {**answer(*CHANGED_ACCESS, refusals=("no",)), "changed": False, "failed": True}
