@@ -7,9 +7,12 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_config import dangerous
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.live_config import LIVE, in_ms, synonyms
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.live_config import LIVE, THREADS, in_ms, synonyms
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_config import OF_CLEANER, room_for_cleaners
 from ansible_collections.millrace.kafka.plugins.plugin_utils.property_values import text_of
+
+FORMS = {**dict.fromkeys(THREADS, r"[1-9]\d*"), "compression.type": r"\w+"}
+"""Of values that can be told, where they are not any whole number: Kafka takes no threads away for good."""
 
 
 def live_settings(
@@ -30,7 +33,7 @@ def live_settings(
             told[name] = None
             continue
         value = text_of(said[1])
-        if re.fullmatch(r"-?\d+" if said[0] != "compression.type" else r"\w+", value) and not dangerous(name, value):
+        if re.fullmatch(FORMS.get(name, r"-?\d+"), value) and not dangerous(name, value):
             told[name] = in_ms(said[0], value)
     return {name: value for name, value in told.items() if name not in (elsewhere or ())}
 

@@ -100,12 +100,16 @@ class FakeSettings:
             strange = not (key in file or key in DEFAULT or THROTTLED in key or key == "sasl.jaas.config")
             if hidden := strange or key == "sasl.jaas.config":
                 values = [(None, source) for _, source in values]
-            synonyms: list[Answer] = [{"name": key, "value": value, "source": source} for value, source in values]
-            if key == HOURS[0] and name:
-                old: list[Answer] = [
-                    {"name": HOURS[1], "value": level[HOURS[1]], "source": source} for source, level in levels[2:]
-                ]
-                synonyms = sorted([*synonyms[:-1], *old], key=lambda one: int(str(one["source"])))
+            synonyms = [
+                {"name": one, "value": level[one] or None, "source": source}
+                for source, level in levels
+                for one in (HOURS if key in HOURS else (key,))
+                if one in level
+            ]
+            begin = next((at for at, one in enumerate(synonyms) if one["name"] == key), len(synonyms))
+            synonyms = synonyms[begin:]  # as ConfigHelper.configSynonyms does
+            if hidden:
+                synonyms = [{**one, "value": None} for one in synonyms]
             kinds = {"read_only": key == "broker.id", "is_sensitive": hidden, "config_type": 0 if strange else 2}
             value, source = values[0]
             entries.append({"name": key, "value": value, "config_source": source, "synonyms": synonyms, **kinds})

@@ -108,6 +108,7 @@ def test_what_a_file_says_is_told_in_the_unit_that_kafka_takes() -> None:
     [
         ("num.io.threads", "${file:/etc/kafka/own.properties:threads}"),
         ("num.replica.fetchers", 0),
+        ("log.cleaner.threads", 0),
         ("log.segment.bytes", 14),
         ("log.retention.hours", "a day"),
     ],

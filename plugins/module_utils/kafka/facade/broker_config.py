@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_config import ALL, MESSAGE, Found, Known
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import kafka_python
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import ASK, Admin, refused
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.live_config import LIVE, Running, in_ms
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.live_config import LIVE, Running, in_ms, synonyms
 
 BROKER = 4
 """Kafka's number of the kind of resource."""
@@ -33,7 +33,7 @@ def running(admin: Admin, broker: int) -> Running:
     """Return what a broker was started with, and what was set beside that. Raises AdminError."""
     found = _described(admin, broker)
     own = found[str(broker)]
-    begun, default = (_first(own, sources) for sources in ((OF_FILE, DEFAULT), (DEFAULT,)))
+    begun, default = (_by(own, sources) for sources in ((OF_FILE, DEFAULT), (DEFAULT,)))
     return Running(_set(own, OF_BROKER), _set(found[ALL], OF_ALL), begun, default)
 
 
@@ -64,13 +64,19 @@ def _set(entries: Any, source: int) -> Own:
     }
 
 
-def _first(entries: Any, sources: Collection[int]) -> dict[str, str]:
-    """Return the value that holds where only these sources count; Kafka names what goes before the rest first."""
+def _by(entries: Any, sources: Sequence[int]) -> dict[str, str]:
+    """Return the values that hold where these sources alone count, the first of them most.
+
+    Of what goes before an entry under another name Kafka leaves out what comes before the entry's own: a file's hours
+    stand in the entry of the hours alone (ConfigHelper.configSynonyms).
+    """
+    by_source = {source: _set(entries, source) for source in sources}
     found: dict[str, str] = {}
-    for entry in entries:
-        for one in entry.synonyms or [] if entry.name in LIVE else []:
-            if one.source in sources and one.value is not None and entry.name not in found:
-                found[entry.name] = in_ms(one.name, one.value)
+    for name in LIVE:
+        said = [(one, by_source[source].get(one)) for source in sources for one in synonyms(name)]
+        for one, value in said:
+            if value and name not in found:
+                found[name] = in_ms(one, value)
     return found
 
 
