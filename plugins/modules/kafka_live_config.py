@@ -55,7 +55,9 @@ RETURN = """
 changes: {description: One line per broker., type: list, elements: str, returned: always}
 cluster_id: {description: Id of the cluster that answered., type: str, returned: when it answered}
 told:
-  description: By id of each broker that answered, the values by name that are our own when this is done, as lists.
+  description: >-
+    By id of each broker that runs with its file when this is done, the values by name that are our own then, as lists.
+    One that gave no answer, or has a setting of somebody else in place of its file's, is not among them.
   type: dict
   returned: when it answered
 plan:

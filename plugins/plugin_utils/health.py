@@ -242,7 +242,8 @@ def jobs(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
         for unit in probes.get(host, {}).get("behind", [])
     ]
     problems += [
-        f"{unit} on {host} has not been told all settings that are on its disk: site.yml tells it, without a restart"
+        f"{unit} on {host} has not been told all settings that are on its disk: site.yml tells it, or says what "
+        "is in the way"
         for host in hosts
         for unit in probes.get(host, {}).get("untold", [])
     ]

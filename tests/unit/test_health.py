@@ -255,8 +255,8 @@ def test_settings_are_still_to_be_told() -> None:
     answers = probes()
     answers["kafka2"]["untold"] = ["kafka.service"]
     assert page(declared(), answers, cluster())[1] == [
-        "kafka.service on kafka2 has not been told all settings that are on its disk: site.yml tells it, without a "
-        "restart"
+        "kafka.service on kafka2 has not been told all settings that are on its disk: site.yml tells it, or says what "
+        "is in the way"
     ]
 
 

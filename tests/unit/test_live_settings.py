@@ -139,7 +139,8 @@ def test_what_is_told_elsewhere_is_neither_told_nor_a_restart() -> None:
     assert general["start_settings"](said, "6g") == {}
 
 
-# what its file says, own, of all, begun with, ours, anew -> told, ours then, whether somebody else's is left
+# What its file says, own, of all, begun with, ours, anew -> told, ours then, whether somebody else's is left, which
+# leaves it unsettled only where it was begun with another value.
 CASES = {
     "nothing to do": (("16", None, None, "16", (), False), (None, None, False)),
     "another value": (("16", None, None, "8", (), False), ("16", "16", False)),
@@ -176,3 +177,4 @@ def test_what_a_broker_is_told(case: str) -> None:
     assert list(found.waves) == ([] if told is None else [{name: told or None}])
     assert found.told == ({} if ours_then is None else {name: [ours_then]})
     assert len(found.left) == left, found.left
+    assert found.settled == (not left or case == "somebody else's beside an old file")

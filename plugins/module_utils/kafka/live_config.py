@@ -82,6 +82,8 @@ class Telling:
     """What is ours when that is done."""
     left: Sequence[str]
     """What somebody else has set, and what goes before the file for that reason."""
+    settled: bool
+    """It will run with its file, even when everybody takes back what he has set."""
 
 
 def synonyms(name: str) -> tuple[str, ...]:
@@ -103,7 +105,7 @@ def telling(owed: Owed, found: Running) -> Telling:
     """
     work: dict[str, str | None] = {}
     told: dict[str, list[str]] = {}
-    left, goals = [], dict[str, str]()
+    left, goals, settled = [], dict[str, str](), True
     for name in sorted({*owed.settings, *owed.told}):
         own, said = found.own.get(name), owed.settings.get(name)
         ours = own is not None and any(same(own, one) for one in owed.told.get(name, ()))
@@ -126,11 +128,12 @@ def telling(owed: Owed, found: Running) -> Telling:
             others = own
         if others is not None and name in owed.settings and not same(others, value):
             what = "its file says nothing of it" if said is None else f"its file says {said}"
+            settled = settled and same(begun, value)
             left.append(f"{scope_name(str(owed.broker))}: {human(name, others)} was set beside it, and holds: {what}")
     now = {name: found.own.get(name) or found.everywhere.get(name) or found.begun.get(name) or "" for name in work}
     before = [human(name, now[name]) for name in work]
     after = [human(name, goals[name]) + (", as its file says" if work[name] is None else "") for name in work]
-    return Telling(waves(work, now, goals), before, after, told, left)
+    return Telling(waves(work, now, goals), before, after, told, left, settled)
 
 
 def waves(

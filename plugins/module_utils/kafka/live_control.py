@@ -35,9 +35,9 @@ def plan(
     owed: Sequence[Owed],
     warn: Callable[[str], None] = lambda _: None,
 ) -> tuple[Plan, Mapping[str, Mapping[str, Sequence[str]]]]:
-    """Return what brokers are to be told, and by id of each that answers what is ours when that is done.
+    """Return what brokers are to be told, and by id of each that is settled so what is ours when that is done.
 
-    One that does not answer is warned of, and left. Raises AdminError.
+    One that does not answer is warned of, and left; so is what somebody else has set. Raises AdminError.
     """
     changes, unchanged, refusals = [], [], []
     ours: dict[str, Mapping[str, Sequence[str]]] = {}
@@ -48,7 +48,8 @@ def plan(
             continue
         for text in found.left:
             warn(f"{text}; {BY_HAND}")
-        ours[str(one.broker)] = found.told
+        if found.settled:
+            ours[str(one.broker)] = found.told
         if not found.waves:
             unchanged.append(name)
             continue
