@@ -109,6 +109,24 @@ def test_one_that_is_not_there_is_warned_of_and_is_told_later(
     assert warned[1].endswith("it takes it from there when it starts, or the next run tells it: it is not registered")
 
 
+def test_one_that_died_and_is_still_registered(
+    run: Run, cluster: FakeCluster, warned: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who may not ask is another matter: that ends the run."""
+    asked = cluster.describe_configs
+
+    def describe(request: Any, broker: int) -> Any:
+        if broker == 2:
+            raise ConnectionError
+        return asked(request, broker)
+
+    monkeypatch.setattr(cluster, "describe_configs", describe)
+    done = run(kafka_live_config, brokers=[broker(2), broker(3)])
+    assert done["told"] == {"3": {"num.io.threads": ["16"]}} and len(warned) == 1, (done, warned)
+    cluster.denied = {"describe_configs"}
+    assert run(kafka_live_config, brokers=[broker(3)])["msg"].startswith("settings of brokers' files: authorization: ")
+
+
 def test_one_that_a_setting_ends_is_the_last_that_is_told(run: Run, cluster: FakeCluster) -> None:
     cluster.fatal = {"num.io.threads"}
     failed = run(kafka_live_config, brokers=[broker(1), broker(3)])
