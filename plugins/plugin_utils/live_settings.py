@@ -12,7 +12,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_config
 from ansible_collections.millrace.kafka.plugins.plugin_utils.property_values import text_of
 
 FORMS = {**dict.fromkeys(THREADS, r"[1-9]\d*"), "compression.type": r"\w+"}
-"""Of values that can be told, where they are not any whole number: Kafka takes no threads away for good."""
+"""Of values that can be told, where they are not any whole number: a running broker is left one thread at least."""
 
 
 def live_settings(

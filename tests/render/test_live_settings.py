@@ -70,11 +70,12 @@ def test_who_is_told_and_what_is_noted_of_it(tmp_path: Path) -> None:
     live = {"dc1-kafka1": owed, "dc1-kafka2": {"told": {"num.network.threads": ["7"]}}, "dc1-kafka3": {"owed": True}}
     ours = {"num.io.threads": ["16"]}
     more: dict[str, Any] = {"noted_live": live, "render_directory": str(tmp_path)}
-    more |= {"kafka_config": {"num.io.threads": 16}, "kafka_dynamic_config": {"num.network.threads": None}}
+    more |= {"kafka_config_overrides": {"num.io.threads": 16, "log.retention.ms": 172800000}}
+    more |= {"kafka_dynamic_config": {"num.network.threads": None}}
     answers = {**ANSWERS, "kafka_live_config": {"may_stop": {"told": {"3": ours}}}}
     run = Played(tmp_path, "kafka", "--tags", "config", answers=answers, **more)
     assert run.code == 0, run.output
-    settings = {**SETTINGS, "num.io.threads": "16"}
+    settings = {**SETTINGS, "num.io.threads": "16", "log.retention.ms": "172800000"}
     del settings["num.network.threads"]
     assert told(run) == [
         {"id": 1, "settings": settings, "told": owed["told"], "anew": True},

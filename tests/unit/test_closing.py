@@ -58,9 +58,14 @@ def test_resources_of_a_cluster() -> None:
 
 
 def test_brokers_that_were_told_settings() -> None:
-    for changes, words in ((["update settings of broker 1"], "1 broker"), (["one", "two"], "2 brokers")):
-        found = closing((HOST, "kafka1", {}), ("millrace.kafka.kafka_live_config", "kafka1", {"changes": changes}))
-        assert found.line(check_mode=False) == f"millrace: {words} with new settings"
+    """Of a failed run those that were told before it."""
+    name, changes = "millrace.kafka.kafka_live_config", [Change("settings of", f"broker {n}", "update") for n in (1, 2)]
+    assert closing((name, "a", answer(changes[0]))).line(check_mode=False) == "millrace: 1 broker with new settings"
+    found = closing((name, "a", answer(*changes)))
+    assert found.line(check_mode=False) == "millrace: 2 brokers with new settings"
+    done = {"done": ["settings of broker 1"], "failed": {"settings of broker 2": "no"}, "not_tried": []}
+    cut = closing((name, "a", {**answer(*changes), "outcome": done}))
+    assert cut.line(check_mode=False, failed=["a"]) == "millrace: 1 broker with new settings; then it failed on a"
 
 
 @pytest.mark.parametrize("name", ["kafka_access", "kafka_topics", "kafka_quotas", "kafka_groups"])

@@ -91,10 +91,13 @@ def test_what_somebody_else_has_set_stays_and_is_warned_of(run: Run, cluster: Fa
     cluster.told = {"1": {"num.io.threads": "10"}, "": {"log.retention.ms": DAY}}
     done = run(kafka_live_config, brokers=[broker(1, {"num.io.threads": ["9", "12"]})])
     assert (done["changed"], done["told"], cluster.written) == (False, {}, [])
-    advice = "take it back with null (kafka_broker_config), or say it in kafka_dynamic_config"
+    beside, advice = (
+        "was set beside its file, and holds",
+        "take it back with null (kafka_broker_config), or say it in kafka_dynamic_config",
+    )
     assert warned == [
-        f"broker 1: log.retention.ms: {DAY} (1 d) was set beside it, and holds: its file says nothing of it; {advice}",
-        f"broker 1: num.io.threads: 10 was set beside it, and holds: its file says 16; {advice}",
+        f"broker 1: log.retention.ms: {DAY} (1 d) {beside}; the file says nothing of it; {advice}",
+        f"broker 1: num.io.threads: 10 {beside}; the file says 16; {advice}",
     ]
 
 

@@ -114,7 +114,7 @@ def telling(owed: Owed, found: Running) -> Telling:
         everywhere = found.everywhere.get(name)
         if name not in owed.settings or value is None or everywhere is not None:
             if ours:
-                work[name], goals[name] = None, everywhere or begun or ""
+                work[name], goals[name] = None, everywhere or found.begun.get(name) or ""
             others = everywhere if ours or own is None else own
         elif same(begun, value):
             if ours:
@@ -127,9 +127,11 @@ def telling(owed: Owed, found: Running) -> Telling:
         else:
             others = own
         if others is not None and name in owed.settings and not same(others, value):
-            what = "its file says nothing of it" if said is None else f"its file says {said}"
+            what = "the file says nothing of it" if said is None else f"the file says {said}"
             settled = settled and same(begun, value)
-            left.append(f"{scope_name(str(owed.broker))}: {human(name, others)} was set beside it, and holds: {what}")
+            left.append(
+                f"{scope_name(str(owed.broker))}: {human(name, others)} was set beside its file, and holds; {what}"
+            )
     now = {name: found.own.get(name) or found.everywhere.get(name) or found.begun.get(name) or "" for name in work}
     before = [human(name, now[name]) for name in work]
     after = [human(name, goals[name]) + (", as its file says" if work[name] is None else "") for name in work]
