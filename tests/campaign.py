@@ -114,8 +114,8 @@ def cures(campaign: Campaign) -> None:
 def resources(campaign: Campaign) -> None:
     """What others did to a cluster by hand, settings of running brokers, a cluster without a quorum."""
     with campaign.lab("by-hand", *prepared()) as inventory:
-        tests = "tests/operations/test_resources_by_hand.py"
-        campaign.run("pytest", tests, "-m", "campaign", "--inventory", inventory)
+        tests = ("tests/operations/test_live_settings.py", "tests/operations/test_resources_by_hand.py")
+        campaign.run("pytest", *tests, "-m", "campaign", "--inventory", inventory)
 
 
 def moves(campaign: Campaign) -> None:

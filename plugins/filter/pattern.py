@@ -56,6 +56,34 @@ def owed_restart(hosts: Sequence[str], hostvars: Mapping[str, Any], register: st
     return ",".join(host for host, units in states.items() if units.get(unit, {}).get("restart_owed")) or NOBODY
 
 
+def _live(host: str, hostvars: Mapping[str, Any], register: str, unit: str) -> Mapping[str, Any]:
+    units = (hostvars.get(host, {}).get(register) or {}).get("units") or {}
+    found: Mapping[str, Any] = units.get(unit, {}).get("live") or {}
+    return found
+
+
+def owed_settings(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, unit: str) -> str:
+    """Return the pattern of those hosts whose process is to be told settings, as host_state answered."""
+    return ",".join(host for host in hosts if _live(host, hostvars, register, unit).get("owed")) or NOBODY
+
+
+def settings_owed(
+    hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, unit: str
+) -> list[Mapping[str, Any]]:
+    """Return the brokers on these hosts as kafka_live_config takes them."""
+    found = [(host, _live(host, hostvars, register, unit)) for host in hosts]
+    return [
+        {
+            "id": int(hostvars[host]["kafka_broker_id"]),
+            "settings": live["settings"],
+            "told": live["told"],
+            "anew": live["anew"],
+        }
+        for host, live in found
+        if live.get("owed")
+    ]
+
+
 def touched(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, unit: str) -> list[str]:
     """Return those hosts whose unit this run has started or restarted, or an interrupted one before it."""
     units = {host: ((hostvars.get(host, {}).get(register) or {}).get("units") or {}).get(unit, {}) for host in hosts}
@@ -142,9 +170,11 @@ class FilterModule:
             "lacked_before": lacked_before,
             "lacking_java": lacking_java,
             "owed_restart": owed_restart,
+            "owed_settings": owed_settings,
             "restart_batches": restart_batches,
             "restart_marking": restart_marking,
             "restart_unnamed": restart_unnamed,
+            "settings_owed": settings_owed,
             "sick_brokers": sick_brokers,
             "touched": touched,
         }

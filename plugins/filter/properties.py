@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.host.properties import line
+from ansible_collections.millrace.kafka.plugins.plugin_utils.live_settings import live_settings, start_settings
 
 
 def properties(settings: Mapping[str, Any]) -> list[str]:
@@ -30,4 +31,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Return name to function."""
-        return {"properties": properties}
+        return {"live_settings": live_settings, "properties": properties, "start_settings": start_settings}

@@ -112,6 +112,10 @@ probe:
       description: Running units whose process was started with another configuration than is on the disk.
       type: list
       elements: str
+    untold:
+      description: Those of the others that are still to be told settings that are on the disk, which takes no restart.
+      type: list
+      elements: str
 """
 
 

@@ -136,6 +136,16 @@ options:
         type: str
         choices: [mark, again, keep, end]
       restart_hosts: {type: list, elements: str, description: Hosts of the run that marks the unit.}
+      live:
+        description:
+          - What the process can be told while it runs, by whoever asks for it; nothing of it is told here. Whether that
+            is owed is answered by C(live), from the LIVE_DIGEST in the environment of the running process and a record
+            in /var/lib/millrace, which also names what was told before. So an interrupted run forgets nothing of it.
+        type: dict
+        suboptions:
+          digest: {type: str, required: true, description: The LIVE_DIGEST of a process that was started with it.}
+          settings: {type: dict, required: true, description: "By name, the value as a text; null where none is said."}
+          told: {type: dict, description: "It was told; by name, the values that were set for that, as a list."}
       watch:
         description: Seconds after a start in which it must not end; where it does, the call fails with what it said.
         type: int
@@ -159,7 +169,10 @@ EXAMPLES = """
 RETURN = """
 changes: {description: "One line per change, what and where.", type: list, elements: str, returned: always}
 units:
-  description: By name of the unit, C(active), C(restart_owed) and C(started), and perhaps C(marked), all bool.
+  description: >-
+    By name of the unit, C(active), C(restart_owed) and C(started), and perhaps C(marked), all bool. Where I(live) is
+    said, C(live) has whether it is C(owed), C(anew) where the process has all from its files, or is owed the restart
+    that gives it all, and what whoever tells it has to know: C(digest), C(settings), C(told).
   type: dict
   returned: success
 """
@@ -210,6 +223,14 @@ SPEC = {
             "digest": {"type": "str"},
             "restart": {"type": "str", "choices": ["mark", "again", "keep", "end"]},
             "restart_hosts": {"type": "list", "elements": "str"},
+            "live": {
+                "type": "dict",
+                "options": {
+                    "digest": {"type": "str", "required": True},
+                    "settings": {"type": "dict", "required": True},
+                    "told": {"type": "dict"},
+                },
+            },
             "watch": {"type": "int", "default": 0},
         }
     ),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 COLLECTION = "millrace.kafka."
-RESOURCES = {f"{COLLECTION}kafka_{name}" for name in ("access", "groups", "quotas", "topics")}
+RESOURCES = {f"{COLLECTION}kafka_{name}" for name in ("access", "groups", "live_config", "quotas", "topics")}
 """Actions whose changes are lines of `Change`: verb, kind, name."""
 CHANGING = {f"{COLLECTION}{name}" for name in ("host_state", "kafka_certificates", "kafka_reassign")} | RESOURCES
 """Actions of which every run that may change something has one; a run without them has no such line."""
@@ -24,6 +24,8 @@ ANSWERS = {
 }
 """What of other answers is counted, and as what."""
 UNITS = {"restart": "restarted", "start": "started", "stop": "stopped"}
+KINDS = {"settings": "broker with new settings"}
+"""What those of other names are counted as."""
 COUNTED = {
     "file": "file",
     "block": "file",
@@ -40,6 +42,7 @@ COUNTED = {
     "disable": "disabled unit",
 }
 PLURALS = {
+    "broker with new settings": "brokers with new settings",
     "directory": "directories",
     "mark taken away": "marks taken away",
     "owner or mode": "owners or modes",
@@ -94,7 +97,7 @@ class Closing:
         else:
             kinds = [change.split()[1] for change in changes]
         for kind in kinds:
-            self.count(kind, 1)
+            self.count(KINDS.get(kind, kind), 1)
 
     def count(self, what: str, number: int) -> None:
         """Count what was changed."""

@@ -242,6 +242,12 @@ def jobs(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
         for unit in probes.get(host, {}).get("behind", [])
     ]
     problems += [
+        f"{unit} on {host} has not been told all settings that are on its disk: site.yml tells it, or says what "
+        "is in the way"
+        for host in hosts
+        for unit in probes.get(host, {}).get("untold", [])
+    ]
+    problems += [
         f"{unit} on {host} is still to be restarted: restart.yml was cut off, and goes on where it is run anew"
         for host in hosts
         for unit in probes.get(host, {}).get("to_restart", [])

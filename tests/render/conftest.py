@@ -22,7 +22,8 @@ LAYOUTS = (
     "stretch3",
 )
 Hosts = dict[str, Rendered]
-# What differs from the lab in the copy `varied`: on one broker, one ZooKeeper server, the producer.
+# What differs from the lab in the copy `varied`: on brokers, one ZooKeeper server, the producer. The third broker has
+# nothing that it could not be told while it runs.
 MORE = {"firewall_extra_sources": {"client": ["198.19.0.0/16"], "admin": ["198.18.1.1", "198.18.2.1"]}}
 JDK = {"java_executable": "/opt/jdk-21/bin/java"}
 VARIED: dict[str, dict[str, Any]] = {
@@ -74,6 +75,10 @@ VARIED: dict[str, dict[str, Any]] = {
                 "truststore": "/own-ca.pem",
             },
         ],
+    },
+    "dc1-kafka3": {
+        "kafka_config_overrides": {"num.io.threads": 16, "log.retention.hours": 24, "background.threads": 12},
+        "kafka_dynamic_config_overrides": {"background.threads": 11},
     },
     "dc1-zk1": {
         "zookeeper_config": {"tickTime": 3000, "autopurge.purgeInterval": None},

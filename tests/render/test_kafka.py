@@ -265,7 +265,8 @@ def test_all_brokers_have_the_same_unit(inventory_name: str, hosts: Hosts) -> No
         text = hosts[name].text("/etc/systemd/system/kafka.service")
         digest = re.findall(r"^Environment=CONFIG_DIGEST=([0-9a-f]{64})$", text, re.MULTILINE)
         assert hosts[name].services[0] == {
-            "name": "kafka.service", "digest": digest[0], "enabled": True, "state": "started", "watch": 5
+            "name": "kafka.service", "digest": digest[0], "enabled": True, "state": "started", "watch": 5,
+            "live": hosts[name].services[0]["live"],
         }  # fmt: skip
         assert [unit["name"] for unit in hosts[name].services[1:]] == ["kafka-registration.service"]
         digests.add(digest[0])

@@ -40,7 +40,6 @@ def test_overrides_win_and_null_removes(rendered: Callable[[str], Hosts]) -> Non
         "listener.name.replication.ssl.truststore.location": ("/etc/kafka/tls/ca.pem", "/own-ca.pem"),
     }
     assert rendered("varied")["dc1-kafka1"].properties(SERVER)["offsets.topic.num.partitions"] == "12"
-    assert rendered("varied")["dc1-kafka3"].properties(SERVER) == rendered("lab")["dc1-kafka3"].properties(SERVER)
 
 
 def test_resources_of_one_host(rendered: Callable[[str], Hosts]) -> None:

@@ -39,8 +39,8 @@ class FakeCluster(FakeMoves):
         """By name of a resource, why writing it fails although it was found valid."""
         self.brokers, self.dynamic = dict(BROKER), dict[str, str]()
         """What each broker has in its file, and what of topics was set on brokers while they ran."""
-        self.told: dict[str, dict[str, str]] = {}
-        """What was set on brokers while they ran: by the id of one, or '' for all."""
+        self.told, self.begun = dict[str, dict[str, str]](), dict[int, dict[str, str]]()
+        """What was set on brokers while they ran, by the id of one, or '' for all; by id what its file said besides."""
         self.fatal: set[str] = set()
         """Settings that end a broker."""
         self.deaf = False

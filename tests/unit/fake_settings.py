@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 INVALID_CONFIG, TOPIC_EXISTS, POLICY, NOT_CONTROLLER, TIMED_OUT, LOGIN, NOT_ALLOWED, INVALID_REQUEST, NO_MECHANISM = (
@@ -27,6 +27,8 @@ BROKER = {
     "num.partitions": "1",
     "default.replication.factor": "3",
 }
+DEFAULT = {"num.io.threads": "8", "log.retention.hours": "168", "log.retention.ms": "", "sasl.jaas.config": ""}
+HOURS = ("log.retention.ms", "log.retention.hours")
 THROTTLED = ".replication.throttled."
 Answer = dict[str, Any]
 
@@ -45,6 +47,7 @@ class FakeSettings:
     configs: dict[str, dict[str, str]]
     dynamic: dict[str, str]
     told: dict[str, dict[str, str]]
+    begun: dict[int, dict[str, str]]
     fatal: set[str]
     deaf: bool
     cut: dict[str, bool]
@@ -88,26 +91,49 @@ class FakeSettings:
     def of_brokers(self, name: str, broker: int) -> Answer:
         """Return the settings of a broker, or of all, each value with those that it goes before."""
         code, entries = (0 if name in ("", str(broker)) else INVALID_REQUEST), []
-        file = {**self.brokers, "num.io.threads": "8", "log.cleaner.threads": "1", "broker.id": str(broker)}
-        file["broker.rack"] = self.racks[broker]
+        file = self.file(broker)
         levels = [(3, self.told.get("", {}))]
         if name:
-            levels = [(2, self.told.get(name, {})), *levels, (4, file), (5, {"sasl.jaas.config": ""})]
+            levels = [(2, self.told.get(name, {})), *levels, (4, file), (5, DEFAULT)]
         for key in sorted({key for _, level in levels for key in level}):
             values: list[tuple[str | None, int]] = [(level[key], source) for source, level in levels if key in level]
-            strange = not (key in file or THROTTLED in key or key == "sasl.jaas.config")
+            strange = not (key in file or key in DEFAULT or THROTTLED in key or key == "sasl.jaas.config")
             if hidden := strange or key == "sasl.jaas.config":
                 values = [(None, source) for _, source in values]
-            synonyms = [{"name": key, "value": value, "source": source} for value, source in values]
+            synonyms = [
+                {"name": one, "value": level[one] or None, "source": source}
+                for source, level in levels
+                for one in (HOURS if key in HOURS else (key,))
+                if one in level
+            ]
+            begin = next((at for at, one in enumerate(synonyms) if one["name"] == key), len(synonyms))
+            synonyms = synonyms[begin:]  # as ConfigHelper.configSynonyms does
+            if hidden:
+                synonyms = [{**one, "value": None} for one in synonyms]
             kinds = {"read_only": key == "broker.id", "is_sensitive": hidden, "config_type": 0 if strange else 2}
             value, source = values[0]
             entries.append({"name": key, "value": value, "config_source": source, "synonyms": synonyms, **kinds})
         return {"error_code": code, "resource_type": 4, "resource_name": name, "configs": entries}
 
+    def file(self, broker: int) -> dict[str, str]:
+        """Return what a broker was started with."""
+        file = {**self.brokers, "num.io.threads": "8", "log.cleaner.threads": "1", "broker.id": str(broker)}
+        return {**file, "broker.rack": self.racks[broker], **self.begun.get(broker, {})}
+
+    def threads(self, broker: int, sets: dict[str, str] | None = None, removes: Collection[str] = ()) -> int:
+        """Return the I/O threads of a broker, or those that it would have."""
+        own = {key: value for key, value in self.told.get(str(broker), {}).items() if key not in removes}
+        levels = ({**own, **(sets or {})}, self.told.get("", {}), self.file(broker))
+        return int(next(level["num.io.threads"] for level in levels if "num.io.threads" in level))
+
     def tell(self, name: str, request: Any, broker: int, sets: dict[str, str], removes: list[str]) -> Answer:
         """Take settings of one broker, or of all: a broker takes up to twice the threads that it has."""
         wrong = (0, "")
-        if int(sets.get("num.io.threads", 8)) > 2 * int(self.told.get(str(broker), {}).get("num.io.threads", 8)):
+        if not name and int(sets.get("num.io.threads", 8)) > 2 * int(
+            self.told.get(str(broker), {}).get("num.io.threads", 8)
+        ):
+            wrong = (INVALID_REQUEST, "Dynamic thread count update validation failed")
+        if name and not self.threads(broker) // 2 <= self.threads(broker, sets, removes) <= 2 * self.threads(broker):
             wrong = (INVALID_REQUEST, "Dynamic thread count update validation failed")
 
         def write() -> None:

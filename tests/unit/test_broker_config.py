@@ -97,6 +97,12 @@ def test_what_kafka_takes_and_no_cluster_stands(run: Run, cluster: FakeCluster, 
     assert done["msg"].splitlines()[1:] == [f"- all brokers: {name} {value}: {why}"] and cluster.written == []
 
 
+def test_a_number_below_0_is_no_danger_by_itself(run: Run, cluster: FakeCluster) -> None:
+    cluster.brokers["compression.gzip.level"] = "6"
+    done = run(kafka_broker_config, check_mode=True, config={"compression.gzip.level": -1})
+    assert done["changes"] == ["update settings of all brokers: + compression.gzip.level: -1"]
+
+
 def test_what_decides_what_is_lost_is_meant(run: Run, cluster: FakeCluster) -> None:
     done = run(kafka_broker_config, config={"log.cleanup.policy": "compact"})
     assert done["msg"].splitlines()[1:] == [

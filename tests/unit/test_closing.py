@@ -57,6 +57,17 @@ def test_resources_of_a_cluster() -> None:
     assert found.line(check_mode=False) == "millrace: 20 topics, 1 user, 2 ACLs, 1 quota, 1 group"
 
 
+def test_brokers_that_were_told_settings() -> None:
+    """Of a failed run those that were told before it."""
+    name, changes = "millrace.kafka.kafka_live_config", [Change("settings of", f"broker {n}", "update") for n in (1, 2)]
+    assert closing((name, "a", answer(changes[0]))).line(check_mode=False) == "millrace: 1 broker with new settings"
+    found = closing((name, "a", answer(*changes)))
+    assert found.line(check_mode=False) == "millrace: 2 brokers with new settings"
+    done = {"done": ["settings of broker 1"], "failed": {"settings of broker 2": "no"}, "not_tried": []}
+    cut = closing((name, "a", {**answer(*changes), "outcome": done}))
+    assert cut.line(check_mode=False, failed=["a"]) == "millrace: 1 broker with new settings; then it failed on a"
+
+
 @pytest.mark.parametrize("name", ["kafka_access", "kafka_topics", "kafka_quotas", "kafka_groups"])
 def test_what_was_refused_is_no_change(name: str) -> None:
     refused = {**answer(*CHANGED_ACCESS, refusals=("no",)), "changed": False, "failed": True}

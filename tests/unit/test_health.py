@@ -251,6 +251,15 @@ def test_a_restart_is_owed() -> None:
     ]
 
 
+def test_settings_are_still_to_be_told() -> None:
+    answers = probes()
+    answers["kafka2"]["untold"] = ["kafka.service"]
+    assert page(declared(), answers, cluster())[1] == [
+        "kafka.service on kafka2 has not been told all settings that are on its disk: site.yml tells it, or says what "
+        "is in the way"
+    ]
+
+
 def test_a_restart_that_was_interrupted() -> None:
     answers = probes()
     answers["kafka2"]["to_restart"] = ["kafka.service"]

@@ -286,8 +286,8 @@ def test_a_process_older_than_its_files(systemd: Systemd, tmp_path: Path) -> Non
         }
     )
     names = [f"{name}.service" for name in ("same", "other", "unread", "job", "none", "down")]
-    assert behind([*names, "same.service"]) == ["job.service", "other.service", "unread.service"]
-    assert behind([]) == []
+    assert behind([*names, "same.service"])["older"] == ["job.service", "other.service", "unread.service"]
+    assert behind([]) == {"older": [], "untold": []}
 
 
 def test_digest_of_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,6 +58,32 @@ def test_hosts_that_are_owed_a_restart() -> None:
     assert general["owed_restart"](["a"], {}, "kafka_state", "kafka.service") == "all:!all"
 
 
+def test_brokers_that_are_to_be_told_settings() -> None:
+    """As this run's host_state answered of this unit; who was not asked, or answered nothing of it, is left alone."""
+
+    def answered(owed: bool, unit: str = "kafka.service", **more: Any) -> dict[str, Any]:
+        live = {"owed": owed, "anew": False, "digest": "d", "settings": {"a": "1"}, "told": {}, **more}
+        return {"kafka_state": {"units": {unit: {"live": live}}}, "kafka_broker_id": "7"}
+
+    hostvars: dict[str, Any] = {
+        "a": answered(True, anew=True, told={"a": ["2"]}),
+        "b": answered(False),
+        "c": answered(True, "other.service"),
+        "d": {"kafka_state": {"skipped": True}},
+        "e": {},
+        "f": {"kafka_state": {"units": {"kafka.service": {"restart_owed": True}}}},
+        "g": answered(True),
+    }
+    asked = (hostvars, "kafka_state", "kafka.service")
+    assert general["owed_settings"](list(hostvars), *asked) == "a,g"
+    assert general["owed_settings"](["b", "c", "d", "e", "f"], *asked) == "all:!all"
+    assert general["owed_settings"](["a"], {}, "kafka_state", "kafka.service") == "all:!all"
+    assert general["settings_owed"](list(hostvars), *asked) == [
+        {"id": 7, "settings": {"a": "1"}, "told": {"a": ["2"]}, "anew": True},
+        {"id": 7, "settings": {"a": "1"}, "told": {}, "anew": False},
+    ]
+
+
 def test_hosts_that_a_run_touched() -> None:
     """What was started, and what is owed a restart; not another unit."""
     hostvars: dict[str, Any] = {

@@ -9,9 +9,11 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.module_utils.host import marks
+from ansible_collections.millrace.kafka.plugins.module_utils.host import live, marks
 from ansible_collections.millrace.kafka.plugins.module_utils.host.paths import StateError
 
+CONFIG, LIVE = "CONFIG_DIGEST", "LIVE_DIGEST"
+"""Of what a process reads when it starts alone, and of what it can be told while it runs."""
 OWED = {False: "running with an older configuration\n", True: "marked for a restart\n"}
 
 
@@ -48,7 +50,7 @@ class Units:
         """In check mode everything is compared and nothing is run."""
         self.check_mode = check_mode
         self.act = act
-        self.states: dict[str, dict[str, bool]] = {}
+        self.states: dict[str, dict[str, Any]] = {}
 
     def converge(self, wanted: Sequence[Mapping[str, Any]]) -> None:
         """Enable, start, stop or restart units, and say which one is owed a restart."""
@@ -103,6 +105,30 @@ class Units:
         self.states[name] = {"active": running, "restart_owed": owed, "started": started}
         if marked:
             self.states[name]["marked"] = True
+        if wanted.get("live"):
+            self.states[name]["live"] = self.live(wanted, found, owed, started)
+
+    def live(self, wanted: Mapping[str, Any], found: Mapping[str, str], restart: bool, started: bool) -> dict[str, Any]:
+        """Say what a process is still to be told; note what it is going to be told, or was.
+
+        That is bookkeeping: what changes is told by whoever tells the process. One that starts anew has all from its
+        files, and is to be rid of what it was told before.
+        """
+        name, settings, digest = wanted["name"], wanted["live"]["settings"], wanted["live"]["digest"]
+        process, begun = found.get("InvocationID", ""), digest_of(found["MainPID"], LIVE)
+        if wanted["live"].get("told") is not None:
+            if not self.check_mode:
+                live.end(name, process, digest, begun, wanted["live"]["told"])
+            return {"owed": False}
+        stands = live.judged(name, process, begun, digest)
+        told, anew = stands.record.told, restart or started
+        if anew or found["ActiveState"] != "active":
+            owed = anew and bool(told)
+        else:
+            owed = stands.differs or stands.left
+            if stands.differs and not self.check_mode:
+                live.begin(name, stands.record, process, settings)
+        return {"owed": owed, "anew": anew, "digest": digest, "settings": settings, "told": told}
 
     def mark(self, wanted: Mapping[str, Any], found: Mapping[str, str]) -> str:
         """Mark a unit for a restart, or end that; return whether one is `due` or `done`, '' where it is no matter."""
@@ -136,18 +162,18 @@ def stays(name: str, seconds: float) -> None:
         tick.wait(0.5)
 
 
-def digest_of(pid: str) -> str:
-    """Return the CONFIG_DIGEST that a running process was started with."""
+def digest_of(pid: str, variable: str = CONFIG) -> str:
+    """Return the digest that a running process was started with."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as stream:
-            return digest_in(stream.read().replace(b"\0", b"\n").decode(errors="replace"))
+            return digest_in(stream.read().replace(b"\0", b"\n").decode(errors="replace"), variable)
     except OSError:
         return ""
 
 
-def digest_in(text: str) -> str:
-    """Return the CONFIG_DIGEST among variables of an environment, as lines or as systemd shows them; else ''."""
-    found = re.search(r"(?:^|[\s\"])CONFIG_DIGEST=([^\s\"]*)", text)
+def digest_in(text: str, variable: str = CONFIG) -> str:
+    """Return a digest among variables of an environment, as lines or as systemd shows them; else ''."""
+    found = re.search(rf"(?:^|[\s\"]){variable}=([^\s\"]*)", text)
     return found.group(1) if found else ""
 
 
@@ -158,13 +184,20 @@ def restarts(names: Iterable[str]) -> dict[str, list[str]]:
     return {word: marks.of(found, word) for word in ("due", "done")}
 
 
-def behind(names: Iterable[str]) -> list[str]:
-    """Return those running units whose process was started with another configuration than is on the disk."""
+def behind(names: Iterable[str]) -> dict[str, list[str]]:
+    """Return running units whose process is `older` than the configuration on the disk, or is still to be `told` it."""
     asked = sorted(set(names))
-    if not asked:
-        return []
-    parts = shown("ActiveState,MainPID,NeedDaemonReload,Environment,EnvironmentFiles", asked)
-    return [name for name, unit in zip(asked, parts, strict=True) if unit["ActiveState"] == "active" and _older(unit)]
+    facts = "ActiveState,MainPID,NeedDaemonReload,Environment,EnvironmentFiles,InvocationID"
+    parts = shown(facts, asked) if asked else []
+    running = {name: unit for name, unit in zip(asked, parts, strict=True) if unit["ActiveState"] == "active"}
+    older = [name for name, unit in running.items() if _older(unit)]
+    untold = [name for name, unit in running.items() if name not in older and _untold(name, unit)]
+    return {"older": older, "untold": untold}
+
+
+def _untold(name: str, unit: Mapping[str, str]) -> bool:
+    declared, process = digest_in(unit.get("Environment", ""), LIVE), unit.get("InvocationID", "")
+    return bool(declared) and live.judged(name, process, digest_of(unit["MainPID"], LIVE), declared).differs
 
 
 def _older(unit: Mapping[str, str]) -> bool:

@@ -120,7 +120,7 @@ def dangerous(name: str, value: Any) -> str:
     """Return why a cluster would not stand a value that Kafka takes; '' where it would, or where it is no number."""
     least, why = LEAST.get(OF_LISTENER.sub("", name), (0, ""))
     try:
-        return f"{why}; say at least {least}" if float(str(value)) < least else ""
+        return f"{why}; say at least {least}" if why and float(str(value)) < least else ""
     except ValueError:
         return ""
 

@@ -80,15 +80,17 @@ def connected(module: AnsibleModule, what: str) -> Iterator[tuple[Admin, Metadat
                 admin.close()
 
 
-def converge(module: AnsibleModule, what: str, planned: Planned) -> None:
+def converge(
+    module: AnsibleModule, what: str, planned: Planned, more: Callable[[], dict[str, Any]] = lambda: {}
+) -> None:
     """Plan, refuse or write, and end the module.
 
     `planned` reads and returns plans with what writes each; nothing is written where one of them has a refusal, and no
-    plan is begun after one that failed.
+    plan is begun after one that failed. `more` is what the module returns besides, once that is planned.
     """
     with connected(module, what) as (admin, metadata):
         works = planned(admin, metadata)
-        result = answer(works, metadata, what)
+        result = {**answer(works, metadata, what), **more()}
         refusals = [text for plan, _ in works for text in plan.refusals]
         if refusals:
             words = "".join(f"\n- {text}" for text in refusals)

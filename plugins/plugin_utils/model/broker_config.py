@@ -109,6 +109,12 @@ def shadowed(model: Model) -> Iterator[Problem]:
                 )
 
 
+def room_for_cleaners(properties: Mapping[str, Any], heap: Any) -> bool:
+    """Tell whether a heap has room for the buffers of two log cleaners, and as much again for everything else."""
+    there = size(heap)
+    return there is not None and 4 * (whole(properties.get(BUFFER)) or USUAL_BUFFER) <= there
+
+
 def memory(model: Model) -> Iterator[Problem]:
     """A heap has room for two buffers of the log cleaner where the cleaner begins anew."""
     for broker in model.brokers:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.live_config import SYNONYMS, UNITS
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import Definitions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker, Machine, ZooKeeperServer
@@ -42,13 +43,6 @@ ZOOKEEPER_OWNED = {
     "secureClientPort": "zookeeper_secure_client_port",
 }
 ZOOKEEPER_PATTERNS = {"server.": "zookeeper_servers", "group.": "zookeeper_groups", "weight.": "zookeeper_weights"}
-# The first that is set wins in Kafka.
-SYNONYMS = (
-    ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
-    ("log.roll.ms", "log.roll.hours"),
-    ("log.roll.jitter.ms", "log.roll.jitter.hours"),
-)
-UNITS = {"ms": 1, "minutes": 60_000, "hours": 3_600_000}
 # Kafka refuses to start unless the first is at most the second.
 ORDERED = (
     ("replica.fetch.wait.max.ms", 500, "replica.lag.time.max.ms", 30000),

@@ -16,10 +16,16 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals i
 NOTED = import_module("ansible_collections.millrace.kafka.plugins.action.noted")
 
 
-def answered(unit: dict[str, Any]) -> dict[str, bool]:
-    """Return a unit that runs, and is marked for a restart where that is asked for."""
+def answered(unit: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:
+    """Return a unit that runs, and is marked for a restart where that is asked for.
+
+    What it can be told is said of it in the test's words.
+    """
     marked = unit["restart"] in ("mark", "again")
-    return {"active": True, "restart_owed": marked, "started": False, "marked": marked}
+    found = {"active": True, "restart_owed": marked, "started": False, "marked": marked}
+    if not unit["live"]:
+        return found
+    return {**found, "live": {**unit["live"], "owed": False, "anew": False, "told": {}, **said}}
 
 
 def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -33,7 +39,8 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
         NOTED.noted("host_state", self._task, variables)
         if variables["inventory_hostname"] in variables.get("noted_unreachable", ()):
             return {"unreachable": True, "msg": "Failed to connect to the host via ssh"}
-        units = {unit["name"]: answered(unit) for unit in result.validated_parameters["units"]}
+        said = variables.get("noted_live", {}).get(variables["inventory_hostname"], {})
+        units = {unit["name"]: answered(unit, said) for unit in result.validated_parameters["units"]}
         return {"changed": False, "changes": [], "units": units}
     folder = Path(variables["render_directory"]) / variables["inventory_hostname"]
     folder.mkdir(parents=True, exist_ok=True)
