@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs build.py with a pip of its own, made once for each Python that makes it: a distribution's Python may lack pip, and
-# an old one packs PySpark five times slower.
+# Runs build.py with a pip of its own, made anew for another Python: a distribution's Python may lack pip, and an old
+# one packs PySpark five times slower.
 set -eu
 here=$(dirname "$(readlink -f "$0")")
 build="$(dirname "$here")/.build" python="${PYTHON:-python3}"
