@@ -70,5 +70,5 @@ def space(pid: int) -> str:
 def test_hosts_are_measured_once_what_they_use_falls_no_more() -> None:
     """Those of a new lab still compile: taken off as idle, it made what a playbook costs them less than nothing."""
     assert settled(iter([3.1, 1.9, 0.52, 0.5, 9.0]).__next__) == 0.5
-    with pytest.raises(SystemExit, match="do not come to rest: 7.00 CPU-s a second, and it was 1.00"):
+    with pytest.raises(SystemExit, match=r"do not come to rest: 7\.00 CPU-s a second, and it was 1\.00"):
         settled(iter([1.0, *[7.0] * 12]).__next__)
