@@ -47,6 +47,34 @@ def strays(raw: Mapping[str, Mapping[str, Any]], groups: Collection[str]) -> Ite
                 problem = Problem((), f"{kind}/{place.name}", "FILE_UNREAD", None, wrong, advice, warning=not near)
                 yield Stray(problem, frozenset(_names(place)))
         yield from _misplaced(Path(folder))
+        yield from _twice(Path(folder))
+
+
+def _twice(folder: Path) -> Iterator[Stray]:
+    """Yield variables that two files of one group or host say, of which one wins, and a second file of hosts."""
+    sites = [file.name for file in sorted(folder.glob("*.y*ml")) if PLUGIN.search(file.read_text(errors="replace"))]
+    if len(sites) > 1:
+        wrong = f"{sites[0]} names the plugin as well: both are read, and hosts become a mixture of the two"
+        problem = Problem((), sites[-1], "FILE_RIVALS", None, wrong, "take one of the two out of the folder")
+        yield Stray(problem, frozenset())
+    for kind in ("group_vars", "host_vars"):
+        told: dict[tuple[str, str], list[str]] = {}
+        for place in sorted(Path(folder, kind).glob("[!.]*")):
+            files = [place] if place.is_file() else sorted(file for file in place.rglob("*") if file.is_file())
+            for file in (file for file in files if file.suffix in SUFFIXES):
+                if not file.read_bytes().startswith(b"$ANSIBLE_VAULT"):
+                    owner = place.name if place.is_dir() else place.stem
+                    for name in dict.fromkeys(_names(file)):
+                        told.setdefault((owner, name), []).append(str(file.relative_to(folder)))
+        for (_, name), paths in told.items():
+            if len(paths) > 1:
+                wrong = f"{paths[0]} says it as well: one of the two replaces the other without a word"
+                # In a folder the last by name goes before, which somebody may count on; of two places nobody does.
+                ordered = len({str(Path(path).parent) for path in paths}) == 1 and "/" in paths[0].partition("/")[2]
+                problem = Problem(
+                    (), f"{paths[-1]}/{name}", "FILE_RIVALS", None, wrong, "say it in one of the two", warning=ordered
+                )
+                yield Stray(problem, frozenset())
 
 
 def _misplaced(folder: Path) -> Iterator[Stray]:

@@ -13,19 +13,28 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_certificat
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_files import several, strays, without_wiring
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_jobs import job_problems
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_numbers import other_numbers
-from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_readers import texts_for_switches, unread
+from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_readers import (
+    mappings,
+    texts_for_switches,
+    unread,
+    unread_names,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_rivals import rivals
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_secrets import secrets_in_units
+from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_wholes import (
+    PLUGIN,
+    TYPE,
+    of_a_whole,
+    of_refused,
+    where_written,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import FOLDER
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model, check_model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.causes import NAME, Causes, Standing, base, texts
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.words import BESIDES
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
-# How Ansible says that a value is of another type than its role declares.
-TYPE = re.compile(r"unable to convert|must be of type|could not parse|^\w+ is not (a |true)")
 UNDEFINED = re.compile(r"'(\w+)' is undefined")
 LACKING = re.compile(r"has no attribute '(\w+)'|has no element '(\w+)'")
 # vault.passwords.orders, or with brackets; not what is called, or has a default.
@@ -52,6 +61,8 @@ CAUSES: Mapping[str, tuple[str, ...]] = {
     "ADVERTISED_INVALID": (),
     "ADVERTISED_LOCAL": (),
     "LISTENER_ADVERTISED": (),
+    "AUTHORITY_NONE": ("pki_authorities",),
+    "AUTHORITY_TWICE": ("pki_authorities",),
     "AUTHORITY_UNKNOWN": (),
     "LAYOUT_DATACENTERS": (),
     "LOG_DIRS_PATH": (),
@@ -66,11 +77,6 @@ REFUSED_VALUE = re.compile(r"^value of \w+ must be one of: ")
 NOBODY = re.compile(r"(\w+_users) has no (.*); it has (.*)")
 LOOP = re.compile(r"Recursive loop")
 NO_HOST = re.compile(r"cannot be computed: hostvars\['([^']+)'\]$")
-# What is wrong with a job's connection, as the model sees it; the job itself says what else follows.
-CONNECTIONS = ("JOB_MECHANISM", "JOB_PROTOCOL", "JOB_LISTENER")
-# What is judged of an entry whose keys are not known.
-OF_ENTRIES = re.compile(r"GRANT_\w+|QUOTA_EMPTY|QUOTA_ENTITY|ACL_PRINCIPAL|ACL_CONTRADICTION|TOPIC_NAME")
-ENTRY = re.compile(r"\w+\[[^]]*\]")
 
 
 def problems_of(reader: Reader, model: Model) -> list[Problem]:
@@ -82,8 +88,9 @@ def problems_of(reader: Reader, model: Model) -> list[Problem]:
     if whole:
         return [whole, *(file.problem for file in files)]
     found = [
-        *reader.said_of(check_model(model)),
+        *unread_names(reader.said_of(check_model(model)), raw, model),
         *unread(raw, model),
+        *mappings(raw, model),
         *rivals(reader, model),
         *secrets_in_units(reader, model),
         *texts_for_switches(raw, model),
@@ -106,13 +113,14 @@ def _folded(found: Sequence[Problem], reader: Reader, model: Model, files: Seque
             causes.add(problem, CAUSES[problem.code])
         elif problem.code == "NOT_COMPUTED" and LOOP.search(problem.wrong):
             causes.add(problem)
-        elif problem.code == "ADDRESS_MISSING":
+        elif problem.code in ("ADDRESS_MISSING", "SITE_DIFFERS"):
             causes.add(replace(problem, hosts=()))  # others read it of this host
         elif problem.code == "INPUT_REFUSED" and REFUSED_VALUE.search(problem.wrong) and "[" not in problem.variable:
             causes.add(problem)
     kept = [problem for problem in found if not _said_better(problem, model.mistyped)]
     kept = [problem for problem in kept if not _said_of_another(problem, kept, standing)]
-    kept = [problem for problem in kept if not _in_a_file(problem, files) and not _of_a_whole(problem, kept, model)]
+    kept = [problem for problem in kept if not _in_a_file(problem, files) and not of_a_whole(problem, kept, model)]
+    kept = [problem for problem in kept if not of_refused(problem, kept, standing)]
     failed = [problem for problem in kept if problem.code == "NOT_COMPUTED" and not causes.explain(problem)]
     missing = [problem for problem in _missing(failed, standing) if not _in_a_file(problem, files)]
     for problem in missing:
@@ -120,7 +128,7 @@ def _folded(found: Sequence[Problem], reader: Reader, model: Model, files: Seque
     absent = {base(problem.variable) for problem in missing}
     rest = [problem for problem in kept if not causes.explain(problem)]
     rest = [problem for problem in rest if not _of_another_host(problem, absent)]
-    return [*missing, *(_worded(problem, standing) for problem in rest)]
+    return [*missing, *(where_written(_worded(problem, standing), model) for problem in rest)]
 
 
 def _of_another_host(problem: Problem, absent: set[str]) -> bool:
@@ -148,40 +156,6 @@ def _said_of_another(problem: Problem, found: Sequence[Problem], standing: Stand
         and other.variable != problem.variable
         and other.variable in standing.on(problem.hosts[0], problem.variable)
         and problem.variable not in standing.on(problem.hosts[0], other.variable)
-        for other in found
-    )
-
-
-def _of_a_whole(problem: Problem, found: Sequence[Problem], model: Model) -> bool:
-    """Tell whether a problem is a part of one that is said of a whole: a job's connection, an entry, a group."""
-    if problem.code == "JOB_CONFIG" and problem.wrong.startswith("kafka."):
-        bootstrap = problem.wrong.startswith("kafka.bootstrap.servers") and not model.brokers
-        return bootstrap or any(
-            other.code in CONNECTIONS and other.hosts == problem.hosts and other.variable.startswith(problem.variable)
-            for other in found
-        )
-    if problem.code in CONNECTIONS:
-        return any(other.code == "PORT_CLASH" and "listener" in other.wrong for other in found)
-    if problem.code == "ADDRESS_OUTSIDE":
-        return any(
-            other.code in ("ADDRESS_DUPLICATE", "ADDRESS_LOCAL")
-            and other.value == problem.value
-            and set(problem.hosts) <= set(other.hosts)
-            for other in found
-        )
-    site = next((word for word, own in BESIDES.items() if base(problem.variable) == own), "")
-    if problem in model.mistyped and site:  # said of the list of the site's own that it comes from
-        return any(base(other.variable) == site and TYPE.search(other.wrong) for other in found)
-    if problem.code.startswith("CERTIFICATE_") and site:
-        own = problem.variable.replace(base(problem.variable), site, 1)
-        return any(other.code == "INPUT_REFUSED" and other.variable == own for other in found)
-    if not OF_ENTRIES.fullmatch(problem.code):
-        return False
-    variable, entry = base(problem.variable), ENTRY.match(problem.variable)
-    return any(
-        other.code == "INPUT_REFUSED"
-        and base(other.variable) == variable
-        and (entry is None or other.variable.startswith(entry[0]) or variable != "kafka_users")
         for other in found
     )
 
@@ -290,7 +264,7 @@ def _worded(problem: Problem, standing: Standing) -> Problem:
         return replace(problem, variable=place, value=host[1], wrong="no host of the inventory", advice=advice)
     if LOOP.search(wrong):
         wrong = "cannot be computed: it stands on itself"
-    if plugin := re.search(r"The (?:filter|lookup) plugin '([\w.]+)' failed", wrong):
+    if plugin := PLUGIN.search(wrong):
         names = [name for name in standing.on(problem.hosts[0], problem.variable) if name in raw]
         wrong = f"cannot be computed: {plugin.group(1)} does not take what it is given"
         advice = f"correct what it stands on: {', '.join(name for name in names if name != problem.variable)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -14,6 +14,17 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec, role_of, site_words
 
+# Words of the site that playbooks take from a broker.
+OF_BROKERS = (
+    "kafka_acls",
+    "kafka_cluster_id",
+    "kafka_dynamic_config",
+    "kafka_prune",
+    "kafka_quotas",
+    "kafka_topic_defaults",
+    "kafka_topics",
+    "kafka_users",
+)
 LIVE = {"hostvars", "groups", "vars"}  # of the run
 
 
@@ -49,7 +60,7 @@ def unread(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterator[Probl
         others = [host for host in model.function_hosts if host not in readers] if readers else []
         shared = {role for other in functions().values() if other is not function for role in other.roles}
         for role in sorted(set(function.roles) - shared):
-            for name in argument_spec(role):
+            for name in (*argument_spec(role), *(OF_BROKERS if function.name == "kafka" else ())):
                 known: list[Any] = []
                 for host in readers:
                     if name in raw[host] and not any(raw[host][name] is value for value in known):
@@ -62,10 +73,33 @@ def unread(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterator[Probl
                         continue
                     wrong = f"the host is not in group {function.name}, so nothing reads it there"
                     advice = f"write it for group {function.name}, or take it out"
-                    yield Problem((host,), name, "VARIABLE_UNREAD", None, wrong, advice, warning=True)
+                    yield Problem((host,), name, "VARIABLE_UNREAD", None, wrong, advice)
+
+
+def unread_names(found: Iterable[Problem], raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterator[Problem]:
+    """Leave out what is said of a name that is nobody's, where a template of the site reads it: it is its own."""
+    for problem in found:
+        hosts = problem.hosts if problem.code == "VARIABLE_SUSPECT" else ()
+        if not any(_named(raw[host], model.names[host] - laid(), problem.variable) for host in hosts):
+            yield problem
+
+
+def mappings(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterator[Problem]:
+    """Yield mappings that are called as a function or a role: inputs are variables of their own."""
+    known = {*functions(), *role_of().values(), *(function.prefix for function in functions().values())}
+    for host in model.function_hosts:
+        for name in sorted(known & raw[host].keys() & model.names[host]):
+            value = raw[host][name]
+            asked = re.compile(rf"(?<![\w.'\"]){name}\b")  # not millrace.kafka, nor groups['kafka']
+            own = model.names[host] - laid() - LIVE
+            read = any(asked.search(text) for other in own & raw[host].keys() for text in texts(raw[host][other]))
+            if isinstance(value, Mapping) and value and not read:
+                key = next(iter(value))
+                wrong = "nothing of ours reads a variable of this name: inputs stand by themselves"
+                yield Problem((host,), name, "VARIABLE_SUSPECT", None, wrong, f"write {name}_{key}: ... and so on")
 
 
 def _named(raw: Mapping[str, Any], written: frozenset[str], name: str) -> bool:
     """Tell whether a template that the site wrote reads a variable of the host."""
-    asked = re.compile(rf"\b{name}\b")
+    asked = re.compile(rf"\b{re.escape(name)}\b")
     return any(asked.search(text) for other in written & raw.keys() - {name, *LIVE} for text in texts(raw[other]))

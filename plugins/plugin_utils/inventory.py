@@ -5,6 +5,7 @@ Site words and role inputs per host, with the role's own argument spec applied.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cache
@@ -36,7 +37,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 from ansible_collections.millrace.kafka.plugins.plugin_utils.refused_inputs import refused
 from ansible_collections.millrace.kafka.plugins.plugin_utils.secret import is_secret, texts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec, site_words
-from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import templates, undeclared
+from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import encrypted, templates, undeclared
 
 
 def in_the_clear(text: str) -> bool:
@@ -142,6 +143,9 @@ class Reader:
 
     def _value(self, value: Any, raw: Mapping[str, Any], templar: Callable[[], Any]) -> Any:
         """Return what a value is for a host. Raises AnsibleError."""
+        for text in encrypted(value):
+            with contextlib.suppress(ReferenceError):  # outside of a run, where nobody decrypts
+                str(text)  # raises AnsibleError where it cannot be decrypted
         if not any(templates(value)):
             return value
         key = self._key(value, raw, ())
@@ -256,12 +260,17 @@ class Reader:
         for host, name, error in dict.fromkeys(self._failed):
             if not any(re.search(rf"['\"]{word}['\"]", error) for word in reported_elsewhere):
                 wrong, advice = f"cannot be computed: {error.splitlines()[0]}", "set what it stands on"
+                if re.search(r"\bvault|decrypt", error, re.IGNORECASE) and "vault'" not in error:
+                    wrong = "cannot be decrypted: cut short, or encrypted with another password"
+                    advice = "encrypt it anew (ansible-vault encrypt_string), with the password of this inventory"
                 self.problems.append(Problem((host,), name, "NOT_COMPUTED", None, wrong, advice))
 
     def said_right(self, host: str, names: Iterable[str]) -> bool:
         """Tell whether these variables of a host could be computed and are what the argument spec wants."""
         wrong = {name for failed_host, name, _ in self._failed if failed_host == host}
-        wrong |= {p.variable for p in self.problems if host in p.hosts and p.code.startswith("INPUT_")}
+        refused_inputs = (p for p in self.problems if host in p.hosts and p.code.startswith("INPUT_"))
+        for name in (re.split(r"[.[]", problem.variable)[0] for problem in refused_inputs):
+            wrong |= {name, BESIDES.get(name, name)}
         return wrong.isdisjoint(names)
 
     def said_of(self, found: Iterable[Problem]) -> list[Problem]:

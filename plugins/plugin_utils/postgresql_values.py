@@ -44,6 +44,15 @@ def amount(spec: Mapping[str, Any], text: str) -> float | None:
     return number * known[found[2]] / (int(own.removesuffix(base) or 1) * known[base])
 
 
+def in_bytes(spec: Mapping[str, Any], text: str) -> int | None:
+    """Return bytes of a setting that is a size, a plain number being in its own unit; None where it is none."""
+    own, number = str(spec.get("unit") or ""), amount(spec, text)
+    base = own.lstrip("0123456789")
+    if number is None or base not in MEMORY:
+        return None
+    return int(number * int(own.removesuffix(base) or 1) * MEMORY[base])
+
+
 def _units(own: str) -> Mapping[str, int]:
     return {} if not own else TIME if own in TIME else MEMORY
 

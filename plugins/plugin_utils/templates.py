@@ -34,3 +34,15 @@ def templates(value: Any) -> Iterator[str]:
     elif isinstance(value, Sequence):
         for item in value:
             yield from templates(item)
+
+
+def encrypted(value: Any) -> Iterator[Any]:
+    """Yield the texts of a value that were encrypted one by one (!vault): each is decrypted only when it is used."""
+    if type(value).__name__ == "EncryptedString":
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from encrypted(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from encrypted(item)

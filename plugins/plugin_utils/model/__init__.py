@@ -12,7 +12,9 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import (
     access,
     broker_config,
+    broker_limits,
     clients,
+    connecting,
     databases,
     directories,
     drop_ins,
@@ -25,6 +27,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model import (
     java_flags,
     jobs,
     jvm,
+    kernel,
     listening,
     logins,
     losses,
@@ -37,6 +40,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model import (
     principals,
     properties,
     quotas,
+    ranges,
     replication,
     risks,
     security,
@@ -62,11 +66,14 @@ RULES: tuple[Rule, ...] = (
     identity.host_case,
     identity.organization,
     identity.pki_directory,
+    identity.keeper,
+    identity.same_site,
     places.declared,
     places.datacenter_groups,
     places.layout,
     places.racks,
     places.rack_groups,
+    places.rack_names,
     places.rack_typos,
     networks.addresses,
     networks.outside,
@@ -96,6 +103,8 @@ RULES: tuple[Rule, ...] = (
     replication.datacenter_loss,
     replication.same_everywhere,
     properties.kafka,
+    broker_limits.limits,
+    broker_limits.listeners,
     properties.replaced,
     properties.zookeeper,
     machine.log_dirs,
@@ -108,6 +117,8 @@ RULES: tuple[Rule, ...] = (
     clients.client_properties,
     clients.jobs,
     databases.users,
+    databases.sources,
+    databases.memory,
     databases.settings,
     databases.jobs,
     security.profile,
@@ -172,6 +183,7 @@ RULES: tuple[Rule, ...] = (
     drop_ins.settings,
     java_flags.flags,
     java_flags.old,
+    java_flags.package,
     java_flags.home,
     jobs.among_data,
     jobs.directories,
@@ -193,6 +205,14 @@ RULES: tuple[Rule, ...] = (
     weakened.client_auth,
     weakened.tokens,
     weakened.zookeeper,
+    connecting.words,
+    kernel.settings,
+    kernel.names,
+    kernel.rules,
+    ranges.numbers,
+    ranges.once,
+    ranges.certificate_days,
+    ranges.cluster_id,
     risks.known,
 )
 
@@ -218,4 +238,5 @@ def model_of(
     for host, found in hosts.items():
         values[host], faults = typed.of(found)
         mistyped += [words.mistyped(host, *fault) for fault in faults]
+        mistyped += words.nothing(host, found, options)
     return Model(values, groups, all_groups, names, defaults, frozenset(options), prefixes, tuple(mistyped), said)

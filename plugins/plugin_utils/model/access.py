@@ -9,6 +9,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.acls import OPERATIONS
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.users import STEP
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.slips import slip
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import granted
@@ -132,8 +133,10 @@ def acls(model: Model) -> Iterator[Problem]:
             )
         elif known and who != "User:*" and who not in somebody and not absent:
             wrong = "neither one of kafka_users nor a super user"
+            near = slip(who, somebody)
             advice = "declare the user (credential: false if a certificate stands for it), or correct the name"
-            yield Problem(hosts, _who(acl), "ACL_UNKNOWN_USER", None, wrong, advice, warning=True)
+            advice = f"did you mean {near}? Else {advice.partition(',')[0]}" if near else advice
+            yield Problem(hosts, _who(acl), "ACL_UNKNOWN_USER", None, wrong, advice, warning=not near)
         given = acl.get("operations")
         for operation in given if isinstance(given, (list, tuple)) else []:
             fit = OPERATIONS.get(kind)
@@ -204,6 +207,6 @@ def logins(model: Model) -> Iterator[Problem]:
             if job.user and known and job.user not in known:
                 variable = f"{job.variable}.config.kafka[sasl.jaas.config]"
                 wrong = f"logs in as {job.user}, who is none of kafka_users"
-                yield node.problem(
-                    variable, "JOB_LOGIN", None, wrong, "declare the user, or correct the name", warning=True
-                )
+                near = slip(job.user, known)
+                advice = f"did you mean {near}?" if near else "declare the user, or correct the name"
+                yield node.problem(variable, "JOB_LOGIN", None, wrong, advice, warning=not near)

@@ -68,6 +68,9 @@ def _setting(broker: Broker, definitions: Definitions, variable: str, name: str,
     elif name in LOSING:  # rules on kafka_config, with what they know of topics and promise, do not see it here
         wrong = "it decides what is lost, and is judged with the rest of kafka_config"
         yield broker.problem(place, "BROKER_CONFIG_JUDGED", value, wrong, f"{instead}, {BY_HAND}")
+    elif name == "log.cleaner.threads" and whole(in_numbers(name, value)) == 0:
+        wrong = "brokers refuse it while they run (LogCleaner)"
+        yield broker.problem(place, "BROKER_CONFIG_VALUE", value, wrong, "say 1 at least")
     elif why := dangerous(name, in_numbers(name, value)):
         wrong, _, advice = why.partition("; ")
         yield broker.problem(place, "BROKER_CONFIG_DANGER", value, wrong, advice)

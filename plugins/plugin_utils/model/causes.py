@@ -99,12 +99,14 @@ class Causes:
     def __init__(self, standing: Standing) -> None:
         """Begin with none."""
         self._standing = standing
-        self._wrong: dict[str, set[str | None]] = {}
+        self._wrong: dict[str, dict[str | None, set[int]]] = {}
+        """By variable and host the mistakes that say so: none explains itself."""
 
     def add(self, problem: Problem, names: Iterable[str] = ()) -> None:
         """Add the variables that are named, else the one that a mistake speaks of."""
         for name in names or [base(problem.variable)]:
-            self._wrong.setdefault(name, set()).update(problem.hosts or (None,))
+            for host in problem.hosts or (None,):
+                self._wrong.setdefault(name, {}).setdefault(host, set()).add(id(problem))
 
     def explain(self, problem: Problem) -> bool:
         """Tell whether a problem speaks of what stands on one of them."""
@@ -115,6 +117,11 @@ class Causes:
         variable = base(problem.variable)
         for host in problem.hosts or ():
             stands = self._standing.on(host, variable)
-            if any(self._wrong.get(name, set()) & {host, None} for name in stands if name != variable):
+            if any(self._others(name, host, problem) for name in stands if name != variable):
                 return True
         return False
+
+    def _others(self, name: str, host: str, problem: Problem) -> bool:
+        """Tell whether another mistake says that a variable of a host is wrong."""
+        found = self._wrong.get(name, {})
+        return any(found.get(where, set()) - {id(problem)} for where in (host, None))

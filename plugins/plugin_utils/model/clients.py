@@ -34,7 +34,10 @@ def zookeeper_connect(model: Model) -> Iterator[Problem]:
         yield from _missing(model, broker, {places[entry] for entry in broker.zookeeper_connect if entry in places})
         chroot = broker.inputs.get("kafka_zookeeper_chroot")
         path = chroot if isinstance(chroot, str) else ""
-        if path and not re.fullmatch(r"(/(?!\.{1,2}(/|$))[^/\s,\x00-\x1f]+)+", path):
+        if path == "/zookeeper" or path.startswith("/zookeeper/"):
+            wrong = "ZooKeeper keeps its own quotas and configuration there"
+            yield broker.problem("kafka_zookeeper_chroot", "CHROOT_INVALID", path, wrong, "name another, as /kafka")
+        elif path and not re.fullmatch(r"(/(?!\.{1,2}(/|$))[^/\s,\x00-\x1f]+)+", path):
             wrong, advice = "no path of a znode", "write it as /kafka"
             yield broker.problem("kafka_zookeeper_chroot", "CHROOT_INVALID", path, wrong, advice)
 
@@ -60,6 +63,14 @@ def bootstrap(model: Model) -> Iterator[Problem]:
             places += [(f"kafka_admin_listeners[{name}]", settings) for name, settings in listeners.items()]
         for variable, settings in places:
             servers = settings.get("bootstrap.servers") if isinstance(settings, Mapping) else None
+            if isinstance(settings, Mapping) and not servers and variable != "kafka_client":
+                near = next((f"did you mean that by {key}?" for key in settings if "servers" in str(key)), None)
+                near = near or next((f"{key} is nothing that is read" for key in settings if "boot" in str(key)), None)
+                wrong, advice = (
+                    "nobody is named whom the control node could ask",
+                    near or "name address:port of brokers",
+                )
+                yield machine.problem(f"{variable}[bootstrap.servers]", "BOOTSTRAP_UNKNOWN", None, wrong, advice)
             for entry in map(str.strip, str(servers).split(",") if servers else []):
                 if entry not in advertised:
                     known = entry.rpartition(":")[0] in hosts
@@ -75,6 +86,9 @@ def client_properties(model: Model) -> Iterator[Problem]:
     definitions = Definitions.load("kafka", str(model.brokers[0].inputs.get("kafka_version")))
     for machine in model.functional:
         yield from _client(machine, definitions, "kafka_client", machine.inputs.mapping("kafka_client"))
+    for broker in model.brokers:  # of the tools, whose names are judged with the broker's own
+        tools = broker.inputs.mapping("kafka_client_properties")
+        yield from _acks(broker, "kafka_client_properties", tools)
     for node in model.spark_nodes:
         site = node.inputs.mapping("kafka_client")
         for job in node.jobs:
@@ -86,6 +100,10 @@ def _client(
     machine: Machine, definitions: Definitions, variable: str, settings: Mapping[str, Any]
 ) -> Iterator[Problem]:
     yield from judged(machine, definitions, "client", variable, settings, "CLIENT")
+    yield from _acks(machine, variable, settings)
+
+
+def _acks(machine: Machine, variable: str, settings: Mapping[str, Any]) -> Iterator[Problem]:
     acks = settings.get("acks")
     if acks is not None and str(acks) not in ("all", "-1"):
         wrong, advice = "records are reported as stored before they are safe", "leave it out, or use all"

@@ -4,12 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
+from zoneinfo import available_timezones
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import text_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql_values import amount, wrong_value
 
 LEAST_WAL = 32 * 2**20
 """Bytes: twice a segment of the write-ahead log, as initdb makes it here."""
+
+
+UNSAFE = {
+    "fsync": ("off", "after a power cut the database is broken, and jobs have acknowledged what was in it"),
+    "full_page_writes": ("off", "after a power cut pages can be half old and half new, and nobody notices"),
+    "zero_damaged_pages": ("on", "rows of a damaged page vanish without a word"),
+    "ignore_checksum_failure": ("on", "what a disk has garbled is read as if it were right"),
+}
+SWITCHES = {"on": "on", "true": "on", "yes": "on", "1": "on", "off": "off", "false": "off", "no": "off", "0": "off"}
+ZONES = ("timezone", "log_timezone")
+
+
+def losing(said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield settings with which rows are lost, and why; `said` are settings by their names in lower case."""
+    for name, (bad, wrong) in UNSAFE.items():
+        if name in said and SWITCHES.get(text_of(said[name]).lower()) == bad:
+            yield name, wrong
+
+
+def zone_fault(text: str) -> str | None:
+    """Return what is wrong with the name of a time zone of a place, None where nothing is or nobody here knows."""
+    zones = available_timezones()
+    if not zones or "/" not in text or text.lower() in {zone.lower() for zone in zones}:
+        return None
+    return "no time zone that is known here"
 
 
 def contradictions(said: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, str]]:
@@ -30,6 +56,10 @@ def contradictions(said: Mapping[str, Any], known: Mapping[str, Mapping[str, Any
             yield "wal_level", "max_wal_senders, 10 by default, wants replica: it would not start", advice
         elif text_of(said.get("archive_mode", "off")).lower() not in ("off", "false", "no", "0"):
             yield "wal_level", "archive_mode wants replica: it would not start", "leave one of the two out"
+    least, most = _number(said, known, "min_wal_size", 80), _number(said, known, "max_wal_size", 1024)
+    if {"min_wal_size", "max_wal_size"} <= set(said) and least > most:
+        wrong = f"min_wal_size ({least:.0f} MB) is more than max_wal_size ({most:.0f} MB)"
+        yield "min_wal_size", wrong, "correct one of the two"
     for name in ("min_wal_size", "max_wal_size"):
         number = _number(said, known, name, LEAST_WAL / 2**20)
         if number * 2**20 < LEAST_WAL:

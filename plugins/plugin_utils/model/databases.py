@@ -8,16 +8,26 @@ from collections.abc import Generator, Iterator, Mapping
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
+from ansible_collections.millrace.kafka.plugins.plugin_utils.firewall import lets_in
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_values import contradictions
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_values import (
+    ZONES,
+    contradictions,
+    losing,
+    zone_fault,
+)
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.exposure import WIDEST
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.firewall import left_alone, rules_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import LEAST_MEMORY, size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine, SparkNode
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import WILDCARDS, is_address, subnet
 from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import (
     VERSION,
     definitions,
     network,
     text_of,
 )
-from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql_values import wrong_value
+from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql_values import in_bytes, wrong_value
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 USERS = "postgresql_users"
@@ -36,6 +46,8 @@ OWNED = {
     "ssl_key_file": "",
     "unix_socket_directories": "",
 }
+FIRST, LAST = 13, 18
+"""Major versions whose settings are like those that are known here."""
 OF_EXTENSION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", re.ASCII)
 
 
@@ -56,12 +68,64 @@ def users(model: Model) -> Iterator[Problem]:
                     wrong = "no name for it: the server keeps it for itself, or reads another one"
                     advice = "write it in lower-case letters, figures and _, as project_orders"
                     yield machine.problem(f"{place}.{key}", "DATABASE_NAME", text, wrong, advice)
+            if user.get("password") == "":
+                wrong, advice = "empty, and nobody would be let in", "name one of the vaulted file"
+                yield machine.problem(f"{place}.password", "DATABASE_PASSWORD_NONE", None, wrong, advice)
             yield from _places(machine, place, user)
         for database in dict.fromkeys(str(user.get("database")) for user in entries):
             if owners[database] != 1:
                 said = "nobody owns it, so nobody makes its tables" if not owners[database] else "several own it"
                 advice = "say owner: true for one of its users"
                 yield machine.problem(USERS, "DATABASE_OWNER", database, said, advice)
+
+
+def sources(model: Model) -> Iterator[Problem]:
+    """Users come from somewhere, from where the firewall lets them in, and not from the whole world."""
+    for machine in _databases(model):
+        rules, port, told = rules_of(machine), machine.inputs.whole("postgresql_port"), machine.inputs.entries(USERS)
+        closed = left_alone(machine) is not None
+        for user in told:
+            place, given = f"{USERS}[{user.get('name')}].from", user.get("from")
+            if given in ([], ()):
+                wrong, advice = "nowhere: nobody could log in as this user", "name addresses, or leave it out: all jobs"
+                yield machine.problem(place, "DATABASE_SOURCE", None, wrong, advice)
+            for source in map(str, given if isinstance(given, (list, tuple)) else ()):
+                found = subnet(source)
+                if found is not None and found.prefixlen < WIDEST[found.version]:
+                    wrong, advice = "the whole world may try passwords", "name the subnets of those who have to"
+                    yield machine.problem(place, "DATABASE_SOURCE", source, wrong, advice)
+                elif found is not None and rules and port and not lets_in(rules, port, source, closed):
+                    wrong = f"no rule of the firewall lets it in at port {port}"
+                    advice = f"let it in by site_firewall_rules: [{{port: {port}, from: [{source}]}}]"
+                    yield machine.problem(place, "DATABASE_SOURCE", source, wrong, advice)
+
+
+def memory(model: Model) -> Iterator[Problem]:
+    """What a server keeps for all connections leaves the rest of the host its memory."""
+    for machine in _databases(model):
+        total, shared = size(machine.inputs.get("memory")), shared_buffers(machine)
+        if total is not None and total >= LEAST_MEMORY and shared is not None and 2 * shared > total:
+            said = machine.inputs.get("memory")
+            wrong = f"{'all and more' if shared >= total else 'more than half'} of the host's memory of {said}"
+            wrong += ", which the system's cache and each connection need"
+            place, advice = "postgresql_config[shared_buffers]", "a quarter of it is usual"
+            warning = shared < total
+            yield machine.problem(place, "DATABASE_MEMORY", shared_said(machine), wrong, advice, warning=warning)
+
+
+def shared_said(machine: Machine) -> Any:
+    """Return shared_buffers as it is written, None where it is not."""
+    told = machine.inputs.mapping("postgresql_config")
+    return next((value for name, value in told.items() if str(name).lower() == "shared_buffers"), None)
+
+
+def shared_buffers(machine: Machine) -> int | None:
+    """Return the bytes that a server of the host keeps for all connections, None where that is not said rightly."""
+    said, spec = (
+        shared_said(machine),
+        definitions(str(machine.inputs.get("postgresql_version") or ""))["shared_buffers"],
+    )
+    return None if said is None or wrong_value(spec, text_of(said)) else in_bytes(spec, text_of(said))
 
 
 def _places(machine: Machine, place: str, user: Mapping[str, Any]) -> Iterator[Problem]:
@@ -78,6 +142,13 @@ def settings(model: Model) -> Iterator[Problem]:
     """Settings are known to that PostgreSQL, with values that it takes; none says what an input says."""
     for machine in _databases(model):
         version = str(machine.inputs.get("postgresql_version") or "")
+        if VERSION.fullmatch(version) and not FIRST <= int(version) <= LAST:
+            wrong, advice = f"no version from {FIRST} to {LAST}", "name the one that the host's release has"
+            yield machine.problem("postgresql_version", "DATABASE_VERSION", version, wrong, advice)
+        address = machine.inputs.text("postgresql_address")
+        if address and is_address(address) and address not in {*map(str, machine.addresses), *WILDCARDS}:
+            wrong, advice = "not an address of this host, so the server could not bind it", "use client_address"
+            yield machine.problem("postgresql_address", "DATABASE_ADDRESS", address, wrong, advice)
         if version and not VERSION.fullmatch(version):
             advice = "say it as 15, or leave it out: then it is that of the host's release"
             yield machine.problem("postgresql_version", "DATABASE_VERSION", version, "no major version", advice)
@@ -95,9 +166,14 @@ def settings(model: Model) -> Iterator[Problem]:
                 near = nearest(str(name), known)
                 advice = f"did you mean {near}?" if near else "take it out"
                 yield machine.problem(place, "DATABASE_SETTING", None, "no setting of this PostgreSQL", advice)
+            elif str(name).lower() in ZONES and (strange := zone_fault(text_of(value))):
+                yield machine.problem(place, "DATABASE_VALUE", text_of(value), strange, "correct it, as Europe/Berlin")
             elif spec and value is not None and (wrong := wrong_value(spec, text_of(value))):
                 yield machine.problem(place, "DATABASE_VALUE", text_of(value), wrong, "correct it")
         said = {str(name).lower(): value for name, value in machine.inputs.mapping("postgresql_config").items()}
+        for name, wrong in losing(said):
+            place = f"postgresql_config[{name}]"
+            yield machine.problem(place, "DATABASE_UNSAFE", text_of(said[name]), wrong, "take it out")
         for name, wrong, advice in contradictions(said, known):
             place = f"postgresql_config[{name}]"
             yield machine.problem(place, "DATABASE_CONTRADICTION", said.get(name), wrong, advice)
@@ -118,7 +194,7 @@ def jobs(model: Model) -> Iterator[Problem]:
                     wrong = "owns the database, so the job could change its tables"
                     advice = "give the job a user of its own, and name the owner in migrate"
                     yield node.problem(f"{place}.user", "DATABASE_USER_OWNS", database.get("user"), wrong, advice)
-                yield from _connection(node, place, database)
+                yield from _connection(node, place, database, server)
             migrating, place = {**database, **job.migrate}, f"{job.variable}.migrate"
             if job.migrate and (server := hosts.get(str(migrating.get("host")))):
                 user = yield from _login(node, place, migrating, server)
@@ -130,7 +206,7 @@ def jobs(model: Model) -> Iterator[Problem]:
                 if user and owners and not user.get("owner"):
                     wrong, advice = "cannot make its tables", f"name who owns the database: {', '.join(owners)}"
                     yield node.problem(f"{place}.user", "DATABASE_USER_MIGRATES", migrating.get("user"), wrong, advice)
-                yield from _connection(node, place, {"sslmode": "verify-full", **job.migrate})
+                yield from _connection(node, place, {"sslmode": "verify-full", **job.migrate}, server)
 
 
 def _login(
@@ -153,8 +229,13 @@ def _login(
     return found
 
 
-def _connection(node: SparkNode, place: str, database: Mapping[str, Any]) -> Iterator[Problem]:
-    if not database.get("password") and not database.get("passfile"):
+def _connection(node: SparkNode, place: str, database: Mapping[str, Any], server: Machine) -> Iterator[Problem]:
+    nobody = [user.get("name") for user in server.inputs.entries(USERS) if user.get("password") == ""]
+    told, port = database.get("port"), server.inputs.whole("postgresql_port")
+    if told is not None and port and str(told) != str(port):
+        wrong, advice = f"the server of {server.name} listens at {port}", "use database_client, which has its port"
+        yield node.problem(f"{place}.port", "DATABASE_OTHER", told, wrong, advice)
+    if not database.get("password") and database.get("user") not in nobody and not database.get("passfile"):
         wrong, advice = "without it nobody is let in", "postgresql_login gives it, from postgresql_users"
         yield node.problem(f"{place}.password", "DATABASE_PASSWORD", None, wrong, advice)
     if database.get("sslmode") != "verify-full":

@@ -11,9 +11,11 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import FOLDER, nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Function, functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.databases import shared_buffers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import options
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.unit_values import value_faults
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.units import SECTIONS
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
@@ -109,6 +111,8 @@ def _wrong(
         yield "UNIT_STOPS", "the service would reach nobody", "take it out", False
     elif key == "Environment":
         yield from _environment(function, texts)
+    if key in known()[section]:
+        yield from (("UNIT_VALUE", wrong, advice, False) for wrong, advice in value_faults(key, value))
 
 
 def _unknown(section: str, key: str) -> tuple[str, str, str, bool]:
@@ -126,6 +130,8 @@ def _memory(machine: Machine, function: Function, key: str, text: str) -> Iterat
     total = size(machine.inputs.get("memory"))
     limit = (total and int(total * float(share[1]) / 100)) if share else size(text) if SIZE.fullmatch(text) else None
     heaps = {name: size(machine.inputs.get(name)) or 0 for name in function.heaps}
+    if function.name == "database" and (shared := shared_buffers(machine)):
+        heaps["shared_buffers"] = shared
     if key == "MemorySwapMax" or text in ("infinity", "") or not heaps:
         return
     if limit is None:
@@ -137,7 +143,8 @@ def _memory(machine: Machine, function: Function, key: str, text: str) -> Iterat
     needed = sum(heaps.values()) + direct + OWN
     if limit < needed:
         parts = " and ".join([*heaps, *(["MaxDirectMemorySize"] if direct else [])])
-        wrong = f"less than what the JVM takes ({parts}, and what it needs besides): the kernel would kill it"
+        who = "the server" if function.name == "database" else "the JVM"
+        wrong = f"less than what {who} takes ({parts}, and what it needs besides): the kernel would kill it"
         yield "UNIT_MEMORY", wrong, f"raise it above {needed / 2**30:.1f}G, or lower {next(iter(heaps))}", False
 
 

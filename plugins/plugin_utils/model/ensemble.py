@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, datacenters, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import is_address, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 GROUP = "group zookeeper"
 WHITELIST, ASKED = "4lw.commands.whitelist", "mntr"
+# org.apache.zookeeper.server.command.FourLetterCommands
+WORDS = (
+    "conf", "cons", "crst", "dirs", "dump", "envi", "gtmk", "hash", "isro", "mntr", "ruok", "srst", "srvr", "stat",
+    "stmk", "wchc", "wchp", "wchs", "*",
+)  # fmt: skip
 # What all servers have to be told alike.
 TOLD = ("zookeeper_servers", "zookeeper_groups", "zookeeper_weights", "zookeeper_observers")
 
@@ -71,6 +78,11 @@ def words(model: Model) -> Iterator[Problem]:
             wrong = f"without {ASKED}, by which a restart is waited for: it would never end"
             advice = f"add {ASKED}, or leave it out for srvr, {ASKED} and ruok"
             yield server.problem(f"zookeeper_config[{WHITELIST}]", "WORDS_UNANSWERED", declared, wrong, advice)
+        for word in sorted(map(str, told - {*WORDS, ""})) if told & {ASKED, "*"} else ():
+            near = nearest(word, WORDS)
+            advice = f"did you mean {near}?" if near else f"there are {', '.join(WORDS[:-1])}"
+            wrong = "no word that ZooKeeper has, and nobody is answered"
+            yield server.problem(f"zookeeper_config[{WHITELIST}]", "WORDS_UNANSWERED", word, wrong, advice)
 
 
 def servers(model: Model) -> Iterator[Problem]:
@@ -99,9 +111,10 @@ def servers(model: Model) -> Iterator[Problem]:
             continue
         server = numbers[told_number]
         for address in addresses:
-            if str(address) not in map(str, server.addresses) and is_address(address):
+            ported = re.fullmatch(r"[^:]+(:\d+)+", str(address))
+            if str(address) not in map(str, server.addresses) and (is_address(address) or ported):
                 variable, advice = f"zookeeper_servers[{told_number}]", "use its declared addresses"
-                wrong = "not an address of this host"
+                wrong = "with ports, which the role writes itself" if ported else "not an address of this host"
                 yield server.problem(variable, "ZOOKEEPER_SERVER_ADDRESS", address, wrong, advice)
 
 
@@ -118,9 +131,14 @@ def session(model: Model) -> Iterator[Problem]:
         where = names(model.servers)
         yield Problem(where, "zookeeper_config", "ZOOKEEPER_SESSION_RANGE", None, wrong, "correct one of them")
         return
-    name = "zookeeper.session.timeout.ms"
+    name, watched = "zookeeper.session.timeout.ms", "kafka_unregistered_timeout"
     for broker in model.brokers:
         wanted = whole(broker.config.get(name, 30000))  # of roles/kafka/vars/main.yml
+        seconds = broker.inputs.whole(watched) or 0
+        if wanted is not None and 0 < seconds * 1000 <= wanted <= high:
+            wrong = f"not more than its session ({name}, {wanted} ms), in which a broker that was away comes back alone"
+            advice = f"say {2 * wanted // 1000} at least, twice the session"
+            yield broker.problem(watched, "UNREGISTERED_EARLY", seconds, wrong, advice)
         if wanted is not None and not low <= wanted <= high:
             wrong = (
                 f"the ensemble grants {low} to {high} ms (2 to 20 ticks of {tick} ms), and "

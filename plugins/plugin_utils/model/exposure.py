@@ -16,6 +16,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 # The widest subnets that somebody owns.
 WIDEST = {4: 8, 6: 16}
 LIFE = 3650  # days of a CA that says none (roles/pki)
+DIGITS = re.compile(r"[0-9a-fA-F]{128}")
 EMPTIED = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/var/run")
 
 
@@ -29,6 +30,11 @@ def archives(model: Model) -> Iterator[Problem]:
                 wrong = clear if "://" in str(checksum) else "no SHA-512: nobody would notice another archive"
                 advice = "use https, or write the digits: sha512:<128 hexadecimal digits>"
                 yield machine.problem(f"{name}_checksum", "ARCHIVE_CLEAR", checksum, wrong, advice)
+            digits = str(checksum).partition(":")[2]
+            if checksum is not None and re.fullmatch(r"[0-9A-Za-z]{1,200}", digits) and not DIGITS.fullmatch(digits):
+                wrong = f"neither a path nor the digits of a SHA-512: {len(digits)} signs"
+                advice = "write sha512:<128 hexadecimal digits>, or the path or URL of a file that holds them"
+                yield machine.problem(f"{name}_checksum", "CHECKSUM_FORM", checksum, wrong, advice)
 
 
 def sources(model: Model) -> Iterator[Problem]:

@@ -11,6 +11,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.permissions import covers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.principals import admin_principals
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.slips import slip
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic import topics_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topics import NAME
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import inside
@@ -51,6 +52,10 @@ def users(model: Model) -> Iterator[Problem]:
     for user in model.told("kafka_users"):
         name = str(user.get("name"))
         place = f"kafka_users[{name}]"
+        if name == "ANONYMOUS" and user.get("state") != "absent":
+            wrong = "who logs in to nothing is called so: what is granted here everybody has who can connect"
+            advice = "name the users who are meant; kafka_acls can name User:ANONYMOUS"
+            yield Problem(where, f"{place}.name", "USER_PREFIX", name, wrong, advice)
         if name.startswith("User:") or "*" in name:
             wrong = f"ACLs would speak of {principal_of(user)}"
             advice = "leave User: out" if name.startswith("User:") else "name one user; kafka_acls can name User:*"
@@ -138,27 +143,30 @@ def topics(model: Model) -> Iterator[Problem]:
         for key in ("produce", "consume", "topics"):
             given = (name for name in listed(grant.get(key)) if name == "*" or NAME.fullmatch(name.removesuffix("*")))
             lost = (name for name in given if not _declared(name, known))
-            yield from (_unknown(where, f"{place}.{key}", "GRANT_TOPIC", name) for name in lost)
+            yield from (_unknown(where, f"{place}.{key}", "GRANT_TOPIC", name, known) for name in lost)
     for entry in model.present("kafka_acls"):
         name, prefixed = str(entry.get("name") or ""), entry.get("pattern") == "prefixed"
         there = not NAME.fullmatch(name) or any(one.startswith(name) if prefixed else one == name for one in known)
         if entry.get("resource") == "topic" and entry.get("permission") != "deny" and not there:
-            yield _unknown(where, f"kafka_acls[{entry.get('principal')}].name", "ACL_UNKNOWN_TOPIC", name)
+            yield _unknown(where, f"kafka_acls[{entry.get('principal')}].name", "ACL_UNKNOWN_TOPIC", name, known)
     for node in model.spark_nodes:
         for job in active(node):
             for side in ("input", "output"):
                 kind, name = end(job, side) or ("", "")
                 if kind == "topic" and name not in known:
-                    yield _unknown((node.name,), f"{job.variable}.config.{side}_topic", "JOB_TOPIC", name)
+                    yield _unknown((node.name,), f"{job.variable}.config.{side}_topic", "JOB_TOPIC", name, known)
 
 
 def _declared(name: str, known: Sequence[str]) -> bool:
     return any(one.startswith(name[:-1]) if name.endswith("*") else one == name for one in known)
 
 
-def _unknown(where: tuple[str, ...], place: str, code: str, name: str) -> Problem:
+def _unknown(where: tuple[str, ...], place: str, code: str, name: str, known: Sequence[str]) -> Problem:
+    """Return what is said of a topic that nobody declares: a mistake where it is almost one that is declared."""
+    near = slip(name, known)
     advice = "declare it (manage: false if others make it), or correct the name"
-    return Problem(where, place, code, name, "no topic of kafka_topics", advice, warning=True)
+    advice = f"did you mean {near}? Else declare it (manage: false if others make it)" if near else advice
+    return Problem(where, place, code, name, "no topic of kafka_topics", advice, warning=not near)
 
 
 def _from_admin(broker: Broker, host: Any) -> bool:

@@ -34,6 +34,10 @@ def weights(model: Model) -> Iterator[Problem]:
             if (number := whole(weight)) is None or number < 0:
                 wrong = "not a whole number from 0 on"
                 yield Problem(where, variable, "ZOOKEEPER_WEIGHT_RANGE", weight, wrong, "correct the weight")
+        if first.weights and not first.groups:
+            wrong = "do nothing without zookeeper_groups: ZooKeeper then counts every server once"
+            advice = "take them out, or set zookeeper_groups"
+            yield Problem(where, "zookeeper_weights", "ZOOKEEPER_WEIGHTS_IDLE", None, wrong, advice)
 
 
 def membership(model: Model) -> Iterator[Problem]:

@@ -121,7 +121,42 @@ def _without_function(model: Model, machine: Machine) -> Problem:
         advice = f"write {near[name]} for the group {name}"
     elif written:
         wrong, advice = f"{wrong}, and it has {written[0][0]}", f"put it into the group {written[0][1]}"
-    return machine.problem("", "HOST_WITHOUT_FUNCTION", None, wrong, advice, warning=not (near or written))
+    # One that stands in our own groups alone is a name that was written wrongly.
+    ours = {"all", "ungrouped", *map(str, {other.datacenter for other in model.functional})}
+    placed = len(set(groups) - {"all"}) > 0 and all(name in ours or name.startswith("rack_") for name in groups)
+    if placed and not (near or written):
+        wrong, advice = f"{wrong}, though it has a rack or a datacenter", "correct the name, or put it into its group"
+        similar = nearest(machine.name, model.function_hosts)
+        advice = f"did you mean {similar}? Else put it into its function group" if similar else advice
+    warning = not (near or written or placed)
+    return machine.problem("", "HOST_WITHOUT_FUNCTION", None, wrong, advice, warning=warning)
+
+
+OF_ALL = ("layout", "promise", "organization", "security_profile", "site_environment")
+
+
+def same_site(model: Model) -> Iterator[Problem]:
+    """What a site is, all its hosts say alike."""
+    for name in OF_ALL:
+        told: dict[str, list[str]] = {}
+        for machine in model.functional:
+            told.setdefault(str(machine.inputs.get(name)), []).append(machine.name)
+        if len(told) > 1:
+            value, few = min(told.items(), key=lambda item: (len(item[1]), item[0]))
+            wrong = f"other hosts have {', '.join(sorted(other for other in told if other != value))}"
+            advice = "say it once, for all hosts"
+            yield Problem(tuple(few), name, "SITE_DIFFERS", value, f"{wrong}, and it is of the site", advice)
+
+
+def keeper(model: Model) -> Iterator[Problem]:
+    """What the control node has to show is kept with the certificates of a host that is there."""
+    for machine in model.functional:
+        name = machine.inputs.text("admin_keeper")
+        if name is not None and name not in model.function_hosts:
+            near = nearest(name, model.function_hosts)
+            wrong = "no host of the inventory that has certificates"
+            advice = f"did you mean {near}?" if near else "leave it out: the first ZooKeeper server"
+            yield machine.problem("admin_keeper", "KEEPER_UNKNOWN", name, wrong, advice)
 
 
 def host_case(model: Model) -> Iterator[Problem]:
@@ -136,6 +171,8 @@ def organization(model: Model) -> Iterator[Problem]:
     """The O= of all subjects is a text that subjects, and the rules that match them, can hold."""
     for machine in model.functional:
         value = machine.inputs.text("organization")
+        if value is None and machine.inputs.values.get("organization", "") is None:
+            value = ""  # null
         if value is None:
             continue
         strange = sorted(set(STRANGE.findall(value)))

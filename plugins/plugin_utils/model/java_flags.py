@@ -23,6 +23,14 @@ RELEASE = re.compile(r"(?:java|jdk|jre|temurin|zulu|corretto)[-_/]?(?:1\.)?(\d+)
 LEAST = {"spark": 17}  # what functions need besides Java 11, for its -Xlog
 # What Debian 12 and 13 install (roles/java).
 USUAL = ("17", "21")
+# Packages of Java, by the number in their names.
+PACKAGE = re.compile(r"(?:java|jdk|jre|temurin|zulu|corretto|graalvm|semeru|liberica)\w*?[-_]?(?:1\.)?(\d+)")
+JAVA = re.compile(r"java|jdk|jre|jvm|temurin|zulu|corretto|graal|semeru|liberica|sapmachine", re.IGNORECASE)
+PACKAGES = (
+    "default-jre", "default-jre-headless", "default-jdk", "default-jdk-headless", "openjdk-17-jre-headless",
+    "openjdk-17-jre", "openjdk-17-jdk", "openjdk-17-jdk-headless", "openjdk-21-jre-headless", "openjdk-21-jre",
+    "openjdk-21-jdk", "openjdk-21-jdk-headless",
+)  # fmt: skip
 # Flags that the JVM reads before it has any.
 BEFORE = ("Flags", "VMOptionsFile", "IgnoreUnrecognizedVMOptions")
 NUMBER = re.compile(r"\d+[kKmMgGtT]?|0x[0-9a-fA-F]+|-?\d+(\.\d+)?")
@@ -67,6 +75,31 @@ def old(model: Model) -> Iterator[Problem]:
                 if found and int(found[1]) < least:
                     wrong = f"Java {found[1]}, and {function.name} does not start below {least}"
                     yield machine.problem(name, "JAVA_OLD", path, wrong, "name a Java 17 or 21")
+
+
+def package(model: Model) -> Iterator[Problem]:
+    """The package brings a Java that all services of a host run with."""
+    for machine in model.functional:
+        told = machine.inputs.text("java_package") if "java_package" in machine.inputs.values else None
+        found = PACKAGE.search(told or "")
+        near = nearest(told, PACKAGES) if told and not found and told not in PACKAGES else None
+        if told is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.+:~=_-]*", told):
+            wrong, advice = "no name of a package", "write one, as openjdk-17-jre-headless"
+            yield machine.problem("java_package", "JAVA_PACKAGE", told, wrong, advice)
+        elif found and found[1] not in USUAL:
+            wrong = f"Java {found[1]}, and Kafka, ZooKeeper and Spark run here with {' or '.join(USUAL)}"
+            yield machine.problem("java_package", "JAVA_PACKAGE", told, wrong, "name a package of one of these")
+        elif near or (told and not JAVA.search(told)):
+            wrong = "no package of a Java that is known here"
+            advice = f"did you mean {near}?" if near else "name one that brings java, as openjdk-17-jre-headless"
+            yield machine.problem(
+                "java_package", "JAVA_PACKAGE", told, wrong, advice, warning=not (near or _foreign(told))
+            )
+
+
+def _foreign(package: str | None) -> bool:
+    """Tell whether a package is that of another function."""
+    return any(re.match(word, package or "") for word in ("postgresql", "kafka", "zookeeper", "spark", "python"))
 
 
 def home(model: Model) -> Iterator[Problem]:

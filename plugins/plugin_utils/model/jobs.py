@@ -58,6 +58,21 @@ SPARK = (
     "spark.memory.offHeap.size",
 )
 MEMORY = ("spark.driver.memory", "spark.driver.memoryOverhead", "spark.executor.memory", "spark.memory.offHeap.size")
+PORT = r"0|102[4-9]|10[3-9]\d|1[1-9]\d\d|[2-9]\d{3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5]"
+NUMBER, SWITCH, SHARE = r"[1-9]\d*", "true|false", r"0?\.\d+|0|1|[01]\.0*"
+# Other settings of Spark (docs/configuration.md of Spark): how their values look, in words too.
+FORMS = {
+    "spark.driver.cores": (NUMBER, "a whole number"),
+    "spark.driver.maxResultSize": (r"\d+[kmgtp]?b?", "a size, as 1g"),
+    "spark.memory.fraction": (SHARE, "a number from 0 to 1"),
+    "spark.memory.storageFraction": (SHARE, "a number from 0 to 1"),
+    "spark.memory.offHeap.enabled": (SWITCH, "true or false"),
+    "spark.sql.adaptive.enabled": (SWITCH, "true or false"),
+    "spark.sql.shuffle.partitions": (NUMBER, "a whole number"),
+    "spark.default.parallelism": (NUMBER, "a whole number"),
+    "spark.ui.enabled": (SWITCH, "true or false"),
+    "spark.ui.port": (PORT, "a port from 1024 to 65535, or 0 for any"),
+}
 LEAST_DRIVER = 471859200  # bytes (org.apache.spark.memory.UnifiedMemoryManager)
 DRIVER = 2**30  # spark.driver.memory where it is not said
 
@@ -212,28 +227,47 @@ def memory(model: Model) -> Iterator[Problem]:
         if not re.fullmatch(r"infinity|\d+(\.\d+)?[KMGT]?|\d+(\.\d+)?%", str(limit)):
             wrong, advice = "no size as systemd reads it", "write it as 4G, 50% or infinity"
             yield node.problem("spark_job_memory_max", "JOB_MEMORY_LIMIT", limit, wrong, advice)
-        asked: dict[str, int] = {}
         for job in node.jobs:
             spark = job.config.get("spark")
             settings = spark if isinstance(spark, Mapping) else {}
             yield from _spark(node, job, settings)
             driver = heap(settings.get("spark.driver.memory")) or DRIVER
-            most = size(limit)
+            most, place = _limit(node, job, limit)
             if driver < LEAST_DRIVER:
                 place, shown = f"{job.variable}.config.spark[spark.driver.memory]", settings.get("spark.driver.memory")
                 wrong = f"{driver // UNITS['m']} MiB, and Spark does not start below 450 (a number alone is MiB)"
                 yield node.problem(place, "JOB_MEMORY_SMALL", shown, wrong, "write it as 1g")
             if most is not None and driver >= most:
-                place = f"{job.variable}.config.spark[spark.driver.memory]"
-                wrong = f"the unit ends at {limit} (spark_job_memory_max), of which Python and Java's own need a part"
-                shown = settings.get("spark.driver.memory")
-                yield node.problem(place, "JOB_MEMORY_MAX", shown, wrong, "lower it, or raise spark_job_memory_max")
-            if job in active(node):
-                asked[job.name] = driver
-        if total is not None and sum(asked.values()) > total:
-            wrong = f"its jobs ask for {_shown(sum(asked.values()))} together ({', '.join(asked)})"
+                wrong = f"the unit ends at {most >> 20} MiB ({place}), of which Python and Java's own need a part"
+                variable, shown = (
+                    f"{job.variable}.config.spark[spark.driver.memory]",
+                    settings.get("spark.driver.memory"),
+                )
+                yield node.problem(variable, "JOB_MEMORY_MAX", shown, wrong, f"lower it, or raise {place}")
+        wanted = asked(node)
+        if total is not None and sum(wanted.values()) > total:
+            wrong = f"its jobs ask for {_shown(sum(wanted.values()))} together ({', '.join(wanted)})"
             advice = "lower their spark.driver.memory, or move one to another node"
             yield node.problem("memory", "JOB_MEMORY_SUM", node.inputs.get("memory"), wrong, advice)
+
+
+def _limit(node: SparkNode, job: Job, limit: Any) -> tuple[int | None, str]:
+    """Return at how many bytes a job's unit ends, None where it does not, and what says so."""
+    entry = next(entry for entry in node.inputs.entries("spark_job_jobs") if str(entry.get("name")) == job.name)
+    sections = entry.get("unit_overrides")
+    service = sections.get("Service") if isinstance(sections, Mapping) else None
+    own = service.get("MemoryMax") if isinstance(service, Mapping) else None
+    found = (size(limit), "spark_job_memory_max") if own is None else (size(own), "MemoryMax of its unit_overrides")
+    return found
+
+
+def asked(node: SparkNode) -> dict[str, int]:
+    """Return the bytes that each job which runs asks for."""
+    spark = {job.name: job.config.get("spark") for job in active(node)}
+    told = {
+        name: value.get("spark.driver.memory") if isinstance(value, Mapping) else None for name, value in spark.items()
+    }
+    return {name: heap(value) or DRIVER for name, value in told.items()}
 
 
 def _spark(node: SparkNode, job: Job, settings: Mapping[Any, Any]) -> Iterator[Problem]:
@@ -247,6 +281,9 @@ def _spark(node: SparkNode, job: Job, settings: Mapping[Any, Any]) -> Iterator[P
         if name in MEMORY and heap(value) is None:
             wrong, advice = "no size as Spark reads it, and the job would not start", "write it as 512m or 4g"
             yield node.problem(place, "JOB_MEMORY", value, wrong, advice)
+        if (form := FORMS.get(str(name))) and not re.fullmatch(form[0], str(value).strip().lower()):
+            wrong, advice = "Spark would not take it so, and the job would not start", f"write {form[1]}"
+            yield node.problem(place, "JOB_SPARK_VALUE", value, wrong, advice)
         near = nearest(str(name), SPARK)
         if near and str(name) not in SPARK and str(name).startswith(near.rpartition(".")[0].rpartition(".")[0]):
             wrong = "Spark takes any name, and reads none like this"

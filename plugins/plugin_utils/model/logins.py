@@ -68,6 +68,10 @@ def almighty(model: Model) -> Iterator[Problem]:
             if ":" not in name:
                 wrong = "no principal, and Kafka would not start"
                 yield broker.problem(variable, "SUPER_USER_INVALID", name, wrong, f"write it as User:{name}")
+            elif not name.startswith("User:") and not broker.config.get("principal.builder.class"):
+                kind = name.partition(":")[0]
+                wrong = f"Kafka knows users alone, and nobody would ever be a {kind}"
+                yield broker.problem(variable, "SUPER_USER_INVALID", name, wrong, "name each, as User:ops")
             elif name in ("User:*", "User:", "User:ANONYMOUS") or "*" in name:
                 wrong = "read by people as everybody; Kafka compares the whole text"
                 if name == "User:ANONYMOUS":

@@ -192,6 +192,9 @@ def archives(model: Model) -> Iterator[Problem]:
             archive = str(machine.inputs.values.get(name) or "").rpartition("/")[2]
             declared = machine.inputs.text(version_name)
             found = re.findall(r"\d+\.\d+\.\d+", archive)
+            if re.search(r"[-.]src\b", archive):
+                wrong, advice = "an archive of sources, in which no program is", "name the one of the release itself"
+                yield machine.problem(name, "VERSION_DIFFERS", archive, wrong, advice)
             if found and declared is not None and declared not in found:
                 wrong = f"the archive is of {found[-1]}, and {version_name} is {declared}"
                 yield machine.problem(name, "VERSION_DIFFERS", archive, wrong, "correct one of the two")

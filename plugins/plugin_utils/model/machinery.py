@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.databases import shared_buffers
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import asked
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import LEAST_MEMORY, size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import holders
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
@@ -30,15 +33,20 @@ def twice(model: Model) -> Iterator[Problem]:
 
 
 def heaps(model: Model) -> Iterator[Problem]:
-    """The heaps of a host with several functions fit into its memory together."""
+    """What processes of a host with several functions take for good fits into its memory together."""
+    drivers = Counter({node.name: sum(asked(node).values()) for node in model.spark_nodes})
     for machine in model.functional:
         total = size(machine.inputs.get("memory"))
         if total is not None and total < LEAST_MEMORY:
             continue  # said as MEMORY_INVALID
         found = {name: size(machine.inputs.get(name)) or 0 for name in model.input_names(machine, "heaps")}
+        if model.is_in("database", machine) and (shared := shared_buffers(machine)):
+            found["postgresql_config[shared_buffers]"] = shared
+        if drivers[machine.name]:
+            found["spark_job_jobs"] = drivers[machine.name]
         if total is not None and len(found) > 1 and sum(found.values()) > total > max(found.values()):
             wrong = f"{' and '.join(found)} take more than that together"
-            advice = "use half of it for all heaps at most"
+            advice = "use half of it for all of them at most"
             yield machine.problem("memory", "HEAP_SUM", machine.inputs.get("memory"), wrong, advice)
 
 

@@ -82,7 +82,8 @@ def _job(node: SparkNode, job: Job, principal: str, acls: Sequence[Acl]) -> Iter
         elif not any(acl.get("permission") != "deny" for acl in fitting):
             advice = f"grant it to {principal} in kafka_users, or stop the job"
             wrong = f"{principal} needs {what}, and no ACL allows it"
-            yield node.problem(job.variable, "JOB_ACL", None, wrong, advice, warning=True)
+            elsewhere = not any(acl.get("principal") == principal for acl in own)  # nothing of it is said here
+            yield node.problem(job.variable, "JOB_ACL", None, wrong, advice, warning=elsewhere)
 
 
 def needs(job: Job) -> Iterator[Need]:

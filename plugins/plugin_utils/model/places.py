@@ -17,7 +17,7 @@ MEANT = {"single": (1, 0), "stretch2": (2, 0), "stretch2_5": (2, 1), "stretch3":
 def declared(model: Model) -> Iterator[Problem]:
     """Every host of the cluster stands in a datacenter, and none is named almost as another."""
     for machine in model.cluster:
-        if machine.datacenter is None:
+        if not (machine.datacenter or "").strip():
             advice = "set it for the inventory or for a group of hosts"
             yield machine.problem("datacenter", "DATACENTER_MISSING", None, "not declared", advice)
     everything = datacenters(model.functional)
@@ -141,6 +141,25 @@ def rack_groups(model: Model) -> Iterator[Problem]:
                 wrong = f"in group {name}, whose hosts stand in {most}"
                 advice = f"take the line out, or the host out of group {name}"
                 yield machine.problem("rack", "RACK_GROUP", machine.rack, wrong, advice)
+
+
+def rack_names(model: Model) -> Iterator[Problem]:
+    """Two groups of racks that name one rack are one failure domain: the name was copied, and not changed."""
+    told: dict[tuple[str | None, str], list[str]] = {}
+    for group, members in model.all_groups.items():
+        racks = {(machine.datacenter, machine.rack) for host in members if (machine := model.machines.get(host))}
+        if group.startswith("rack_") and len(racks) == 1 and (place := next(iter(racks)))[1]:
+            told.setdefault((place[0], str(place[1])), []).append(group)
+    for (_, rack), groups in told.items():
+        apart = [name for name in groups if not any(_inside(model, name, other) for other in groups)]
+        if len(apart) > 1:
+            hosts = tuple(host for host in model.all_groups[apart[-1]] if host in model.function_hosts)
+            wrong = f"that of {' and '.join(apart[:-1])} as well, so all of them are one failure domain"
+            yield Problem(hosts, "rack", "RACK_SAME", rack, wrong, "give each rack a name, or put the hosts into one")
+
+
+def _inside(model: Model, group: str, other: str) -> bool:
+    return group != other and set(model.all_groups[group]) <= set(model.all_groups[other])
 
 
 def rack_typos(model: Model) -> Iterator[Problem]:

@@ -107,6 +107,8 @@ def _zookeeper_property(server: ZooKeeperServer, name: str, value: Any) -> Itera
         wrong = "this key alone makes the server refuse to start: it takes a flag of the JVM"
         advice = "give several addresses in zookeeper_servers, and the role sets the flag"
         yield server.problem(variable, "ZOOKEEPER_MULTIADDRESS", value, wrong, advice)
+    elif name == "peerType" and value is not None and (str(value) == "observer") == server.votes:
+        yield _twice(server, variable, value, "zookeeper_observers")
     elif name in ("reconfigEnabled", "dynamicConfigFile") and str(value).lower() not in ("false", "none"):
         wrong = "ZooKeeper would rewrite its own configuration, and the ensemble is what the inventory says"
         yield server.problem(variable, "ZOOKEEPER_RECONFIG", value, wrong, "take it out")
@@ -122,6 +124,12 @@ def judged(
 ) -> Iterator[Problem]:
     """Yield what the product's own definitions say against a dict of properties."""
     known = {str(name) for name in machine.inputs.sequence("known_properties")}
+    for name in (str(name) for name, value in config.items() if value is None and re.search(r"[\s:=]", str(name))):
+        wrong, advice = (
+            "no name of a property, with nothing behind it",
+            "write name: value, with a blank after the colon",
+        )
+        yield machine.problem(f"{variable}[{name}]", f"{code}_PROPERTY_UNKNOWN", None, wrong, advice)
     for finding in definitions.judge(section, {name: value for name, value in config.items() if name not in known}):
         kind = "PROPERTY_UNKNOWN" if finding.kind == "unknown" else "PROPERTY_VALUE"
         place = f"{variable}[{finding.name}]"

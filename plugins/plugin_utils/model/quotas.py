@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import in_scope
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.slips import slip
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import listed
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.quotas import DEFAULT, NAMES, declared, rate
@@ -44,10 +45,11 @@ def users(model: Model) -> Iterator[Problem]:
         name = entry.get("user")
         if name not in (None, "", DEFAULT) and str(name) not in known:
             wrong, advice = "none of kafka_users", "declare the user, or correct the name"
-            advice = f"did you mean {DEFAULT}?" if str(name).lower() == "default" else advice
-            yield Problem(
-                names(model.brokers), f"{place}.user", "QUOTA_UNKNOWN_USER", name, wrong, advice, warning=True
-            )
+            plain = str(name).removeprefix("User:")
+            near = DEFAULT if plain.lower() == "default" else plain if plain in known else slip(plain, known)
+            advice = f"did you mean {near}?" if near else advice
+            where = names(model.brokers)
+            yield Problem(where, f"{place}.user", "QUOTA_UNKNOWN_USER", name, wrong, advice, warning=not near)
 
 
 def prune(model: Model) -> Iterator[Problem]:
@@ -83,6 +85,9 @@ def _scopes(where: tuple[str, ...], scopes: Mapping[str, list[str]], protected: 
             elif key == "topics" and name.startswith("_"):
                 wrong = "topics of Kafka and of products, which are never deleted here"
                 yield Problem(where, place, "PRUNE_PROTECTED", name, wrong, "take it out")
+            elif key in ("users", "quotas") and name.startswith("User:"):
+                wrong = "names of users are meant here, and no user is called so: nothing would be deleted"
+                yield Problem(where, place, "PRUNE_SCOPE", name, wrong, f"write it as {name.removeprefix('User:')}")
             elif key == "acls" and not name.startswith("User:"):
                 wrong = "Kafka knows users alone, and compares the whole text"
                 yield Problem(where, place, "PRUNE_SCOPE", name, wrong, f"write it as User:{name}")

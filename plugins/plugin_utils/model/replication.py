@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import STRETCHED, Model, datacenters, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import most_replicas
@@ -27,7 +28,17 @@ SAME = (
     "kafka_zookeeper_chroot",
     "kafka_inter_broker_listener",
     "kafka_version",
+    "kafka_super_users",
+    # What playbooks take from the first broker.
+    "kafka_cluster_id",
+    "kafka_topic_defaults",
+    "kafka_topics",
+    "kafka_users",
+    "kafka_acls",
+    "kafka_quotas",
+    "kafka_prune",
 )
+LONG = ("kafka_topic_defaults", "kafka_topics", "kafka_users", "kafka_acls", "kafka_quotas", "kafka_prune")
 
 
 @dataclass(frozen=True)
@@ -152,10 +163,20 @@ def same_everywhere(model: Model) -> Iterator[Problem]:
     for name in SAME:
         told: dict[str, list[str]] = {}
         for broker in model.brokers:
-            told.setdefault(str(broker.inputs.get(name)), []).append(broker.name)
+            told.setdefault(str(_plain(broker.inputs.get(name))), []).append(broker.name)
         if len(told) > 1:
             value, few = min(told.items(), key=lambda item: len(item[1]))
             others = ", ".join(sorted(other for other in told if other != value))
             wrong, version = f"the other brokers have {others}, and it belongs to the cluster", name == "kafka_version"
             advice = "roll versions one by one" if version else "set it once, for all brokers"
-            yield Problem(tuple(few), name, "BROKERS_DIFFER", value, wrong, advice, warning=version)
+            if name in LONG:
+                wrong = "the other brokers have it otherwise, and it belongs to the cluster"
+            shown = None if name in LONG else value
+            yield Problem(tuple(few), name, "BROKERS_DIFFER", shown, wrong, advice, warning=version)
+
+
+def _plain(value: Any) -> Any:
+    """Return what is declared without regard to how Ansible wraps it."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in sorted(value.items(), key=lambda item: str(item[0]))}
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value

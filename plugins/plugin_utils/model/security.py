@@ -65,8 +65,14 @@ def authorities(model: Model) -> Iterator[Problem]:
     """The CAs that sign and that are trusted are declared, and there are some."""
     for machine in model.functional:
         known = [str(entry.get("name")) for entry in machine.inputs.entries("pki_authorities")]
-        if machine.inputs.get("security_profile") == "plaintext" or not known:
+        if machine.inputs.get("security_profile") == "plaintext":
             continue
+        if not known:
+            if machine.inputs.values.get("pki_authorities") in ([], ()):
+                wrong, advice = "no CA, and every certificate has one", "leave it out, which makes two"
+                yield machine.problem("pki_authorities", "AUTHORITY_NONE", None, wrong, advice)
+            continue
+        yield from _distinct(machine)
         signing, trusted = machine.inputs.text("infra_authority"), machine.inputs.values.get("infra_trusted")
         trust = [str(name) for name in trusted] if isinstance(trusted, (list, tuple)) else []
         for variable, name in [("infra_authority", signing), *(("infra_trusted", name) for name in trust)]:
@@ -76,12 +82,32 @@ def authorities(model: Model) -> Iterator[Problem]:
         if isinstance(trusted, (list, tuple)) and not trust:
             wrong = "no CA is trusted, so that hosts refuse one another"
             yield machine.problem("infra_trusted", "AUTHORITY_NONE", None, wrong, "leave it out: [infra_authority]")
+        elif trust and signing in known and signing not in trust:
+            wrong, advice = f"without {signing}, which signs: hosts would refuse one another", f"add {signing} to it"
+            yield machine.problem("infra_trusted", "AUTHORITY_NONE", ", ".join(trust), wrong, advice)
+
+
+def _distinct(machine: Machine) -> Iterator[Problem]:
+    """Two CAs have two names and two subjects: else the one is taken for the other."""
+    for key in ("name", "subject"):
+        seen: dict[str, str] = {}
+        for number, entry in enumerate(machine.inputs.entries("pki_authorities")):
+            said = entry.get(key)
+            if said and str(said) in seen:
+                where, name = f"pki_authorities[{entry.get('name')}].{key}", seen[str(said)]
+                wrong = f"that of another CA, {name}" if key == "subject" else "there twice"
+                yield machine.problem(where, "AUTHORITY_TWICE", said, wrong, "give each CA its own")
+            seen.setdefault(str(said), str(entry.get("name") or number))
 
 
 def token_urls(model: Model) -> Iterator[Problem]:
     """A broker asks no URL for tokens or keys that its JVM is not told of, and does not start."""
     for broker in model.brokers:
         allowed = [str(url) for url in broker.inputs.sequence("kafka_oauthbearer_allowed_urls")]
+        for url in allowed:
+            if not re.fullmatch(r"(https?|file)://?[^\s,]+", url):
+                wrong, advice = "no URL", "write it as https://login.example.org/keys"
+                yield broker.problem("kafka_oauthbearer_allowed_urls", "OAUTHBEARER_URL", url, wrong, advice)
         for name, value in broker.config.items():
             if TOKEN_URL.search(str(name)) and value and str(value) not in allowed:
                 wrong = "not in kafka_oauthbearer_allowed_urls, so Kafka would not start"
@@ -107,7 +133,8 @@ def certificate_names(model: Model) -> Iterator[Problem]:
     for server in model.servers:
         if server.speaks_tls:
             # An address that is not the host's is another mistake.
-            named = [name for name in server.servers.get(server.number, ()) if not is_address(name)]
+            ensemble = server.servers.get(server.number, ())
+            named = [name for name in ensemble if not is_address(name) and ":" not in str(name)]
             path = str(server.inputs.get("zookeeper_keystore"))
             wanted[server.name].setdefault(path, []).extend([*named, *server.addresses])
     for machine in model.cluster:

@@ -28,6 +28,27 @@ DEFAULTS = {
     "test",
     "123456",
 }
+# Inputs that are not said, or that say something where they are empty; ids and places have rules of their own.
+UNSAID = (
+    "rack",
+    "kafka_rack",
+    "kafka_broker_id",
+    "zookeeper_id",
+    "organization",
+    "client_address",
+    "replication_address",
+    "pki_requests_directory",
+    "pki_signed_directory",
+    "kafka_zookeeper_keystore",
+)
+NEEDED = (
+    "archives",
+    "infra_authority",
+    "kafka_admin_listeners",
+    "kafka_version",
+    "zookeeper_servers",
+    "zookeeper_version",
+)
 # What a site says besides, and the input that has it.
 BESIDES = {
     "site_listeners": "kafka_listeners",
@@ -38,28 +59,37 @@ BESIDES = {
 
 
 def names(model: Model) -> Iterator[Problem]:
-    """A variable that begins with a role's name is one of its inputs; one that is almost a site word is suspect."""
-    words = frozenset(name for name in model.known if not _prefixed(model, name))
+    """A variable that begins with a role's name is one of its inputs; one that is almost a known name is suspect.
+
+    Whether a template of the site reads such a one is asked by declared_readers.
+    """
     everywhere = laid()
     for host, found in model.names.items():
         for name in found - model.known:
             if _prefixed(model, name):
                 near = nearest(name, model.known)
                 advice = f"did you mean {near}?" if near else "the roles' README tables list the inputs"
-                yield Problem(
-                    (host,),
-                    name,
-                    "VARIABLE_UNKNOWN",
-                    None,
-                    "no role has an input of this name, so it does nothing",
-                    advice,
-                )
+                wrong = "no role has an input of this name, so it does nothing"
+                yield Problem((host,), name, "VARIABLE_UNKNOWN", None, wrong, advice)
             elif not name.startswith(("ansible_", "group", "inventory_", "omit", "play", "role_", "_")):
-                near = nearest(name, words)
-                there = near in found - everywhere
-                if near and abs(len(near) - len(name)) <= 2 and not there and name not in everywhere and len(name) > 4:
+                near = _meant(model, name)
+                alike = near == name.lower().replace("-", "_")  # the same word, as Ansible does not read it
+                there = near in found - everywhere and not alike
+                if near and not there and name not in everywhere:
                     wrong = "nothing of ours reads a variable of this name"
-                    yield Problem((host,), name, "VARIABLE_SUSPECT", None, wrong, f"did you mean {near}?", warning=True)
+                    yield Problem((host,), name, "VARIABLE_SUSPECT", None, wrong, f"did you mean {near}?")
+
+
+def _meant(model: Model, name: str) -> str | None:
+    """Return the input or word that a name was probably meant for."""
+    plain = name.lower().replace("-", "_")
+    if plain in model.known:
+        return plain
+    near = nearest(name, (word for word in model.known if not _prefixed(model, word)))
+    if near and abs(len(near) - len(name)) <= 2 and len(name) > 4:
+        return near
+    near = nearest(name, (word for word in model.known if _prefixed(model, word)))
+    return near if near and len(name) > 8 and "_" in plain else None
 
 
 def _prefixed(model: Model, name: str) -> bool:
@@ -85,6 +115,23 @@ def mistyped(host: str, variable: str, value: Any, wrong: str) -> Problem:
         role = next((role for role in sorted(roles) if base in argument_spec(role)), None)
         advice = f"{f'roles/{role}' if role else 'inventories'}/README.md lists the valid names and types"
     return Problem((host,), variable, code, None if hidden else value, wrong, advice)
+
+
+def nothing(host: str, values: Mapping[str, Any], options: Mapping[str, Mapping[str, Any]]) -> Iterator[Problem]:
+    """Yield what is written and says nothing: null is not the default, and templates would make None of it."""
+    for name, value in values.items():
+        option = options.get(name, {})
+        kind = str(option.get("type") or "str")
+        if value is None and name not in UNSAID and ("default" in option or name in laid()):
+            written = {"list": " []", "dict": " {}"}.get(kind, "")
+            wrong = "nothing is written there, and that is not the default"
+            advice = f"write a value, or{f'{written} where none is meant, or' if written else ''} take the line out"
+            yield Problem((host,), name, "VALUE_NONE", None, wrong, advice)
+        empty = isinstance(value, str) and not value.strip() and not name.endswith("_checksum")  # ARCHIVE_CLEAR
+        if (empty and (kind == "path" or option.get("required") or name in NEEDED) and name not in UNSAID) or (
+            name in NEEDED and isinstance(value, (Mapping, list, tuple)) and not value
+        ):
+            yield Problem((host,), name, "VALUE_NONE", None, "empty", "write a value, or take the line out")
 
 
 def lists(model: Model) -> Iterator[Problem]:

@@ -39,6 +39,21 @@ def job(login: str = "project_orders", migrate: str = "", **changed: Any) -> dic
     return {"spark_consumer": {"spark_job_jobs": [entry]}}
 
 
+def empty() -> dict[str, dict[str, Any]]:
+    """Return the users of the database, one without a password."""
+    return {"all": {"postgresql_users": [{**OWNER, "owner": True}, {**USER, "password": ""}]}}
+
+
+def memory(host: str, shared: str) -> dict[str, dict[str, Any]]:
+    """Return the memory of a host, and what of it its server keeps."""
+    return {"database": {"memory": host}, **settings(shared_buffers=shared)}
+
+
+def address(told: str) -> dict[str, dict[str, Any]]:
+    """Return where the server listens."""
+    return {"database": {"postgresql_address": told}}
+
+
 def mistake(code: str, where: str, advice: str, variables: dict[str, dict[str, Any]], *also: str) -> Mistake:
     """Return one of the lab that has a database."""
     return Mistake(code, where, advice, variables=variables, also=frozenset(also), inventory="lab_orders")
@@ -69,4 +84,8 @@ MISTAKES: tuple[Mistake, ...] = (
     mistake("DATABASE_USER_MIGRATES", f"{MIGRATE}.user", "orders_owner", job(migrate=OWN.format("project_orders"))),
     mistake("DATABASE_PASSWORD", f"{JOB}.password", "postgresql_login", job(password="")),
     mistake("DATABASE_UNVERIFIED", f"{JOB}.sslmode", "database_client", job(sslmode="require")),
+    mistake("DATABASE_PASSWORD_NONE", f"{PLACE}[project_orders].password", "vaulted", empty()),
+    mistake("DATABASE_MEMORY", f"{CONFIG}[shared_buffers]", "a quarter", memory("2g", "2GB")),
+    mistake("DATABASE_ADDRESS", "dc1-db1/postgresql_address", "client_address", address("198.18.9.9")),
+    mistake("DATABASE_UNSAFE", f"{CONFIG}[fsync]", "take it out", settings(fsync=False)),
 )

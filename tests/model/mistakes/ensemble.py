@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from model.mistakes.base import BROKERS, SERVERS, ZK3, Mistake, config, zookeeper
+from model.mistakes.base import BROKERS, SERVERS, ZK3, Mistake, config, kafka, zookeeper
 
 NO_ZK3 = {ZK3: "", "{dc1-zk3: {}, dc1-kafka3: {}}": "{dc1-kafka3: {}}"}
 
@@ -193,5 +193,17 @@ MISTAKES: tuple[Mistake, ...] = (
         "dc1-zk2/zookeeper_config[tickTime]",
         "for all servers",
         variables={"dc1-zk2": {"zookeeper_config": {"tickTime": 3000}}},
+    ),
+    Mistake(
+        "UNREGISTERED_EARLY",
+        f"{BROKERS}/kafka_unregistered_timeout",
+        "12 at least",
+        variables=kafka(kafka_unregistered_timeout=6),
+    ),
+    Mistake(
+        "ZOOKEEPER_WEIGHTS_IDLE",
+        f"{SERVERS}/zookeeper_weights",
+        "set zookeeper_groups",
+        variables=zookeeper(zookeeper_weights={1: 2}),
     ),
 )

@@ -45,4 +45,10 @@ MISTAKES: tuple[Mistake, ...] = (
         "397 is usual",
         variables={"all": {"pki_days": 10000}},
     ),
+    Mistake(
+        "CHECKSUM_FORM",
+        f"{BROKERS}/kafka_archive_checksum",
+        "128 hexadecimal digits",
+        variables=kafka(kafka_archive_checksum="sha512:0123abcd"),
+    ),
 )

@@ -7,13 +7,13 @@ from model.mistakes.base import BROKERS, Mistake, kafka
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "FIREWALL_SSH",
-        f"{BROKERS}/base_firewall_rules[22]",
+        f"{BROKERS}/site_firewall_rules[22]",
         "take the rule out",
         variables=kafka(site_firewall_rules=[{"port": 22, "from": ["198.18.1.0/24"]}]),
     ),
     Mistake(
         "FIREWALL_PORT",
-        f"{BROKERS}/base_firewall_rules[90920]",
+        f"{BROKERS}/site_firewall_rules[90920]",
         "correct it",
         variables=kafka(site_firewall_rules=[{"port": 90920, "from": ["198.18.1.0/24"]}]),
     ),

@@ -186,4 +186,13 @@ MISTAKES: tuple[Mistake, ...] = (
         variables={"dc1-zk1": {"rack": "c"}},
         also=frozenset({"RACK_UNEVEN"}),
     ),
+    Mistake(
+        "RACK_SAME",
+        "group rack_b/rack",
+        "give each rack a name",
+        hosts={"vars: {rack: b}": "vars: {rack: a}"},
+        also=frozenset({"RACK_UNEVEN"}),
+    ),
+    Mistake("KEEPER_UNKNOWN", "group all/admin_keeper", "did you mean", variables={"all": {"admin_keeper": "dc1-zk9"}}),
+    Mistake("SITE_DIFFERS", "dc1-zk3/promise", "for all hosts", variables={"dc1-zk3": {"promise": "available"}}),
 )

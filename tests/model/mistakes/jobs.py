@@ -125,4 +125,10 @@ MISTAKES: tuple[Mistake, ...] = (
         "one of archive_events, average_readings, count_words, generate_orders, ",
         variables={"spark_consumer": {"spark_job_jobs": [{**JOB, "name": "word_count"}]}},
     ),
+    Mistake(
+        "JOB_SPARK_VALUE",
+        f"{PLACE}.spark[spark.driver.cores]",
+        "a whole number",
+        variables=job(spark={"spark.driver.cores": "2g"}),
+    ),
 )

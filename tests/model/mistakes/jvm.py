@@ -70,4 +70,10 @@ MISTAKES: tuple[Mistake, ...] = (
         "Java 17 or 21",
         variables=kafka(kafka_java_executable="/usr/lib/jvm/java-8-openjdk-amd64/bin/java"),
     ),
+    Mistake(
+        "JAVA_PACKAGE",
+        f"{BROKERS}/java_package",
+        "one of these",
+        variables=kafka(java_package="openjdk-8-jre-headless"),
+    ),
 )

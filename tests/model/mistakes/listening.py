@@ -89,7 +89,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "ADVERTISED_SHARED",
-        f"{BROKERS}/kafka_listeners[MORE].advertised_address",
+        f"{BROKERS}/site_listeners[MORE].advertised_address",
         "one for all is for bootstrap.servers",
         variables=kafka(
             site_listeners=[

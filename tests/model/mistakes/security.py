@@ -158,4 +158,17 @@ MISTAKES: tuple[Mistake, ...] = (
         },
         also=frozenset({"ZOOKEEPER_CLEAR"}),
     ),
+    Mistake(
+        "AUTHORITY_TWICE",
+        "group all/pki_authorities[clients].subject",
+        "its own",
+        variables={
+            "all": {
+                "pki_authorities": [
+                    {"name": "infra", "subject": "CN=Lab CA,O=lab"},
+                    {"name": "clients", "subject": "CN=Lab CA,O=lab"},
+                ]
+            }
+        },
+    ),
 )

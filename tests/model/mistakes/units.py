@@ -74,4 +74,10 @@ MISTAKES: tuple[Mistake, ...] = (
         "did you mean DEBUG?",
         variables=kafka(kafka_log_levels={"root": "DEBG"}),
     ),
+    Mistake(
+        "UNIT_VALUE",
+        f"{BROKERS}/kafka_unit_overrides[Service][CPUQuota]",
+        "as 400%",
+        variables=kafka(kafka_unit_overrides={"Service": {"CPUQuota": 4}}),
+    ),
 )

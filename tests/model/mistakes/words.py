@@ -127,4 +127,11 @@ MISTAKES: tuple[Mistake, ...] = (
             "rack_b": {"site_firewall_rules": [{"port": 9101, "from": ["198.18.7.2"]}]},
         },
     ),
+    Mistake("VALUE_NONE", f"{BROKERS}/kafka_heap", "take the line out", variables=kafka(kafka_heap=None)),
+    Mistake(
+        "FILE_RIVALS",
+        "group_vars/kafka/b.yml/kafka_heap",
+        "in one of the two",
+        files={"group_vars/kafka/a.yml": "kafka_heap: 512m\n", "group_vars/kafka/b.yml": "kafka_heap: 768m\n"},
+    ),
 )

@@ -1,0 +1,89 @@
+"""Rules on broker properties that Kafka takes and that do not do what is written, or shut somebody out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.properties import text
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+# Kafka takes any number below 0 for "for ever" (KafkaConfig.getLogRetentionTimeMillis, UnifiedLog).
+UNLIMITED = ("log.retention.ms", "log.retention.minutes", "log.retention.hours", "log.retention.bytes")
+MESSAGE, USUAL_MESSAGE = "message.max.bytes", 1048588
+# What has to hold the largest batch: its default, and what comes of one that does not.
+HOLDING = {
+    "log.segment.bytes": (1073741824, "a batch has to fit into a segment: larger ones are refused"),
+    "socket.request.max.bytes": (104857600, "a request holds a batch: larger ones end the connection"),
+}
+PER_ADDRESS = "max.connections.per.ip"
+OF_LISTENER = re.compile(r"listener\.name\.([^.]+)\.(.+)")
+# What the role writes for each listener, which goes before what is said for all.
+COVERED = {
+    "ssl.client.auth": "client_auth of the listener",
+    "ssl.keystore.location": "kafka_keystore, or keystore of the listener",
+    "ssl.truststore.location": "kafka_truststore, or truststore of the listener",
+    "ssl.principal.mapping.rules": "principal_mapping_rules of the listener",
+    "sasl.enabled.mechanisms": "sasl_mechanisms of the listener",
+}
+
+
+def limits(model: Model) -> Iterator[Problem]:
+    """Properties mean what is written, and leave room for one another."""
+    for broker in model.brokers:
+        for variable, layer in broker.layers:
+            for name in UNLIMITED:
+                number = whole(layer.get(name))
+                if number is not None and (number < -1 or (number == 0 and not name.endswith("bytes"))):
+                    wrong = "Kafka takes every number below 0 for -1, for ever" if number else "Kafka would not start"
+                    advice = "write -1 where it is meant, or how long" if number else "write 1 at least, or -1"
+                    yield broker.problem(f"{variable}[{name}]", "LIMIT_MEANT", number, wrong, advice)
+            if whole(layer.get(PER_ADDRESS)) == 0 and not broker.config.get(f"{PER_ADDRESS}.overrides"):
+                wrong = "nobody could connect, the other brokers neither"
+                advice = f"leave it out, or name exceptions in {PER_ADDRESS}.overrides"
+                yield broker.problem(f"{variable}[{PER_ADDRESS}]", "LIMIT_MEANT", 0, wrong, advice)
+            if text(layer.get("controlled.shutdown.enable")).lower() == "false":
+                wrong = "leaders would not move before a broker stops: every restart leaves partitions without one"
+                place = f"{variable}[controlled.shutdown.enable]"
+                yield broker.problem(place, "LIMIT_MEANT", False, wrong, "leave it out: true")
+        yield from _holding(broker)
+
+
+def _holding(broker: Broker) -> Iterator[Problem]:
+    largest = whole(broker.config.get(MESSAGE, USUAL_MESSAGE))
+    for name, (usual, wrong) in HOLDING.items():
+        most = whole(broker.config.get(name, usual))
+        if largest is not None and most is not None and most < largest:
+            place, shown = (name, most) if name in broker.config else (MESSAGE, largest)
+            wrong = f"{wrong} ({MESSAGE} is {largest})" if place == name else f"{wrong} ({name} is {most})"
+            yield broker.problem(f"kafka_config[{place}]", "LIMIT_MEANT", shown, wrong, "correct one of the two")
+
+
+def listeners(model: Model) -> Iterator[Problem]:
+    """Properties of a listener are of one that is there, and those of all are not covered by each listener's own."""
+    for broker in model.brokers:
+        names = {item.name.lower(): item for item in broker.listeners}
+        for variable, layer in broker.layers:
+            for key, value in layer.items() if names else ():
+                found = OF_LISTENER.fullmatch(str(key))
+                if found and found[1] not in names:
+                    near = next((name for name in names if name == found[1].lower()), None) or nearest(found[1], names)
+                    wrong = f"kafka_listeners has only {', '.join(item.name for item in names.values())}"
+                    wrong += ", and Kafka looks for their names in lower case"
+                    advice = f"did you mean listener.name.{near}.{found[2]}?" if near else "name one of them"
+                    yield broker.problem(f"{variable}[{key}]", "PROPERTY_LISTENER", None, wrong, advice)
+                elif key in COVERED and value is not None and _all_covered(broker, str(key)):
+                    wrong = "does nothing: the role writes it for each listener, and that goes before"
+                    advice = f"take it out, and use {COVERED[str(key)]}"
+                    yield broker.problem(f"{variable}[{key}]", "PROPERTY_LISTENER", value, wrong, advice)
+
+
+def _all_covered(broker: Broker, name: str) -> bool:
+    """Tell whether every listener that has a use for a property has its own."""
+    if name == "ssl.principal.mapping.rules":
+        return all(item.rules for item in broker.encrypted if item.asks_for_certificates)
+    return bool(broker.encrypted) if name.startswith("ssl.") else True

@@ -1,0 +1,122 @@
+"""Rules on what the role base makes of a host: settings of the kernel, names in /etc/hosts, rules for nobody."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.firewall import rules_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import is_address, whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+# Settings of Linux that hosts of Kafka are given, with the least and the most of each, as sysctl/vm.rst and net.rst of
+# the kernel's documentation say them; None where there is no end.
+KERNEL: dict[str, tuple[int, int | None]] = {
+    "fs.file-max": (1, None),
+    "fs.nr_open": (1024, None),
+    "kernel.pid_max": (301, None),
+    "kernel.threads-max": (20, None),
+    "net.core.netdev_max_backlog": (1, None),
+    "net.core.rmem_max": (2304, None),
+    "net.core.somaxconn": (1, None),
+    "net.core.wmem_max": (4608, None),
+    "net.ipv4.ip_unprivileged_port_start": (0, 65535),
+    "net.ipv4.tcp_fin_timeout": (1, None),
+    "net.ipv4.tcp_keepalive_intvl": (1, None),
+    "net.ipv4.tcp_keepalive_probes": (1, 127),
+    "net.ipv4.tcp_keepalive_time": (1, None),
+    "net.ipv4.tcp_max_syn_backlog": (1, None),
+    "net.ipv4.tcp_retries2": (1, None),
+    "net.ipv4.tcp_window_scaling": (0, 1),
+    "vm.dirty_background_ratio": (0, 100),
+    "vm.dirty_expire_centisecs": (0, None),
+    "vm.dirty_ratio": (0, 100),
+    "vm.dirty_writeback_centisecs": (0, None),
+    "vm.max_map_count": (65530, None),
+    "vm.min_free_kbytes": (0, None),
+    "vm.overcommit_memory": (0, 2),
+    "vm.swappiness": (0, 200),
+    "vm.vfs_cache_pressure": (0, None),
+    "vm.zone_reclaim_mode": (0, 7),
+}
+SETTING = re.compile(r"[a-z]\w*([./][\w*-]+)+")
+LABEL = r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)"
+NAME = re.compile(rf"{LABEL}(\.{LABEL})*\.?")
+
+
+def settings(model: Model) -> Iterator[Problem]:
+    """Settings of the kernel are such as it has, with values that it takes."""
+    for machine in model.functional:
+        told = machine.inputs.mapping("base_sysctl")
+        for name, value in told.items():
+            if found := _setting(str(name), value):
+                yield machine.problem(f"base_sysctl[{name}]", "SYSCTL_VALUE", value, *found)
+        low, high = (whole(told.get(name)) for name in ("vm.dirty_background_ratio", "vm.dirty_ratio"))
+        if low is not None and high is not None and 0 < high <= low <= 100:
+            wrong = f"not less than vm.dirty_ratio ({high}): whoever writes would wait before the kernel begins to"
+            place, advice = "base_sysctl[vm.dirty_background_ratio]", "lower it, as to 5"
+            yield machine.problem(place, "SYSCTL_VALUE", low, wrong, advice)
+
+
+def _setting(name: str, value: Any) -> tuple[str, str] | None:
+    """Return what is wrong with a setting, and advice."""
+    if name not in KERNEL:
+        near = nearest(name, KERNEL)
+        if not SETTING.fullmatch(name):
+            return "no name of a setting of the kernel", f"did you mean {near}?" if near else "as vm.swappiness"
+        if near and near.count(".") == name.count("."):
+            return "the kernel knows no such setting", f"did you mean {near}?"
+    if value is None or isinstance(value, (bool, Mapping, list, tuple)) or not str(value).strip():
+        return "no value of a setting of the kernel", "write a number or a text, or take it out"
+    least, most = KERNEL.get(name, (None, None))
+    number = whole(value)
+    if name in KERNEL and (number is None or (least is not None and number < least) or number > (most or number)):
+        span = f"from {least} on" if most is None else f"from {least} to {most}"
+        return f"not a whole number {span}", "correct it"
+    return None
+
+
+def names(model: Model) -> Iterator[Problem]:
+    """Lines of /etc/hosts are an address and names, and a host of the inventory has its own address there."""
+    elsewhere = {str(address) for machine in model.machines.values() for address in machine.addresses}
+    for machine in model.functional:
+        for number, entry in enumerate(machine.inputs.entries("base_hosts")):
+            address, told = entry.get("address"), entry.get("names")
+            if address is not None and not is_address(address) and str(address) not in elsewhere:
+                wrong, advice = "no address", "write one, as 198.51.100.7; names stand in names"
+                yield machine.problem(f"base_hosts[{number}].address", "HOSTS_LINE", address, wrong, advice)
+            if told in ([], ()):
+                wrong, advice = "an address without a name", "write the names that it has, as [mirror.example.org]"
+                yield machine.problem(f"base_hosts[{address}].names", "HOSTS_LINE", None, wrong, advice)
+            for name in told if isinstance(told, (list, tuple)) else ():
+                yield from _name(model, machine, address, str(name))
+
+
+def _name(model: Model, machine: Machine, address: Any, name: str) -> Iterator[Problem]:
+    place, host = f"base_hosts[{address}].names", model.machines.get(name)
+    if not NAME.fullmatch(name) or len(name) > 253:
+        wrong, advice = "no name of a host", "write names of letters, figures, - and dots, one entry for each"
+        yield machine.problem(place, "HOSTS_LINE", name, wrong, advice)
+    elif host and is_address(address) and host.addresses and str(address) not in map(str, host.addresses):
+        wrong = f"a host of the inventory, whose addresses are {', '.join(map(str, host.addresses))}"
+        yield machine.problem(place, "HOSTS_LINE", name, wrong, "take it out: base_hosts has it without being told")
+
+
+def rules(model: Model) -> Iterator[Problem]:
+    """A rule of the site's own lets somebody in, and does not refuse him as well."""
+    for machine in model.functional:
+        judged: dict[tuple[Any, str], str] = {}
+        for rule in machine.inputs.entries("site_firewall_rules") if rules_of(machine) else ():
+            given, action = rule.get("from"), str(rule.get("action") or "accept")
+            place = f"site_firewall_rules[{rule.get('port')}]"
+            if given in ([], ()):
+                wrong, advice = "no source: nobody is meant by it", "name addresses or subnets, or take the rule out"
+                yield machine.problem(place, "FIREWALL_NOBODY", None, wrong, advice)
+            for source in map(str, given if isinstance(given, (list, tuple)) else ()):
+                if judged.setdefault((whole(rule.get("port")), source), action) != action:
+                    wrong = "let in by one rule, and rejected by another"
+                    yield machine.problem(place, "FIREWALL_NOBODY", source, wrong, "keep the one that is meant")

@@ -1,0 +1,89 @@
+"""What systemd takes for a setting's value: another it leaves out, with a line in the journal that nobody reads.
+
+systemd.exec(5), systemd.resource-control(5), systemd.service(5), systemd.unit(5), systemd.time(7)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+SPAN = re.compile(
+    r"infinity|0|(\d+(\.\d+)?\s*(us|usec|ms|msec|s|sec|seconds?|m|min|minutes?|h|hr|hours?|d|days?|w|weeks?|M|months?"
+    r"|y|years?)?\s*)+"
+)
+AMOUNT = re.compile(r"infinity|\d+(\.\d+)?\s*[KMGTPE]?|\d+(\.\d+)?%")
+LIMIT = re.compile(r"(infinity|\d+[KMGTPE]?)(:(infinity|\d+[KMGTPE]?))?")
+SWITCH = re.compile(r"1|0|yes|no|y|n|true|false|t|f|on|off", re.IGNORECASE)
+UNIT = re.compile(r"[\w.@:\\-]+\.(service|socket|device|mount|automount|swap|target|path|timer|slice|scope)", re.ASCII)
+VARIABLE = re.compile(r"[\"']?[A-Za-z_]\w*=.*", re.DOTALL)
+UNITS_OF = (
+    "After", "Before", "Wants", "Requires", "Requisite", "BindsTo", "PartOf", "Upholds", "Conflicts", "OnFailure",
+    "OnSuccess", "WantedBy", "RequiredBy", "UpheldBy", "Also",
+)  # fmt: skip
+SIZES = (
+    "MemoryMin", "MemoryLow", "MemoryHigh", "MemoryMax", "MemorySwapMax", "MemoryZSwapMax", "TasksMax",
+)  # fmt: skip
+# Least and most of what is a plain number.
+NUMBERS = {
+    "Nice": (-20, 19),
+    "OOMScoreAdjust": (-1000, 1000),
+    "CPUWeight": (1, 10000),
+    "StartupCPUWeight": (1, 10000),
+    "IOWeight": (1, 10000),
+    "StartupIOWeight": (1, 10000),
+    "IOSchedulingPriority": (0, 7),
+    "CPUSchedulingPriority": (1, 99),
+}
+CHOICES = {
+    "IOSchedulingClass": ("none", "realtime", "best-effort", "idle", "0", "1", "2", "3"),
+    "CPUSchedulingPolicy": ("other", "batch", "idle", "fifo", "rr"),
+    "OOMPolicy": ("continue", "stop", "kill"),
+}
+SWITCHES = re.compile(
+    r"NoNewPrivileges|PrivateTmp|PrivateDevices|ProtectKernel\w+|ProtectControlGroups|ProtectClock|ProtectHostname"
+    r"|RestrictSUIDSGID|RestrictRealtime|LockPersonality|MemoryDenyWriteExecute|RemoveIPC|\w+Accounting|Delegate"
+)
+BOOLEAN_OR_MORE = ("ProtectHostname", "ProtectControlGroups", "PrivateTmp", "Delegate")  # of later releases
+
+
+def value_faults(key: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with the value of a setting, and advice; '' takes back what was said before."""
+    for item in value if isinstance(value, (list, tuple)) else [value]:
+        if isinstance(item, (Mapping, list, tuple)):
+            yield "a mapping or a list, and a line of a unit has one text", "write a text, or a list of texts"
+        elif item is not None and (text := _plain(item)) and (wrong := _fault(key, text)):
+            yield "systemd does not take it so, and leaves it out", f"write {wrong}"
+
+
+def _plain(item: Any) -> str:
+    return ("yes" if item else "no") if isinstance(item, bool) else str(item).strip()
+
+
+def _fault(key: str, text: str) -> str | None:
+    """Return what is to be written, None where systemd takes what is there."""
+    form: str | None = None
+    if key in NUMBERS:
+        least, most = NUMBERS[key]
+        number = int(text) if re.fullmatch(r"[+-]?\d+", text) else None
+        form = f"a whole number from {least} to {most}" if number is None or not least <= number <= most else None
+        form = None if key.endswith("CPUWeight") and text == "idle" else form
+    elif key in CHOICES:
+        form = f"one of {', '.join(CHOICES[key])}" if text not in CHOICES[key] else None
+    elif key == "CPUQuota":
+        form = "a share of one processor, as 400%" if not re.fullmatch(r"\d+(\.\d+)?%", text) else None
+    elif key.endswith("Sec") or key == "StartLimitInterval":
+        form = "a time, as 30s or 5min" if not SPAN.fullmatch(text) else None
+    elif key in SIZES:
+        form = "a size as 12G, a share as 50%, or infinity" if not AMOUNT.fullmatch(text) else None
+    elif re.fullmatch(r"Limit[A-Z]+", key) and key not in ("LimitCPU", "LimitRTTIME", "LimitNICE"):
+        form = "a number, or infinity" if not LIMIT.fullmatch(text) else None
+    elif SWITCHES.fullmatch(key) and key not in BOOLEAN_OR_MORE:
+        form = "yes or no" if not SWITCH.fullmatch(text) else None
+    elif key in UNITS_OF:
+        strange = [word for word in text.split() if "%" not in word and not UNIT.fullmatch(word)]
+        form = f"the whole name of a unit, as {strange[0]}.target or {strange[0]}.service" if strange else None
+    elif key == "Environment":
+        form = "NAME=value" if not VARIABLE.fullmatch(text) else None
+    return form

@@ -1,0 +1,20 @@
+"""Wrong inventories: broker properties that do not do what is written."""
+
+from __future__ import annotations
+
+from model.mistakes.base import BROKERS, Mistake, config
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        "LIMIT_MEANT",
+        f"{BROKERS}/kafka_config[log.retention.hours]",
+        "-1 where it is meant",
+        variables=config("log.retention.hours", -24),
+    ),
+    Mistake(
+        "PROPERTY_LISTENER",
+        f"{BROKERS}/kafka_config[listener.name.clients.ssl.client.auth]",
+        "did you mean listener.name.client.",
+        variables=config("listener.name.clients.ssl.client.auth", "required"),
+    ),
+)

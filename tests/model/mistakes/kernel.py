@@ -1,0 +1,34 @@
+"""Wrong inventories: settings of the kernel, names in /etc/hosts, rules for nobody."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.mistakes.base import Mistake
+
+
+def everywhere(**values: Any) -> dict[str, dict[str, Any]]:
+    """Return variables of all hosts."""
+    return {"all": values}
+
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        "SYSCTL_VALUE",
+        "group all/base_sysctl[vm.swapiness]",
+        "did you mean vm.swappiness",
+        variables=everywhere(base_sysctl={"vm.swapiness": 1}),
+    ),
+    Mistake(
+        "HOSTS_LINE",
+        "group all/base_hosts[192.0.2.9].names",
+        "take it out",
+        variables=everywhere(base_hosts=[{"address": "192.0.2.9", "names": ["dc1-kafka1"]}]),
+    ),
+    Mistake(
+        "FIREWALL_NOBODY",
+        "group all/site_firewall_rules[9100]",
+        "name addresses",
+        variables=everywhere(site_firewall_rules=[{"port": 9100, "from": []}]),
+    ),
+)
