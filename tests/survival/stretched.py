@@ -182,7 +182,7 @@ def prepared_image(*groups: str) -> str:
 
 
 def copy_inventory(
-    source: Path, target: Path, name: str, networks: tuple[str, str], more: Mapping[str, str] | None = None
+    source: Path, target: Path, name: str, networks: tuple[str, str], more: Mapping[str, object] | None = None
 ) -> None:
     """Copy an inventory, with other networks and lab directory; with `more` variables, or without Spark hosts."""
     old = yaml.safe_load((source / "hosts.yml").read_text())["all"]["vars"]
