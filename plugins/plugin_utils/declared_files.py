@@ -67,13 +67,11 @@ def _twice(folder: Path) -> Iterator[Stray]:
                     for name in dict.fromkeys(_names(file)):
                         told.setdefault((owner, name), []).append(str(file.relative_to(folder)))
         for (_, name), paths in told.items():
-            if len(paths) > 1:
+            # In a folder the last by name goes before, which a site may count on; of two places nobody does.
+            ordered = len({str(Path(path).parent) for path in paths}) == 1 and "/" in paths[0].partition("/")[2]
+            if len(paths) > 1 and not ordered:
                 wrong = f"{paths[0]} says it as well: one of the two replaces the other without a word"
-                # In a folder the last by name goes before, which somebody may count on; of two places nobody does.
-                ordered = len({str(Path(path).parent) for path in paths}) == 1 and "/" in paths[0].partition("/")[2]
-                problem = Problem(
-                    (), f"{paths[-1]}/{name}", "FILE_RIVALS", None, wrong, "say it in one of the two", warning=ordered
-                )
+                problem = Problem((), f"{paths[-1]}/{name}", "FILE_RIVALS", None, wrong, "say it in one of the two")
                 yield Stray(problem, frozenset())
 
 

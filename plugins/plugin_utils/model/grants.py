@@ -33,8 +33,12 @@ BESIDE = {
     "groups": ("mirror_maker",),
     "source": ("mirror_maker",),
 }
-# What names topics, or what their names begin with.
-OF_TOPICS = ("produce", "consume", "topics", "streams", "source")
+# What names topics, or what their names begin with; those of the first are declared.
+DECLARED = ("produce", "consume", "topics")
+OF_TOPICS = (*DECLARED, "streams", "source")
+# One name each, of which others are made.
+PLAIN = ("streams", "connect", "source")
+LISTS = (*DECLARED, "groups")
 Found = tuple[str, Mapping[str, Any]]
 
 
@@ -122,7 +126,7 @@ def _lacking(grant: Mapping[str, Any], verb: str) -> tuple[str, str] | None:
 def _starred(where: tuple[str, ...], place: str, grant: Mapping[str, Any]) -> Iterator[Problem]:
     """A star stands at the end, and applications have plain names."""
     for key in (*VERBS, *BESIDE):
-        plain = key in ("streams", "connect", "source")
+        plain = key in PLAIN
         for name in listed(grant.get(key)) if key != "exporter" else ():
             if not name.strip() or "*" in (name if plain else name[:-1]):
                 wrong = "one name, of which others are made" if plain else "only a star at the end stands for more"
@@ -140,7 +144,7 @@ def topics(model: Model) -> Iterator[Problem]:
     if not known:
         return
     for place, grant in _grants(model):
-        for key in ("produce", "consume", "topics"):
+        for key in DECLARED:
             given = (name for name in listed(grant.get(key)) if name == "*" or NAME.fullmatch(name.removesuffix("*")))
             lost = (name for name in given if not _declared(name, known))
             yield from (_unknown(where, f"{place}.{key}", "GRANT_TOPIC", name, known) for name in lost)

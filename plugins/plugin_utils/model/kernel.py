@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
@@ -83,17 +83,29 @@ def _setting(name: str, value: Any) -> tuple[str, str] | None:
 def names(model: Model) -> Iterator[Problem]:
     """Lines of /etc/hosts are an address and names, and a host of the inventory has its own address there."""
     elsewhere = {str(address) for machine in model.machines.values() for address in machine.addresses}
+    fine = set[str]()  # most hosts have the same lines
     for machine in model.functional:
         for number, entry in enumerate(machine.inputs.entries("base_hosts")):
-            address, told = entry.get("address"), entry.get("names")
-            if address is not None and not is_address(address) and str(address) not in elsewhere:
-                wrong, advice = "no address", "write one, as 198.51.100.7; names stand in names"
-                yield machine.problem(f"base_hosts[{number}].address", "HOSTS_LINE", address, wrong, advice)
-            if told in ([], ()):
-                wrong, advice = "an address without a name", "write the names that it has, as [mirror.example.org]"
-                yield machine.problem(f"base_hosts[{address}].names", "HOSTS_LINE", None, wrong, advice)
-            for name in told if isinstance(told, (list, tuple)) else ():
-                yield from _name(model, machine, address, str(name))
+            if (line := repr(entry)) in fine:
+                continue
+            found = list(_line(model, machine, number, entry, elsewhere))
+            if not found:
+                fine.add(line)
+            yield from found
+
+
+def _line(
+    model: Model, machine: Machine, number: int, entry: Mapping[str, Any], elsewhere: Collection[str]
+) -> Iterator[Problem]:
+    address, told = entry.get("address"), entry.get("names")
+    if address is not None and not is_address(address) and str(address) not in elsewhere:
+        wrong, advice = "no address", "write one, as 198.51.100.7; names stand in names"
+        yield machine.problem(f"base_hosts[{number}].address", "HOSTS_LINE", address, wrong, advice)
+    if told in ([], ()):
+        wrong, advice = "an address without a name", "write the names that it has, as [mirror.example.org]"
+        yield machine.problem(f"base_hosts[{address}].names", "HOSTS_LINE", None, wrong, advice)
+    for name in told if isinstance(told, (list, tuple)) else ():
+        yield from _name(model, machine, address, str(name))
 
 
 def _name(model: Model, machine: Machine, address: Any, name: str) -> Iterator[Problem]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.grants import LISTS
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
@@ -51,7 +52,6 @@ ONCE_INSIDE = {
     "postgresql_users": ("from",),
 }
 ONCE_IN_DICTS = {"kafka_prune": ("topics", "acls", "users", "quotas"), "firewall_extra_sources": ("client", "admin")}
-ONCE_IN_GRANTS = ("produce", "consume", "topics", "groups")
 
 
 def numbers(model: Model) -> Iterator[Problem]:
@@ -111,4 +111,4 @@ def _lists(machine: Machine) -> Iterator[tuple[str, Any]]:
         for grant in grants if isinstance(grants, (list, tuple)) else ():
             if isinstance(grant, dict):
                 place = f"kafka_users[{user.get('name')}].grants"
-                yield from ((f"{place}.{key}", grant.get(key)) for key in ONCE_IN_GRANTS)
+                yield from ((f"{place}.{key}", grant.get(key)) for key in LISTS)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
@@ -63,7 +64,7 @@ def names(model: Model) -> Iterator[Problem]:
 
     Whether a template of the site reads such a one is asked by declared_readers.
     """
-    everywhere = laid()
+    everywhere, meant = laid(), cache(partial(_meant, model, *_parted(model)))
     for host, found in model.names.items():
         for name in found - model.known:
             if _prefixed(model, name):
@@ -72,7 +73,7 @@ def names(model: Model) -> Iterator[Problem]:
                 wrong = "no role has an input of this name, so it does nothing"
                 yield Problem((host,), name, "VARIABLE_UNKNOWN", None, wrong, advice)
             elif not name.startswith(("ansible_", "group", "inventory_", "omit", "play", "role_", "_")):
-                near = _meant(model, name)
+                near = meant(name)
                 alike = near == name.lower().replace("-", "_")  # the same word, as Ansible does not read it
                 there = near in found - everywhere and not alike
                 if near and not there and name not in everywhere:
@@ -80,15 +81,21 @@ def names(model: Model) -> Iterator[Problem]:
                     yield Problem((host,), name, "VARIABLE_SUSPECT", None, wrong, f"did you mean {near}?")
 
 
-def _meant(model: Model, name: str) -> str | None:
+def _parted(model: Model) -> tuple[list[str], list[str]]:
+    """Return the words that belong to no role, and the inputs of roles."""
+    inputs = {word for word in model.known if _prefixed(model, word)}
+    return sorted(model.known - inputs), sorted(inputs)
+
+
+def _meant(model: Model, words: Sequence[str], inputs: Sequence[str], name: str) -> str | None:
     """Return the input or word that a name was probably meant for."""
     plain = name.lower().replace("-", "_")
     if plain in model.known:
         return plain
-    near = nearest(name, (word for word in model.known if not _prefixed(model, word)))
+    near = nearest(name, words)
     if near and abs(len(near) - len(name)) <= 2 and len(name) > 4:
         return near
-    near = nearest(name, (word for word in model.known if _prefixed(model, word)))
+    near = nearest(name, inputs)
     return near if near and len(name) > 8 and "_" in plain else None
 
 
