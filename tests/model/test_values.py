@@ -189,3 +189,25 @@ def test_refused_of_a_database(variables: dict[str, Any], wanted: str, tmp_path:
 def test_taken(group: str, variables: dict[str, Any], tmp_path: Path) -> None:
     """What is unusual and right."""
     assert said(tmp_path, group, variables, "lab") == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "wanted"),
+    [
+        ({"User": "root"}, ["UNIT_OWNED"]),
+        ({"CPUQouta": "50%"}, ["UNIT_SETTING"]),
+        ({"Restart": "no"}, ["UNIT_STOPS"]),
+        ({"Environment": "JAVA_HOME=/opt/jdk"}, ["UNIT_ENVIRONMENT"]),
+        # What inputs say for all jobs, it says for this one.
+        ({"LimitNOFILE": 4096, "MemoryMax": "2G", "TimeoutStopSec": 300}, []),
+    ],
+)
+def test_a_drop_in_of_one_job_is_judged_as_those_of_all(
+    settings: dict[str, Any], wanted: list[str], tmp_path: Path
+) -> None:
+    job = {"name": "count_words", "config": {}, "unit_overrides": {"Service": settings}}
+    found = said(tmp_path, "spark_consumer", {"spark_job_jobs": [job]}, "lab")
+    place = f"spark_job_jobs[count_words].unit_overrides[Service][{next(iter(settings))}]"
+    units = [line.split() for line in found if line.startswith("UNIT_")]
+    assert [code for code, *_ in units] == wanted, found
+    assert all(where.endswith(place) for *_, where in units), found

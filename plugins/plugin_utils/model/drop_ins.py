@@ -13,7 +13,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Fu
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.databases import shared_buffers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import options
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import size
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import overrides, size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.unit_values import value_faults
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.units import SECTIONS
@@ -67,9 +67,9 @@ def known() -> Mapping[str, Sequence[str]]:
 def settings(model: Model) -> Iterator[Problem]:
     """Every setting of a drop-in is one of systemd's, and leaves the service what it is."""
     for machine in model.functional:
-        for function in functions().values():
-            name = f"{function.prefix}_unit_overrides"
-            for section, told in machine.inputs.mapping(name).items():
+        for name, sections in overrides(machine):
+            function = next((one for one in functions().values() if name == f"{one.prefix}_unit_overrides"), None)
+            for section, told in sections.items():
                 if section in SECTIONS and isinstance(told, Mapping):
                     for key, value in told.items():
                         for code, wrong, advice, warning in _wrong(model, machine, function, section, str(key), value):
@@ -78,12 +78,16 @@ def settings(model: Model) -> Iterator[Problem]:
 
 
 def _wrong(
-    model: Model, machine: Machine, function: Function, section: str, key: str, value: Any
+    model: Model, machine: Machine, function: Function | None, section: str, key: str, value: Any
 ) -> Iterator[tuple[str, str, str, bool]]:
-    """Yield code, what is wrong, advice and whether it is a warning."""
+    """Yield code, what is wrong, advice and whether it is a warning.
+
+    Without a function it is the drop-in of one job, which says for that one what inputs say for all; its memory is
+    judged with the job (jobs.py).
+    """
     texts = [str(item) for item in (value if isinstance(value, (list, tuple)) else [value])]
     on = any(text.strip().lower() not in NO for text in texts)
-    own = f"{function.prefix}_{INPUTS.get(key)}"
+    own = f"{function.prefix}_{INPUTS.get(key)}" if function else ""
     if not key.startswith("X-") and key not in known()[section]:
         yield _unknown(section, key)
     elif key in OWNED:
@@ -97,7 +101,7 @@ def _wrong(
     elif key in ENDING and on:
         yield "UNIT_STOPS", ENDING[key], "take it out", False
     elif key in ("MemoryMax", "MemoryHigh", "MemoryLimit", "LimitAS", "LimitDATA", "MemorySwapMax"):
-        yield from _memory(machine, function, key, texts[-1])
+        yield from _memory(machine, function, key, texts[-1]) if function else ()
     elif key in SHUT and (path := _shut(model, machine, texts)):
         yield "UNIT_STOPS", f"{path} is in there, where the service writes", "take it out", False
     elif key == "ReadWritePaths" and "" in texts:
@@ -110,7 +114,7 @@ def _wrong(
     elif key == "RestrictAddressFamilies" and any(re.match(r"~.*AF_INET", text) for text in texts):
         yield "UNIT_STOPS", "the service would reach nobody", "take it out", False
     elif key == "Environment":
-        yield from _environment(function, texts)
+        yield from _environment(function or functions()["spark"], texts)
     if key in known()[section]:
         yield from (("UNIT_VALUE", wrong, advice, False) for wrong, advice in value_faults(key, value))
 
