@@ -116,9 +116,9 @@ def definitions(target: str, archives: Path) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as name, tarfile.open(archive) as packed:
         folder = Path(name)
         for member in packed:
-            if member.isfile() and member.name.endswith(".jar"):
-                member.name = Path(member.name).name
-                packed.extract(member, folder, filter="data")
+            if member.name.endswith(".jar") and (jar := packed.extractfile(member)):
+                with (folder / Path(member.name).name).open("wb") as file:
+                    shutil.copyfileobj(jar, file)
         sections = READERS[target](folder)
     version = re.search(r"(\d+\.\d+\.\d+)(?:-bin)?\.t", archive.name)
     return {"product": target, "version": version[1] if version else "", "sections": sections}
