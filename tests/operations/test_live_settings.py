@@ -14,10 +14,11 @@ from operations.conftest import Operator, Run
 NAMES = ("log.retention.ms", "num.io.threads")
 
 
-def changed(threads: int, **more: Any) -> tuple[str, str]:
+def changed(inventory: Inventory, threads: int, **more: Any) -> tuple[str, str]:
     """Return the options of a run that says the settings; more than 16 threads are reached in steps, from Kafka's 8."""
-    said = {"log.retention.ms": 172800000, "num.io.threads": threads, **more}
-    return "-e", json.dumps({"kafka_config_overrides": said})
+    has = inventory.variables[inventory.hosts("kafka")[0]]["kafka_config"]
+    said = {**has, "log.retention.ms": 172800000, "num.io.threads": threads, **more}
+    return "-e", json.dumps({"kafka_config": said})
 
 
 RECORDS = "cat /var/lib/millrace/live-kafka.service.json 2>/dev/null || true"
@@ -65,7 +66,7 @@ def play(operator: Operator, *options: str) -> Run:
 def test_brokers_are_told_and_not_restarted(operator: Operator, lab: Lab) -> None:
     """There, once more, and back: then nothing of it is left that would go before a file."""
     inventory, processes, before = operator.inventory, operator.processes(), in_force(lab)
-    said = changed(12)
+    said = changed(inventory, 12)
     number = len(inventory.hosts("kafka"))
     done = play(operator, *said)
     assert done.code == 0, done.output[-3000:]
@@ -88,7 +89,7 @@ def test_brokers_are_told_and_not_restarted(operator: Operator, lab: Lab) -> Non
 def test_what_an_interrupted_run_has_not_told_is_found(operator: Operator, lab: Lab) -> None:
     """It wrote the files, and the cluster was none that may be told: the page says so, and the next run tells it."""
     inventory, processes, before = operator.inventory, operator.processes(), in_force(lab)
-    said = changed(12)
+    said = changed(inventory, 12)
     cut = play(operator, *said, "-e", "kafka_cluster_id=another")
     assert cut.code != 0 and "kafka_cluster_id says another" in words(cut), cut.output[-3000:]
     assert in_force(lab) == before and any(on_disk(inventory))
@@ -109,9 +110,9 @@ def test_what_an_interrupted_run_has_not_told_is_found(operator: Operator, lab: 
 def test_a_restart_takes_the_rest_along_and_leaves_nothing_before_its_file(operator: Operator, lab: Lab) -> None:
     """A change of both kinds after one of this kind: each broker is restarted once, and has no setting of its own."""
     inventory, before = operator.inventory, operator.processes()
-    assert play(operator, *changed(40)).code == 0
+    assert play(operator, *changed(inventory, 40)).code == 0
     assert operator.processes() == before and {state[1] for state in in_force(lab)} == {"40"}
-    said = changed(9, **{"num.partitions": 2})
+    said = changed(inventory, 9, **{"num.partitions": 2})
     try:
         done = play(operator, *said)
         assert done.code == 0, done.output[-3000:]
