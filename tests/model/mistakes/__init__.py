@@ -16,6 +16,7 @@ from model.mistakes import (
     directories,
     ensemble,
     exposure,
+    features,
     firewall,
     grants,
     identity,
@@ -77,4 +78,5 @@ MISTAKES: tuple[Mistake, ...] = (
     *kernel.MISTAKES,
     *ranges.MISTAKES,
     *broker_limits.MISTAKES,
+    *features.MISTAKES,
 )
