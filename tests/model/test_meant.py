@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from model.mistakes.base import LAB, spoil
+from model.mistakes.base import JOB, LAB, spoil
 from model.mistakes.databases import OWN
 from model.mistakes.databases import job as of_database
-from model.mistakes.jobs import job
+from model.mistakes.jobs import again, job
 from model.said import check
 
 KAFKA, SYSCTL = "group kafka/kafka_config", "group all/base_sysctl"
@@ -20,6 +20,7 @@ TOPIC = f"{PLACE}.config"
 THERE = [{"name": name, "manage": False} for name in ("streams-plaintext-input", "streams-wordcount-output")]
 MIGRATE = "dc1-spark2/spark_job_jobs[project_orders].migrate"
 OLD = {"name": "old", "state": "absent", "allow_delete": True}
+QUOTA, SPARK = "group kafka/kafka_quotas[<default>]", "dc1-spark2/spark_job_jobs[count_words].config.spark"
 MEMORY = "dc1-spark2/spark_job_jobs[count_words].config.spark[spark.driver.memory]"
 OWNER = {"name": "orders_owner", "password": "{{ vault.database_passwords.orders_owner }}", "database": "orders"}
 USER = {"name": "project_orders", "password": "{{ vault.database_passwords.project_orders }}", "database": "orders"}
@@ -39,10 +40,24 @@ def config(**properties: Any) -> dict[str, Any]:
     return {"kafka": {"kafka_config": {name.replace("_", "."): value for name, value in properties.items()}}}
 
 
-def topics(properties: dict[str, Any], accepts: tuple[str, ...] | list[str] = (), **said: Any) -> dict[str, Any]:
-    """Return a topic, and which topics may stand still in a restart."""
+def topics(
+    properties: dict[str, Any], accepts: tuple[str, ...] | list[str] = (), defaults: Any = None, **said: Any
+) -> dict[str, Any]:
+    """Return a topic, which topics may stand still in a restart, and what is said of all topics."""
     topic = {"name": "scratch", "partitions": 1, **said, "config": properties}
-    return {"all": {"kafka_topics": [topic, *THERE], "kafka_restart_accepts": list(accepts)}}
+    found = {"kafka_topics": [topic, *THERE], "kafka_restart_accepts": list(accepts)}
+    return {"all": {**found, **({"kafka_topic_defaults": defaults} if defaults else {})}}
+
+
+def relay(spark: dict[str, Any]) -> dict[str, Any]:
+    """Return a job that hands on 12 partitions in real time."""
+    config = {**JOB["config"], "trigger": "real-time", "spark": spark}
+    return {"spark_consumer": {"spark_job_jobs": [{**JOB, "job": "relay", "config": config}]}}
+
+
+def quota(rate: Any) -> dict[str, Any]:
+    """Return a quota of everybody."""
+    return {"all": {"kafka_quotas": [{"user": "<default>", "producer_byte_rate": rate}]}}
 
 
 def kernel(**settings: Any) -> dict[str, Any]:
@@ -110,6 +125,38 @@ def kernel(**settings: Any) -> dict[str, Any]:
          [f"warn TOPIC_REPLICATION_ONE {PLACE}.replication_factor"]),
         (topics({"min.insync.replicas": 1}, replication_factor=1, accepts=["other"]),
          [f"TOPIC_REPLICATION_ONE {PLACE}.replication_factor"]),
+        # Numbers whose unit is another one.
+        (topics({"retention.ms": 604800}), [f"TOPIC_PROPERTY_VALUE {TOPIC}[retention.ms]"]),
+        (topics({"segment.ms": "43200"}), [f"TOPIC_PROPERTY_VALUE {TOPIC}[segment.ms]"]),
+        (topics({"retention.ms": "604800ms", "segment.ms": 1800000}),
+         [f"warn TOPIC_RETENTION {TOPIC}[retention.ms]"]),
+        (config(log_retention_ms=604800), [f"LIMIT_MEANT {KAFKA}[log.retention.ms]"]),
+        (config(log_retention_ms=604800000), []),
+        (quota(20), [f"warn QUOTA_VALUE {QUOTA}.producer_byte_rate"]),
+        (quota("20KiB"), []),
+        ({"zookeeper": {"zookeeper_java_options": ["-Djute.maxbuffer=4m"]}},
+         ["OPTION_FORM group zookeeper/zookeeper_java_options"]),
+        ({"zookeeper": {"zookeeper_java_options": ["-Djute.maxbuffer=4194304"]}}, []),
+        # Who is told of whom.
+        ({"all": {"broker_zookeeper_hosts": ["dc1-zk1"]}},
+         ["warn ZOOKEEPER_CONNECT_PARTIAL group kafka/broker_zookeeper_hosts"]),
+        ({"kafka": {"kafka_zookeeper_connect": ["198.18.1.11:2281"]}},
+         ["warn ZOOKEEPER_CONNECT_PARTIAL group kafka/kafka_zookeeper_connect"]),
+        # A policy of a topic's own, beside the profile of all.
+        (topics({"cleanup.policy": "compact,delete"}, defaults={"profile": "event_log"}), []),
+        (topics({"cleanup.policy": "compact"}, profile="event_log"), [f"warn TOPIC_POLICY {TOPIC}[cleanup.policy]"]),
+        # Jobs of several nodes.
+        (relay({"spark.master": "local[4]"}), [f"JOB_SLOTS {SPARK}[spark.master]"]),
+        (relay({"spark.master": "local[12]"}), []),
+        (relay({"spark.master": "local[12]", "spark.default.parallelism": 4}),
+         [f"JOB_SLOTS {SPARK}[spark.default.parallelism]"]),
+        (job(spark={"spark.master": "local[4]"}), []),
+        ({"spark": job()["spark_consumer"]}, ["warn JOB_TWICE dc1-spark2/spark_job_jobs[count_words]"]),
+        ({"spark": job()["spark_consumer"], "dc1-spark2": {"spark_job_jobs": [{**JOB, "state": "stopped"}]}}, []),
+        (job(again(group="spark-kafka-source-a"), group="spark-kafka-source-a"),
+         ["JOB_GROUP dc1-spark2/spark_job_jobs[again].config.group"]),
+        ({"dc1-spark2": {"standby": True, "spark_job_jobs": [{**JOB, "state": "stopped"}]}},
+         ["warn JOB_STANDBY dc1-spark2/standby"]),
         (kernel(vm__dirty_background_bytes=268435456, vm__dirty_bytes=1073741824), []),
     ],
 )  # fmt: skip

@@ -20,6 +20,7 @@ from model.mistakes import (
     firewall,
     grants,
     identity,
+    job_nodes,
     jobs,
     jvm,
     kernel,
@@ -79,4 +80,5 @@ MISTAKES: tuple[Mistake, ...] = (
     *ranges.MISTAKES,
     *broker_limits.MISTAKES,
     *features.MISTAKES,
+    *job_nodes.MISTAKES,
 )
