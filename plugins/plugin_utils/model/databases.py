@@ -202,7 +202,8 @@ def jobs(model: Model) -> Iterator[Problem]:
             database = job.config.get("database")
             if not isinstance(database, Mapping):
                 continue
-            place, own = f"{job.variable}.config.database", dict[str, Any]()
+            own: Mapping[str, Any] = {}
+            place = f"{job.variable}.config.database"
             if server := hosts.get(str(database.get("host"))):
                 user = own = yield from _login(node, place, database, server)
                 if user.get("owner"):

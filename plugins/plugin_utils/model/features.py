@@ -89,7 +89,7 @@ def deletion(model: Model) -> Iterator[Problem]:
         pruned = listed(broker.inputs.mapping("kafka_prune").get("topics") or [])
         if _off(broker, DELETE) and (absent or pruned):
             what = f"topic {absent[0]} is to be absent" if absent else f"kafka_prune deletes {', '.join(pruned)}"
-            wrong, advice = f"{what}, and these brokers delete none", "leave it out: true; ACLs say who may delete"
+            wrong, advice = f"{what}, and these brokers delete none", "leave it out: true (ACLs say who may delete)"
             yield broker.problem(place(broker, DELETE), "TOPIC_KEPT", False, wrong, advice)
 
 
@@ -109,7 +109,7 @@ def cleaner(model: Model) -> Iterator[Problem]:
         elif heap is not None and 2 * taken > heap:
             wrong = f"the log cleaner takes {taken >> 20} MiB for good of a heap of {broker.inputs.get('kafka_heap')}"
             wrong += "" if taken < heap else ": the broker ends"
-            advice = f"lower it, or raise kafka_heap; {USUAL_BUFFER >> 20} MiB is usual"
+            advice = f"lower it, or raise kafka_heap ({USUAL_BUFFER >> 20} MiB is usual)"
             yield broker.problem(where, "CLEANER_BUFFER", shown, wrong, advice, warning=taken < heap)
 
 

@@ -52,10 +52,8 @@ DROPPED = {
     "kernel.sched_migration_cost_ns": "5.13",
     "kernel.sched_min_granularity_ns": "5.13",
     "kernel.sched_wakeup_granularity_ns": "5.13",
-    "net.ipv4.ip_conntrack_max": "3.19",
     "net.ipv4.netfilter.ip_conntrack_max": "4.9",
     "net.ipv4.tcp_tw_recycle": "4.12",
-    "vm.nr_pdflush_threads": "3.8",
 }
 RANGE, RESERVED = "net.ipv4.ip_local_port_range", "net.ipv4.ip_local_reserved_ports"
 OPEN_FILES = "fs.nr_open"

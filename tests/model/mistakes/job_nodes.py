@@ -16,7 +16,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "JOB_SLOTS",
         f"{PLACE}.spark[spark.master]",
-        "write local[12]",
+        "write local[6]",
         variables={"spark_consumer": {"spark_job_jobs": [RELAY]}},
     ),
     Mistake(
