@@ -9,11 +9,12 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.properties import text
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import seconds, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 # Kafka takes any number below 0 for "for ever" (KafkaConfig.getLogRetentionTimeMillis, UnifiedLog).
 UNLIMITED = ("log.retention.ms", "log.retention.minutes", "log.retention.hours", "log.retention.bytes")
+SPANS = ("log.retention.ms", "log.roll.ms", "log.cleaner.delete.retention.ms", "log.cleaner.max.compaction.lag.ms")
 MESSAGE, USUAL_MESSAGE = "message.max.bytes", 1048588
 # What has to hold the largest batch: its default, and what comes of one that does not.
 HOLDING = {
@@ -42,6 +43,11 @@ def limits(model: Model) -> Iterator[Problem]:
                     wrong = "Kafka takes every number below 0 for -1, for ever" if number else "Kafka would not start"
                     advice = "write -1 where it is meant, or how long" if number else "write 1 at least, or -1"
                     yield broker.problem(f"{variable}[{name}]", "LIMIT_MEANT", number, wrong, advice)
+            for name in SPANS:
+                if meant := seconds(layer.get(name)):
+                    wrong = f"milliseconds, and as seconds it would be {meant}"
+                    advice = f"write {layer[name]}000 if seconds were meant"
+                    yield broker.problem(f"{variable}[{name}]", "LIMIT_MEANT", layer[name], wrong, advice)
             if whole(layer.get(PER_ADDRESS)) == 0 and not broker.config.get(f"{PER_ADDRESS}.overrides"):
                 wrong = "nobody could connect, the other brokers neither"
                 advice = f"leave it out, or name exceptions in {PER_ADDRESS}.overrides"

@@ -12,7 +12,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines impo
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.properties import judged
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
-CONNECT = "kafka_zookeeper_connect"
+CONNECT, HOSTS = "kafka_zookeeper_connect", "broker_zookeeper_hosts"
 
 
 def zookeeper_connect(model: Model) -> Iterator[Problem]:
@@ -47,7 +47,10 @@ def _missing(model: Model, broker: Broker, known: set[str]) -> Iterator[Problem]
     own = {server.name for server in model.servers if server.datacenter == broker.datacenter}
     if known and missing and (model.layout == "single" or not own or known != own):
         wrong = f"the broker is not told of {', '.join(missing)}, and loses its session when the others are down"
-        yield broker.problem(CONNECT, "ZOOKEEPER_CONNECT_PARTIAL", None, wrong, "name every server", warning=True)
+        hosts = [str(name) for name in broker.inputs.sequence(HOSTS)]
+        told = HOSTS if set(hosts) == known else CONNECT  # of the one the other is made
+        shown = ", ".join(hosts) if told == HOSTS else None
+        yield broker.problem(told, "ZOOKEEPER_CONNECT_PARTIAL", shown, wrong, "name every server", warning=True)
 
 
 def bootstrap(model: Model) -> Iterator[Problem]:

@@ -81,6 +81,10 @@ def _login(machine: Machine) -> Iterator[Problem]:
         near = nearest(str(method), BECOME)
         advice = f"did you mean {near}?" if near else "leave it out: sudo"
         yield problem("ansible_become_method", method, "no way to become root that Ansible has", advice)
+    login = str(machine.inputs.values.get("ansible_user") or "root")
+    if "ansible_become" in machine.inputs.values and not machine.inputs.on("ansible_become") and login != "root":
+        wrong = f"{login} would stay {login}, and root alone can set up a host; it goes before what playbooks say"
+        yield problem("ansible_become", False, wrong, "take it out, or log in as root")
     for name in ("ansible_user", "ansible_become_user"):
         user = machine.inputs.values.get(name)
         if user is not None and (not str(user).strip() or re.search(r"[\s:@/]", str(user))):

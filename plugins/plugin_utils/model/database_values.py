@@ -66,6 +66,22 @@ def contradictions(said: Mapping[str, Any], known: Mapping[str, Mapping[str, Any
             yield name, "less than two segments of the write-ahead log: it would not start", "use 32MB at least"
 
 
+def unarchived(said: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Yield, in the same shape, that a log is kept for an archive that nobody makes: it fills the disk."""
+    on = text_of(said.get("archive_mode", "off")).lower() not in ("off", "false", "no", "0")
+    if on and not any(text_of(said.get(name) or "").strip() for name in ("archive_command", "archive_library")):
+        wrong = "without archive_command the server keeps its log until that is archived: it fills the disk"
+        yield "archive_mode", wrong, "say archive_command, as 'cp %p /srv/wal/%f', or take it out"
+
+
+def hasty(said: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, str]]:
+    """Yield, in the same shape, times of less than a second that are written without a unit: seconds were meant."""
+    for name, value in said.items():
+        spec, text = known.get(name, {}), text_of(value).strip()
+        if name.endswith("_timeout") and spec.get("unit") == "ms" and text.isdigit() and 0 < int(text) < 1000:
+            yield name, f"{text} ms, for that is its unit", f"write {text}s if seconds were meant, or {text}ms"
+
+
 def _number(said: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], name: str, default: float) -> float:
     """Return a setting in its own unit; its default where it is not said, or said wrongly."""
     value, spec = said.get(name), known.get(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
@@ -13,13 +13,16 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_values import (
     ZONES,
     contradictions,
+    hasty,
     losing,
+    unarchived,
     zone_fault,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.exposure import WIDEST
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.firewall import left_alone, rules_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import LEAST_MEMORY, size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine, SparkNode
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.slips import slip
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import WILDCARDS, is_address, subnet
 from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import (
     VERSION,
@@ -55,7 +58,6 @@ def users(model: Model) -> Iterator[Problem]:
     """Each user is one, with a plain name, of a database that one of them owns."""
     for machine in _databases(model):
         entries = machine.inputs.entries(USERS)
-        owners = Counter(str(user.get("database")) for user in entries if user.get("owner"))
         counted = Counter(str(user.get("name")) for user in entries)
         for name in (name for name, number in counted.items() if number > 1):
             wrong, advice = "there twice, and a server has one user of a name", "give the user of each database its own"
@@ -72,11 +74,20 @@ def users(model: Model) -> Iterator[Problem]:
                 wrong, advice = "empty, and nobody would be let in", "name one of the vaulted file"
                 yield machine.problem(f"{place}.password", "DATABASE_PASSWORD_NONE", None, wrong, advice)
             yield from _places(machine, place, user)
-        for database in dict.fromkeys(str(user.get("database")) for user in entries):
-            if owners[database] != 1:
-                said = "nobody owns it, so nobody makes its tables" if not owners[database] else "several own it"
-                advice = "say owner: true for one of its users"
-                yield machine.problem(USERS, "DATABASE_OWNER", database, said, advice)
+        yield from _owners(machine, entries)
+
+
+def _owners(machine: Machine, entries: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
+    """Each database has one owner; one that nobody owns, and is almost one that somebody does, is a slip."""
+    owners = Counter(str(user.get("database")) for user in entries if user.get("owner"))
+    for database, of in {str(user.get("database")): user for user in reversed(entries)}.items():
+        near = None if owners[database] else slip(database, owners)
+        if near:
+            place, wrong = f"{USERS}[{of.get('name')}].database", "nobody owns a database of this name"
+            yield machine.problem(place, "DATABASE_OWNER", database, wrong, f"did you mean {near}?")
+        elif owners[database] != 1:
+            said = "nobody owns it, so nobody makes its tables" if not owners[database] else "several own it"
+            yield machine.problem(USERS, "DATABASE_OWNER", database, said, "say owner: true for one of its users")
 
 
 def sources(model: Model) -> Iterator[Problem]:
@@ -174,9 +185,13 @@ def settings(model: Model) -> Iterator[Problem]:
         for name, wrong in losing(said):
             place = f"postgresql_config[{name}]"
             yield machine.problem(place, "DATABASE_UNSAFE", text_of(said[name]), wrong, "take it out")
-        for name, wrong, advice in contradictions(said, known):
+        for name, wrong, advice in (*contradictions(said, known), *unarchived(said)):
             place = f"postgresql_config[{name}]"
             yield machine.problem(place, "DATABASE_CONTRADICTION", said.get(name), wrong, advice)
+        for name, wrong, advice in hasty(said, known):
+            yield machine.problem(
+                f"postgresql_config[{name}]", "DATABASE_VALUE", said[name], wrong, advice, warning=True
+            )
 
 
 def jobs(model: Model) -> Iterator[Problem]:
@@ -187,9 +202,10 @@ def jobs(model: Model) -> Iterator[Problem]:
             database = job.config.get("database")
             if not isinstance(database, Mapping):
                 continue
+            own: Mapping[str, Any] = {}
             place = f"{job.variable}.config.database"
             if server := hosts.get(str(database.get("host"))):
-                user = yield from _login(node, place, database, server)
+                user = own = yield from _login(node, place, database, server)
                 if user.get("owner"):
                     wrong = "owns the database, so the job could change its tables"
                     advice = "give the job a user of its own, and name the owner in migrate"
@@ -206,7 +222,18 @@ def jobs(model: Model) -> Iterator[Problem]:
                 if user and owners and not user.get("owner"):
                     wrong, advice = "cannot make its tables", f"name who owns the database: {', '.join(owners)}"
                     yield node.problem(f"{place}.user", "DATABASE_USER_MIGRATES", migrating.get("user"), wrong, advice)
+                told = str(own.get("database"))
+                if owners and own and told != user.get("database") and told in _owned(server):
+                    wrong, advice = (
+                        f"the job's own is {told}, and its tables would not be made there",
+                        f"name who owns {told}",
+                    )
+                    yield node.problem(f"{place}.dbname", "DATABASE_OTHER", user.get("database"), wrong, advice)
                 yield from _connection(node, place, {"sslmode": "verify-full", **job.migrate}, server)
+
+
+def _owned(server: Machine) -> set[str]:
+    return {str(user.get("database")) for user in server.inputs.entries(USERS) if user.get("owner")}
 
 
 def _login(

@@ -11,7 +11,9 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import is_address, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
-GROUP = "group zookeeper"
+GROUP, CONFIG = "group zookeeper", "zookeeper_config"
+SESSION, USUAL_SESSION = "zookeeper.session.timeout.ms", 30000  # of roles/kafka/vars/main.yml
+LEAST_TICK = 100  # ms: below it seconds were meant
 WHITELIST, ASKED = "4lw.commands.whitelist", "mntr"
 # org.apache.zookeeper.server.command.FourLetterCommands
 WORDS = (
@@ -131,21 +133,41 @@ def session(model: Model) -> Iterator[Problem]:
         where = names(model.servers)
         yield Problem(where, "zookeeper_config", "ZOOKEEPER_SESSION_RANGE", None, wrong, "correct one of them")
         return
-    name, watched = "zookeeper.session.timeout.ms", "kafka_unregistered_timeout"
+    if tick < LEAST_TICK:
+        wrong = f"milliseconds: sessions would end after {high} ms at most, and servers leave one another as fast"
+        yield Problem(names(model.servers), f"{CONFIG}[tickTime]", "SESSION_TIMEOUT", tick, wrong, "leave it out: 2000")
+        return
+    watched = "kafka_unregistered_timeout"
     for broker in model.brokers:
-        wanted = whole(broker.config.get(name, 30000))  # of roles/kafka/vars/main.yml
+        wanted = whole(broker.config.get(SESSION, USUAL_SESSION))
         seconds = broker.inputs.whole(watched) or 0
         if wanted is not None and 0 < seconds * 1000 <= wanted <= high:
-            wrong = f"not more than its session ({name}, {wanted} ms), in which a broker that was away comes back alone"
+            wrong = (
+                f"not more than its session ({SESSION}, {wanted} ms), in which a broker that was away comes back alone"
+            )
             advice = f"say {2 * wanted // 1000} at least, twice the session"
             yield broker.problem(watched, "UNREGISTERED_EARLY", seconds, wrong, advice)
-        if wanted is not None and not low <= wanted <= high:
+        if wanted is not None and not low <= wanted <= high and SESSION in broker.config:
             wrong = (
                 f"the ensemble grants {low} to {high} ms (2 to 20 ticks of {tick} ms), and "
                 "would give another in silence"
             )
             advice = "choose one in that range, or another tickTime"
-            yield broker.problem(f"kafka_config[{name}]", "SESSION_TIMEOUT", wanted, wrong, advice)
+            yield broker.problem(f"kafka_config[{SESSION}]", "SESSION_TIMEOUT", wanted, wrong, advice)
+    if any(SESSION not in broker.config for broker in model.brokers) and not low <= USUAL_SESSION <= high:
+        yield _bounded(model, config, low, high)
+
+
+def _bounded(model: Model, config: Mapping[Any, Any], low: int, high: int) -> Problem:
+    """Return what the servers say against the session that brokers ask for where nobody says another."""
+    long = high < USUAL_SESSION
+    name = f"{'max' if long else 'min'}SessionTimeout"
+    advice = f"{'raise' if long else 'lower'} it to {USUAL_SESSION}, or leave it out"
+    if name not in config:
+        name, advice = "tickTime", "leave it out: 2000"
+    wrong = f"brokers ask for sessions of {USUAL_SESSION} ms ({SESSION}), and the ensemble would grant {low} to {high}"
+    place = f"{CONFIG}[{name}]"
+    return Problem(names(model.servers), place, "SESSION_TIMEOUT", config.get(name), wrong, advice)
 
 
 def _plain(value: Any) -> Any:

@@ -34,6 +34,10 @@ PACKAGES = (
 # Flags that the JVM reads before it has any.
 BEFORE = ("Flags", "VMOptionsFile", "IgnoreUnrecognizedVMOptions")
 NUMBER = re.compile(r"\d+[kKmMgGtT]?|0x[0-9a-fA-F]+|-?\d+(\.\d+)?")
+# Properties of which Java makes a number, or nothing (Integer.getInteger).
+NUMERIC = re.compile(
+    r"jute\.maxbuffer|zookeeper\.(snapCount|preAllocSize|globalOutstandingLimit|maxCnxns|commitLogCount)"
+)
 # What the launcher and the JVM take besides, as `java --help` and `java -X` list it.
 OTHERS = re.compile(
     r"-D.+|--?(ea|da|esa|dsa|enableassertions|disableassertions|server|client|verbose|javaagent|agentlib|agentpath"
@@ -171,6 +175,10 @@ def judged(option: str, asked: tuple[str, ...], unlocked: frozenset[str]) -> lis
 
 
 def _no_flag(option: str) -> list[tuple[str, str, str, bool]]:
+    name, _, value = option.removeprefix("-D").partition("=")
+    if NUMERIC.fullmatch(name) and not re.fullmatch(r"-?\d+|0[xX][0-9a-fA-F]+", value):
+        wrong = "no plain number, and the property's default stays without a word"
+        return [("OPTION_FORM", wrong, f"write -D{name}=4194304, without a unit", False)]
     if OTHERS.fullmatch(option):
         return []
     if not option.startswith("-"):

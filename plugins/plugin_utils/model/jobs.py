@@ -17,7 +17,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 
 # What the unit lets its job write to (roles/spark_job); everything else is read-only or another /tmp.
 WRITABLE = "/var/lib/spark-job"
-# Where jobs read and write when they are not told (spark_jobs/README.md).
+# Where jobs read and write when not told (spark_jobs/README.md).
 TOPICS = {
     "archive_events": (None, None),
     "average_readings": ("readings", "readings-averages"),
@@ -57,7 +57,8 @@ SPARK = (
     "spark.memory.fraction",
     "spark.memory.offHeap.size",
 )
-MEMORY = ("spark.driver.memory", "spark.driver.memoryOverhead", "spark.executor.memory", "spark.memory.offHeap.size")
+HEAPS = ("spark.driver.memory", "spark.executor.memory")  # of these Spark's launcher makes -Xmx as they are
+MEMORY = (*HEAPS, "spark.driver.memoryOverhead", "spark.memory.offHeap.size")
 PORT = r"0|102[4-9]|10[3-9]\d|1[1-9]\d\d|[2-9]\d{3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5]"
 NUMBER, SWITCH, SHARE = r"[1-9]\d*", "true|false", r"0?\.\d+|0|1|[01]\.0*"
 # Other settings of Spark (docs/configuration.md of Spark): how their values look, in words too.
@@ -231,22 +232,17 @@ def memory(model: Model) -> Iterator[Problem]:
             spark = job.config.get("spark")
             settings = spark if isinstance(spark, Mapping) else {}
             yield from _spark(node, job, settings)
-            driver = heap(settings.get("spark.driver.memory")) or DRIVER
-            most, place = _limit(node, job, limit)
+            driver, shown = _driver(settings), settings.get(HEAPS[0])
+            where, (most, place) = f"{job.variable}.config.spark[{HEAPS[0]}]", _limit(node, job, limit)
             if driver < LEAST_DRIVER:
-                place, shown = f"{job.variable}.config.spark[spark.driver.memory]", settings.get("spark.driver.memory")
-                wrong = f"{driver // UNITS['m']} MiB, and Spark does not start below 450 (a number alone is MiB)"
-                yield node.problem(place, "JOB_MEMORY_SMALL", shown, wrong, "write it as 1g")
+                wrong = f"{driver // UNITS['m']} MiB, and Spark does not start below 450"
+                yield node.problem(where, "JOB_MEMORY_SMALL", shown, wrong, "write it as 1g")
             if most is not None and driver >= most:
                 wrong = f"the unit ends at {most >> 20} MiB ({place}), of which Python and Java's own need a part"
-                variable, shown = (
-                    f"{job.variable}.config.spark[spark.driver.memory]",
-                    settings.get("spark.driver.memory"),
-                )
-                yield node.problem(variable, "JOB_MEMORY_MAX", shown, wrong, f"lower it, or raise {place}")
+                yield node.problem(where, "JOB_MEMORY_MAX", shown, wrong, f"lower it, or raise {place}")
         wanted = asked(node)
         if total is not None and sum(wanted.values()) > total:
-            wrong = f"its jobs ask for {_shown(sum(wanted.values()))} together ({', '.join(wanted)})"
+            wrong = f"its jobs ask for {sum(wanted.values()) / UNITS['g']:.1f}g together ({', '.join(wanted)})"
             advice = "lower their spark.driver.memory, or move one to another node"
             yield node.problem("memory", "JOB_MEMORY_SUM", node.inputs.get("memory"), wrong, advice)
 
@@ -257,17 +253,18 @@ def _limit(node: SparkNode, job: Job, limit: Any) -> tuple[int | None, str]:
     sections = entry.get("unit_overrides")
     service = sections.get("Service") if isinstance(sections, Mapping) else None
     own = service.get("MemoryMax") if isinstance(service, Mapping) else None
-    found = (size(limit), "spark_job_memory_max") if own is None else (size(own), "MemoryMax of its unit_overrides")
-    return found
+    return (size(limit), "spark_job_memory_max") if own is None else (size(own), "MemoryMax of its unit_overrides")
 
 
 def asked(node: SparkNode) -> dict[str, int]:
     """Return the bytes that each job which runs asks for."""
-    spark = {job.name: job.config.get("spark") for job in active(node)}
-    told = {
-        name: value.get("spark.driver.memory") if isinstance(value, Mapping) else None for name, value in spark.items()
-    }
-    return {name: heap(value) or DRIVER for name, value in told.items()}
+    return {job.name: _driver(job.config.get("spark")) for job in active(node)}
+
+
+def _driver(spark: Any) -> int:
+    """Return the bytes of a job's driver; as many as Spark takes where they are not said, or wrongly."""
+    told = str(spark.get(HEAPS[0])) if isinstance(spark, Mapping) else ""
+    return DRIVER if told.strip().isdigit() else heap(told) or DRIVER  # a number alone is said as JOB_MEMORY
 
 
 def _spark(node: SparkNode, job: Job, settings: Mapping[Any, Any]) -> Iterator[Problem]:
@@ -280,6 +277,10 @@ def _spark(node: SparkNode, job: Job, settings: Mapping[Any, Any]) -> Iterator[P
         place = f"{job.variable}.config.spark[{name}]"
         if name in MEMORY and heap(value) is None:
             wrong, advice = "no size as Spark reads it, and the job would not start", "write it as 512m or 4g"
+            yield node.problem(place, "JOB_MEMORY", value, wrong, advice)
+        elif name in HEAPS and re.fullmatch(r"\d+", str(value).strip()):
+            wrong = "without a unit it is bytes to the JVM, which would not start"
+            advice = f"write {value}m if MiB were meant, as 4g"
             yield node.problem(place, "JOB_MEMORY", value, wrong, advice)
         if (form := FORMS.get(str(name))) and not re.fullmatch(form[0], str(value).strip().lower()):
             wrong, advice = "Spark would not take it so, and the job would not start", f"write {form[1]}"
@@ -294,7 +295,3 @@ def heap(value: Any) -> int | None:
     """Return bytes of a size as Spark reads it: a number alone is MiB; None for what is none."""
     found = re.fullmatch(r"(\d+)([kmgt]?)b?", str(value).strip().lower())
     return int(found.group(1)) * UNITS[found.group(2) or "m"] if found else None
-
-
-def _shown(number: int) -> str:
-    return f"{number / UNITS['g']:.1f}g"

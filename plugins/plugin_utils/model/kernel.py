@@ -10,6 +10,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.firewall import rules_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.ports import of_services
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import is_address, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
@@ -32,7 +33,9 @@ KERNEL: dict[str, tuple[int, int | None]] = {
     "net.ipv4.tcp_max_syn_backlog": (1, None),
     "net.ipv4.tcp_retries2": (1, None),
     "net.ipv4.tcp_window_scaling": (0, 1),
+    "vm.dirty_background_bytes": (0, None),
     "vm.dirty_background_ratio": (0, 100),
+    "vm.dirty_bytes": (0, None),
     "vm.dirty_expire_centisecs": (0, None),
     "vm.dirty_ratio": (0, 100),
     "vm.dirty_writeback_centisecs": (0, None),
@@ -43,6 +46,17 @@ KERNEL: dict[str, tuple[int, int | None]] = {
     "vm.vfs_cache_pressure": (0, None),
     "vm.zone_reclaim_mode": (0, 7),
 }
+# What Linux has dropped or moved, and since when: advice of old pages that ends in an error, or in nothing.
+DROPPED = {
+    "kernel.sched_latency_ns": "5.13",
+    "kernel.sched_migration_cost_ns": "5.13",
+    "kernel.sched_min_granularity_ns": "5.13",
+    "kernel.sched_wakeup_granularity_ns": "5.13",
+    "net.ipv4.netfilter.ip_conntrack_max": "4.9",
+    "net.ipv4.tcp_tw_recycle": "4.12",
+}
+RANGE, RESERVED = "net.ipv4.ip_local_port_range", "net.ipv4.ip_local_reserved_ports"
+OPEN_FILES = "fs.nr_open"
 SETTING = re.compile(r"[a-z]\w*([./][\w*-]+)+")
 LABEL = r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)"
 NAME = re.compile(rf"{LABEL}(\.{LABEL})*\.?")
@@ -55,16 +69,69 @@ def settings(model: Model) -> Iterator[Problem]:
         for name, value in told.items():
             if found := _setting(str(name), value):
                 yield machine.problem(f"base_sysctl[{name}]", "SYSCTL_VALUE", value, *found)
-        low, high = (whole(told.get(name)) for name in ("vm.dirty_background_ratio", "vm.dirty_ratio"))
-        if low is not None and high is not None and 0 < high <= low <= 100:
-            wrong = f"not less than vm.dirty_ratio ({high}): whoever writes would wait before the kernel begins to"
-            place, advice = "base_sysctl[vm.dirty_background_ratio]", "lower it, as to 5"
-            yield machine.problem(place, "SYSCTL_VALUE", low, wrong, advice)
+        yield from _dirty(machine, told)
+
+
+def _dirty(machine: Machine, told: Mapping[Any, Any]) -> Iterator[Problem]:
+    """What is not yet on a disk has two limits, the kernel's own below the writers', each said in one way."""
+    for name in ("vm.dirty_bytes", "vm.dirty_background_bytes"):
+        other = name.replace("bytes", "ratio")
+        if whole(told.get(name)) and whole(told.get(other)):
+            wrong = (
+                f"{other} is there as well, and the kernel has one of them: whichever comes last sets the other to 0"
+            )
+            yield machine.problem(f"base_sysctl[{name}]", "SYSCTL_VALUE", told[name], wrong, "keep one of the two")
+    low, high = (whole(told.get(name)) for name in ("vm.dirty_background_ratio", "vm.dirty_ratio"))
+    if low is not None and high is not None and 0 < high <= low <= 100:
+        wrong = f"not less than vm.dirty_ratio ({high}): whoever writes would wait before the kernel begins to"
+        place, advice = "base_sysctl[vm.dirty_background_ratio]", "lower it, as to 5"
+        yield machine.problem(place, "SYSCTL_VALUE", low, wrong, advice)
+
+
+def open_files(model: Model) -> Iterator[Problem]:
+    """Services open no more files than the kernel lets a process open: systemd would not start them."""
+    place, found = f"base_sysctl[{OPEN_FILES}]", dict[int, dict[str, dict[str, int]]]()
+    for machine in model.functional:
+        most = whole(machine.inputs.mapping("base_sysctl").get(OPEN_FILES))
+        inputs = [f"{function.prefix}_limit_nofile" for function in model.functions_of(machine)]
+        asked = {name: number for name in inputs if (number := machine.inputs.whole(name))}
+        if most is not None and KERNEL[OPEN_FILES][0] <= most < max(asked.values(), default=0):
+            found.setdefault(most, {})[machine.name] = asked
+    for most, hosts in found.items():
+        wanted, name = max((number, name) for asked in hosts.values() for name, number in asked.items())
+        wrong = f"less than {name} ({wanted}), and a service that asks for more does not start"
+        yield Problem(tuple(hosts), place, "SYSCTL_VALUE", most, wrong, "leave it out: 1048576")
+
+
+def local_ports(model: Model) -> Iterator[Problem]:
+    """No connection of a host's own takes a port at which one of its services listens when it is started again."""
+    place, found = f"base_sysctl[{RANGE}]", dict[tuple[str, str], list[Machine]]()
+    for machine in model.functional:
+        told = machine.inputs.mapping("base_sysctl")
+        if told.get(RANGE) is not None:
+            found.setdefault((str(told[RANGE]), str(told.get(RESERVED) or "")), []).append(machine)
+    for (told_range, kept), machines in found.items():
+        ends, hosts = [whole(end) for end in told_range.split()], tuple(machine.name for machine in machines)
+        low, high = ends if len(ends) == 2 else (None, None)
+        if low is None or high is None or not 0 < low < high < 65536:
+            wrong, advice = "not two ports, the lower one first", "write it as 32768 60999, or leave it out"
+            yield Problem(hosts, place, "SYSCTL_VALUE", told_range, wrong, advice)
+            continue
+        reserved = [(int(one), int(two or one)) for one, two in re.findall(r"(\d+)(?:-(\d+))?", kept)]
+        numbers = {port.number for machine in machines for port in of_services(machine, model)}
+        taken = sorted(port for port in numbers if isinstance(port, int) and low <= port <= high)
+        free = [port for port in taken if not any(one <= port <= two for one, two in reserved)]
+        if free:
+            wrong = f"a connection of a host's own may take {', '.join(map(str, free))} while the service restarts"
+            advice = f"begin above them, or name them in {RESERVED}"
+            yield Problem(hosts, place, "SYSCTL_VALUE", told_range, wrong, advice, warning=True)
 
 
 def _setting(name: str, value: Any) -> tuple[str, str] | None:
     """Return what is wrong with a setting, and advice."""
-    if name not in KERNEL:
+    if name.replace("/", ".") in DROPPED:
+        return f"Linux has no such setting since {DROPPED[name.replace('/', '.')]}, and setting it fails", "take it out"
+    if name not in KERNEL and name not in (RANGE, RESERVED):
         near = nearest(name, KERNEL)
         if not SETTING.fullmatch(name):
             return "no name of a setting of the kernel", f"did you mean {near}?" if near else "as vm.swappiness"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_limits import SPANS
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import options
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.properties import text
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import seconds, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 UNSYNCED = "the server acknowledges what a power cut takes away"
@@ -48,7 +49,7 @@ def retention(model: Model) -> Iterator[Problem]:
         for variable, layer in broker.layers:
             for name, least in LEAST.items():
                 value = whole(layer.get(name))
-                if value is not None and 0 <= value < least:
+                if value is not None and 0 <= value < least and not (name in SPANS and seconds(value)):
                     wrong = f"less than {least}: gone before a reader that was down has come back"
                     advice = "raise it, or leave it if that is meant"
                     yield broker.problem(f"{variable}[{name}]", "RETENTION_SHORT", value, wrong, advice, warning=True)

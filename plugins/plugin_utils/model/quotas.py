@@ -12,6 +12,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import listed
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.quotas import DEFAULT, NAMES, declared, rate
 
+LEAST_RATE = 1024  # bytes a second: below it a unit was forgotten
 SCOPES = ("topics", "acls", "users", "quotas")
 
 
@@ -36,6 +37,12 @@ def values(model: Model) -> Iterator[Problem]:
                 wrong = "no number above 0" if number is not None else "not a number"
                 advice = "write a number above 0" + (", or a size as 20MiB" if name.endswith("_byte_rate") else "")
                 yield Problem(where, f"{place}.{name}", "QUOTA_VALUE", entry[name], wrong, advice)
+            elif name.endswith("_byte_rate") and number < LEAST_RATE:
+                wrong, advice = (
+                    "bytes a second, so few that requests wait for minutes",
+                    f"write {number:.0f}MiB if meant so",
+                )
+                yield Problem(where, f"{place}.{name}", "QUOTA_VALUE", entry[name], wrong, advice, warning=True)
 
 
 def users(model: Model) -> Iterator[Problem]:

@@ -32,14 +32,13 @@ def restart_margin(model: Model) -> Iterator[Problem]:
     margin = model.brokers[0].inputs.whole(MARGIN) if model.brokers else None
     if not margin or margin < 1:
         return
-    accepts = [str(pattern) for pattern in model.brokers[0].inputs.sequence("kafka_restart_accepts")]
     found = [(topic.name, topic.replicas, topic.least_in_sync) for topic in topics_of(model) if topic.made]
     said = settings(model.brokers[0])
     every = [("", said[TOPICS].value, said[MIN_ISRS[0]].value), *found]
     for name, factor, least in every:
         if factor is None or least is None or not least < factor <= len(model.brokers):
             continue  # said by replicas, and of the cluster by replication
-        if factor - 1 < least + margin and not any(fnmatchcase(name, pattern) for pattern in accepts):
+        if factor - 1 < least + margin and not _accepted(model, name):
             whose = f"topic {name} has" if name else "topics have"
             wrong = (
                 f"{whose} {factor} replicas, of which a restart leaves {factor - 1}, and min.insync.replicas with "
@@ -48,6 +47,11 @@ def restart_margin(model: Model) -> Iterator[Problem]:
             advice = f"use {factor - 1 - least}, or replicate {least + margin + 1} times"
             yield Problem(names(model.brokers), MARGIN, "RESTART_MARGIN", margin, wrong, advice)
             return  # one is enough to say it
+
+
+def _accepted(model: Model, name: str) -> bool:
+    """Tell whether a topic may stand still while a broker is restarted."""
+    return any(fnmatchcase(name, str(one)) for one in model.brokers[0].inputs.sequence("kafka_restart_accepts"))
 
 
 def _own(model: Model) -> list[Topic]:
@@ -83,7 +87,8 @@ def _factor(model: Model, topic: Topic) -> Iterator[Problem]:
         advice = f"use {brokers} at most, or add brokers"
         yield Problem(where, place, "TOPIC_REPLICATION_TOO_HIGH", factor, wrong, advice)
     elif factor == 1 and brokers > 1:
-        wrong, warning = "one copy: a lost disk loses acknowledged records", model.brokers[0].available
+        wrong = "one copy: a lost disk loses acknowledged records"
+        warning = model.brokers[0].available or _accepted(model, topic.name)
         yield Problem(where, place, "TOPIC_REPLICATION_ONE", factor, wrong, "use 3", warning=warning)
 
 

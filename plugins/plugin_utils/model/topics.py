@@ -9,7 +9,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import Definitions, nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic import DEFAULTS, Topic, once, topics_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import seconds, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 from ansible_collections.millrace.kafka.plugins.plugin_utils.property_values import text_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.amounts import units_of
@@ -27,6 +27,7 @@ KEPT = re.compile(
 )
 POLICY = "cleanup.policy"
 THROTTLES = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
+SPANS = ("retention.ms", "local.retention.ms", "segment.ms", "delete.retention.ms", "max.compaction.lag.ms")
 MOST_PARTITIONS = 2**31 - 1
 MANY_PARTITIONS = 10_000
 
@@ -107,6 +108,12 @@ def _properties(model: Model, topic: Topic) -> Iterator[Problem]:
         place = topic.property_place(finding.name)
         yield Problem(where, place, f"TOPIC_PROPERTY_{kind}", shown, finding.wrong, advice)
     yield from _policies(where, topic)
+    for name in SPANS:
+        shown = topic.written.get(name)
+        if meant := seconds(shown):
+            wrong = f"milliseconds, and as seconds it would be {meant}"
+            advice, place = f"write {meant} if seconds were meant, or {shown}ms", topic.property_place(name)
+            yield Problem(where, place, "TOPIC_PROPERTY_VALUE", shown, wrong, advice)
     for name in THROTTLES:
         if name in config:
             wrong = "belongs to a move of replicas, which sets and removes it"
@@ -160,7 +167,7 @@ def _retention(where: tuple[str, ...], topic: Topic) -> Iterator[Problem]:
                 wrong = "does nothing: cleanup.policy compact deletes by key alone"
                 advice = "take it out, or use cleanup.policy [compact, delete]"
                 yield _warned(where, said, wrong, advice)
-        elif limit < size:
+        elif limit < size and not seconds(topic.written[name]):
             shown = topic.written.get(segment, default)
             wrong = f"less than {segment} ({shown}), and whole segments are deleted: {kept} is kept than this says"
             yield _warned(where, said, wrong, f"set {segment} to {topic.written[name]} or less, too")
@@ -174,6 +181,8 @@ def _keyless(where: tuple[str, ...], topic: Topic) -> Iterator[Problem]:
     """A profile keeps its policy: whether records need keys stands on it."""
     profile = profiles().get(str(topic.get("profile")))
     meant = str(profile["config"]["cleanup.policy"]) if profile else ""
+    if topic.said.get("profile") is None and POLICY in mapping(topic.said.get("config")):
+        return  # the topic's own word goes before what is usual
     if meant and ("compact" in topic.policy) != (meant == "compact"):
         keyed = "compacted, so every record needs a key, and records of the profile have none"
         wrong = keyed if meant == "delete" else "not compacted, and the profile is for the newest value of each key"

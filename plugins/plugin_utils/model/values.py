@@ -24,6 +24,17 @@ def whole(value: Any) -> int | None:
     return int(value) if isinstance(value, str) and re.fullmatch(r"\s*[+-]?[0-9]{1,400}\s*", value) else None
 
 
+def seconds(value: Any) -> str | None:
+    """Return what a plain number of milliseconds would be as seconds, as 7d; None where those cannot be meant.
+
+    They are where it is less than an hour, a whole number of hours as seconds, and none of minutes as it is.
+    """
+    number = whole(value)
+    if number is None or not 0 < number < 3_600_000 or number % 3600 or not number % 60_000:
+        return None
+    return f"{number // 86400}d" if number % 86400 == 0 else f"{number // 3600}h"
+
+
 def subnet(value: Any) -> IPv4Network | IPv6Network | None:
     """Return a network; None for what is none."""
     try:

@@ -16,9 +16,11 @@ from model.mistakes import (
     directories,
     ensemble,
     exposure,
+    features,
     firewall,
     grants,
     identity,
+    job_nodes,
     jobs,
     jvm,
     kernel,
@@ -77,4 +79,6 @@ MISTAKES: tuple[Mistake, ...] = (
     *kernel.MISTAKES,
     *ranges.MISTAKES,
     *broker_limits.MISTAKES,
+    *features.MISTAKES,
+    *job_nodes.MISTAKES,
 )

@@ -39,7 +39,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "JOB_MEMORY_SMALL",
         f"{PLACE}.spark[spark.driver.memory]",
         "as 1g",
-        variables=job(spark={"spark.driver.memory": 4}),
+        variables=job(spark={"spark.driver.memory": "4m"}),
     ),
     Mistake("JOB_DIRECTORY", f"{PLACE}.checkpoint", "below /var/lib/spark-job", variables=job(checkpoint="/tmp/words")),
     Mistake(

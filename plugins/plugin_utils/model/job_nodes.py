@@ -1,0 +1,98 @@
+"""Rules on jobs over several nodes: each runs once and somewhere, and a real-time one has room for what it reads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import READ_BACK, active, end, reads
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Job, SparkNode
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic import topics_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+MASTER, PARALLELISM = "spark.master", "spark.default.parallelism"
+REAL_TIME = "real-time"  # millrace_jobs.ends
+
+
+def slots(model: Model) -> Iterator[Problem]:
+    """In real time each partition keeps a slot for good, and the job ends at once where there are fewer."""
+    partitions = {topic.name: whole(topic.get("partitions")) or 0 for topic in topics_of(model) if topic.made}
+    for node in model.spark_nodes:
+        for job in node.jobs:
+            there = _slots(job)
+            wanted = sum(partitions.get(name, 0) for name in reads(job))
+            if job.config.get("trigger") == REAL_TIME and there is not None and there[1] < wanted:
+                name, number = there
+                place, shown = f"{job.variable}.config.spark[{name}]", job.config["spark"][name]
+                wrong = (
+                    f"{number} slots for {wanted} partitions of {', '.join(reads(job))}, and each keeps one for good"
+                )
+                advice = f"write local[{wanted}]" if name == MASTER else f"write {wanted}"
+                yield node.problem(place, "JOB_SLOTS", shown, wrong, f"{advice}, or take micro-batch")
+
+
+def _slots(job: Job) -> tuple[str, int] | None:
+    """Return how many tasks of a job run at once, and which property says so; None where the node's cores do."""
+    spark = job.config.get("spark")
+    settings: Mapping[Any, Any] = spark if isinstance(spark, Mapping) else {}
+    told = whole(settings.get(PARALLELISM))
+    if told is not None:
+        return PARALLELISM, told
+    found = re.fullmatch(r"local(?:\[(\d+)(?:,\d+)?\])?", str(settings.get(MASTER) or ""))
+    return (MASTER, int(found[1] or 1)) if found else None
+
+
+def twice(model: Model) -> Iterator[Problem]:
+    """What one node reads and writes for all, no second one does besides it."""
+    seen: dict[tuple[Any, ...], tuple[SparkNode, Job]] = {}
+    for node in model.spark_nodes:
+        for job in active(node):
+            written = end(job, "output")
+            local = written is not None and written[0] == "directory"
+            if job.kind in READ_BACK or (end(job, "input") or ("topic",))[0] != "topic" or not reads(job) or local:
+                continue  # each node has data of its own
+            database = job.config.get("database")
+            place = (database.get("host"), database.get("dbname")) if isinstance(database, Mapping) else None
+            servers = str(job.kafka.get("bootstrap.servers"))
+            key = (job.kind, tuple(reads(job)), written, place, servers)
+            first, _ = seen.setdefault(key, (node, job))
+            if first.name != node.name:
+                wrong = f"runs on {first.name} too: each record is read there and here, and its result written twice"
+                advice = "say standby: true of one host, where the job's state reads it, or state: stopped"
+                yield node.problem(job.variable, "JOB_TWICE", None, wrong, advice, warning=True)
+
+
+def groups(model: Model) -> Iterator[Problem]:
+    """Two jobs of one topic tell lag tools of their progress under two names."""
+    seen: dict[tuple[str, str], tuple[SparkNode, Job]] = {}
+    for node in model.spark_nodes:
+        for job in active(node):
+            group, said = job.config.get("group"), False
+            for topic in reads(job) if group else ():
+                first, other = seen.setdefault((str(group), topic), (node, job))
+                if other.name != job.name and not said:  # of one job on two nodes JOB_TWICE is said
+                    said = True
+                    wrong = f"job {other.name} on {first.name} has the same: of {topic} it shows now one's progress, "
+                    wrong += "now the other's"
+                    place = f"{job.variable}.config.group"
+                    yield node.problem(place, "JOB_GROUP", group, wrong, "give each a group of its own")
+
+
+def nobody(model: Model) -> Iterator[Problem]:
+    """A standby waits for a host that runs its jobs."""
+    running = {job.name for node in model.spark_nodes for job in active(node)}
+    waiting: dict[str, list[str]] = {}
+    for node in model.spark_nodes:
+        for job in node.jobs if node.inputs.on("standby") else ():
+            waiting.setdefault(job.name, []).append(node.name)
+    with_others = {job.name for node in model.spark_nodes if not node.inputs.on("standby") for job in node.jobs}
+    lost: dict[tuple[str, ...], list[str]] = {}
+    for name, hosts in waiting.items():
+        if name not in running | with_others:
+            lost.setdefault(tuple(hosts), []).append(name)
+    for where, jobs in lost.items():
+        wrong = f"every host of {', '.join(jobs)} waits for another to be lost, and none runs it"
+        yield Problem(where, "standby", "JOB_STANDBY", True, wrong, "take it out of one of them", warning=True)

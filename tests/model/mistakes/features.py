@@ -1,0 +1,35 @@
+"""Wrong inventories: what brokers are told and have nothing for."""
+
+from __future__ import annotations
+
+from model.mistakes.base import BROKERS, Mistake, config, kafka
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        "CLASS_MISSING",
+        f"{BROKERS}/kafka_config[metric.reporters]",
+        "in kafka_class_path",
+        variables=config("metric.reporters", "com.example.kafka.Reporter"),
+    ),
+    Mistake(
+        "REMOTE_STORAGE",
+        f"{BROKERS}/kafka_config[remote.log.storage.system.enable]",
+        "name that class",
+        variables=config("remote.log.storage.system.enable", True),
+    ),
+    Mistake(
+        "TOPIC_KEPT",
+        f"{BROKERS}/kafka_config[delete.topic.enable]",
+        "leave it out",
+        variables=kafka(
+            kafka_config={"delete.topic.enable": False},
+            kafka_topics=[{"name": "old", "state": "absent", "allow_delete": True}],
+        ),
+    ),
+    Mistake(
+        "CLEANER_BUFFER",
+        f"{BROKERS}/kafka_config[log.cleaner.dedupe.buffer.size]",
+        "raise kafka_heap",
+        variables=config("log.cleaner.dedupe.buffer.size", 1_610_612_736),
+    ),
+)
