@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from model.mistakes.base import LAB, spoil
+from model.mistakes.base import LAB, VAULT, spoil
 from model.said import check
 
 KAFKA, SERVICE = "group kafka", "kafka_unit_overrides[Service]"
@@ -211,3 +211,11 @@ def test_a_drop_in_of_one_job_is_judged_as_those_of_all(
     units = [line.split() for line in found if line.startswith("UNIT_")]
     assert [code for code, *_ in units] == wanted, found
     assert all(where.endswith(place) for *_, where in units), found
+
+
+def test_what_a_verb_is_told_is_no_slip_of_a_name(tmp_path: Path) -> None:
+    """As `reassign.yml -e topic=orders -e replication_factor=3`."""
+    words = dict.fromkeys(
+        ("topic", "replication_factor", "drain", "add", "replace", "rate", "plan", "user", "step"), "1"
+    )
+    assert check(spoil(tmp_path / "inventory", LAB), {"vault": VAULT, **words})[1] == []

@@ -59,12 +59,16 @@ BESIDES = {
 }
 
 
+# What a verb is told (-e), and is almost a known name.
+OF_VERBS = {"replication_factor"}
+
+
 def names(model: Model) -> Iterator[Problem]:
     """A variable that begins with a role's name is one of its inputs; one that is almost a known name is suspect.
 
     Whether a template of the site reads such a one is asked by declared_readers.
     """
-    everywhere, meant = laid(), cache(partial(_meant, model, *_parted(model)))
+    everywhere, meant = laid() | OF_VERBS, cache(partial(_meant, model, *_parted(model)))
     for host, found in model.names.items():
         for name in found - model.known:
             if _prefixed(model, name):
