@@ -43,6 +43,6 @@ def test_what_stands_in_comments_to_copy_is_right(tmp_path: Path) -> None:
     file.write_text(re.sub(r"^# (?=\w+: )", "", text, flags=re.MULTILINE), encoding="utf-8")
     assert check(made)[1] == before
     brokers = [values for name, values in load(made, SECRETS).read().hosts.items() if "-kafka" in name]
-    assert {values["kafka_heap"] for values in brokers} == {"8g"}
+    assert {values["kafka_heap"] for values in brokers} == {"6g"}
     said = {tuple(entry["name"] for entry in values["kafka_listeners"]) for values in brokers}
     assert all("PARTNERS" in names for names in said), said

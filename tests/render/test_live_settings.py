@@ -49,7 +49,7 @@ def test_its_file_has_it_and_no_restart_is_owed(rendered: Callable[[str], Hosts]
 
 def test_a_heap_with_room_for_two_log_cleaners(rendered: Callable[[str], Hosts]) -> None:
     told = rendered("dc1")["dc1-kafka1"].services[0]["live"]["settings"]
-    assert told == {**SETTINGS, "num.io.threads": "16", "log.cleaner.threads": None, "message.max.bytes": None}
+    assert told == {**SETTINGS, "log.cleaner.threads": None, "message.max.bytes": None}
 
 
 def told(run: Played) -> list[dict[str, Any]]:
