@@ -23,6 +23,8 @@ JMX = "-Dcom.sun.management.jmxremote"
 OPEN = [f"{JMX}.port=9999", f"{JMX}.authenticate=false"]
 EXPOSED: dict[str, Any] = {"kafka": {"kafka_java_options": OPEN}}
 SITE = replace(LAB, inventory="stretch3")
+# The job on one of its two nodes, as the inventory has it.
+ONE = {**JOB, "state": "{{ 'stopped' if standby | default(false) | bool else 'started' }}"}
 JOBS: tuple[dict[str, Any], ...] = (
     {
         "principal": "User:publish_lines",
@@ -180,7 +182,7 @@ RIGHT: dict[str, dict[str, dict[str, Any]]] = {
     "a checkpoint on a disk that the unit may write, a standby of the same group, and a job that is taken away": {
         "spark_consumer": {
             "spark_job_jobs": [
-                {**JOB, "config": {**JOB["config"], "checkpoint": "/data/spark/words"}},
+                {**ONE, "config": {**JOB["config"], "checkpoint": "/data/spark/words"}},
                 {**again(), "state": "stopped"},
                 {"name": "old", "job": "no_more", "state": "absent", "config": {**JOB["config"], "spark": {"a": 1}}},
             ],
@@ -191,7 +193,7 @@ RIGHT: dict[str, dict[str, dict[str, Any]]] = {
         "spark_consumer": {
             "spark_job_jobs": [
                 {
-                    **JOB,
+                    **ONE,
                     "config": {**JOB["config"], "checkpoint": "/data/spark/words"},
                     "unit_overrides": {"Service": {"ReadWritePaths": ["/data/spark"]}},
                 }
@@ -228,7 +230,7 @@ RIGHT: dict[str, dict[str, dict[str, Any]]] = {
     "a job that reads another cluster, which has its own ways": {
         "spark_consumer": {
             "spark_job_jobs": [
-                {**JOB, "config": {**JOB["config"], "kafka": {"bootstrap.servers": "old1.example.com:9092"}}},
+                {**ONE, "config": {**JOB["config"], "kafka": {"bootstrap.servers": "old1.example.com:9092"}}},
             ]
         }
     },

@@ -30,7 +30,7 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{BROKERS}/kafka_quotas[<default>]",
         "keep one",
         variables=quotas(
-            {"user": "<default>", "request_percentage": 50}, {"user": "<default>", "consumer_byte_rate": 9}
+            {"user": "<default>", "request_percentage": 50}, {"user": "<default>", "consumer_byte_rate": "9MiB"}
         ),
     ),
     Mistake(
