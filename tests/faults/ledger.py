@@ -52,13 +52,8 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether every promise was kept, and nothing is there twice."""
-        return self.kept and not self.double
-
-    @property
-    def kept(self) -> bool:
-        """Whether every promise was kept: a client may write a batch twice when a leader changes (reliability.md)."""
-        return not (self.missing or self.foreign or self.corrupt)
+        """Whether every promise was kept."""
+        return not (self.missing or self.double or self.foreign or self.corrupt)
 
     def __str__(self) -> str:
         """Return one line: the totals, then each class that is not empty with its first keys."""
