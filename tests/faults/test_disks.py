@@ -12,9 +12,9 @@ from .containers import podman
 from .disks import UNIT, Disk
 from .inventory import ROOT
 from .lab import Lab, until
-from .ledger import Ack, load, longest_gaps, silent
+from .ledger import Ack, longest_gaps
 from .promises import BACK, FULL, GAP, GIVEN_UP, Clock
-from .reader import read_all
+from .verdict import verdict
 from .writer import Writer
 
 pytestmark = pytest.mark.timed
@@ -115,11 +115,7 @@ def test_a_disk_dies_and_the_one_in_its_place_turns_read_only(
         until("records after the faults", lambda: writer.acked >= enough, 60)
     assert health(lab) == ""
 
-    ledger = load(tmp_path)
-    report = ledger.compare(read_all(lab.inventory.kafka_properties, topic))
-    assert report.ok, f"{topic}: {report}"
-    assert ledger.unknown == {}, "sends failed"
-    assert silent(ledger.acks, lab.partitions(topic), whole) == [], "partitions that acknowledge no more"
+    ledger, report = verdict(lab, topic, tmp_path, whole)
 
     def gap(since: float, until: float) -> float:
         return max(
@@ -157,11 +153,7 @@ def test_a_host_boots_without_one_of_its_disks(
         mend(lab, disk.restore, clock)
         whole, enough = time.monotonic(), writer.acked + AFTER
         until("records after the fault", lambda: writer.acked >= enough, 60)
-    ledger = load(tmp_path)
-    report = ledger.compare(read_all(lab.inventory.kafka_properties, topic))
-    assert report.ok, f"{topic}: {report}"
-    assert ledger.unknown == {}, "sends failed"
-    assert silent(ledger.acks, lab.partitions(topic), whole) == [], "partitions that acknowledge no more"
+    ledger, report = verdict(lab, topic, tmp_path, whole)
     clock.compare(GAP, max(longest_gaps(ledger.acks, lab.partitions(topic)).values()))
     note(f"{disk.host}:{PATH}: {clock}; {report}")
 

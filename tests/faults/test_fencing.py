@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from .lab import Lab, until
-from .ledger import load, longest_gaps, silent
+from .ledger import load, longest_gaps
 from .promises import BACK, FENCED, FULL, GAP, Clock
 from .reader import read_all
+from .verdict import verdict
 from .writer import Writer
 from .zookeeper import session
 
@@ -107,11 +108,7 @@ def test_a_broker_that_lost_its_registration_is_restarted(
         clock.wait_none(FULL, lab.broker_problems)
         whole, enough, again = time.monotonic(), writer.acked + 300, lab.pid(host, UNIT)
         until("records after", lambda: writer.acked >= enough, 60)
-    ledger = load(tmp_path)
-    report = ledger.compare(read_all(lab.inventory.kafka_properties, topic))
-    assert report.ok, report
-    assert ledger.unknown == {}, "sends failed"
-    assert silent(ledger.acks, lab.partitions(topic), whole) == [], "partitions that acknowledge no more"
+    ledger, report = verdict(lab, topic, tmp_path, whole)
     clock.compare(GAP, max(longest_gaps(ledger.acks, lab.partitions(topic)).values()))
     assert lab.said(host, WATCH, mark).count("it is restarted") == 1
     assert lab.pid(host, UNIT) == again
