@@ -113,6 +113,25 @@ def test_timed_tests_wait_for_the_other_clusters_and_outrank_what_computes(check
     assert [call for call in checkout.called() if "tests/unit tests/model" in call], "the rest goes on"
 
 
+def test_what_computes_only_leaves_the_processors_to_containers(checkout: Checkout) -> None:
+    """Its lane is a control group of little weight where root may make one; the others stay where they were."""
+    group = "sed -n 's/^[0-9]*:cpu://p' /proc/self/cgroup"
+    does = f"""case "$name $*" in
+      "pytest tests/render") echo "aside $(cat /sys/fs/cgroup/cpu$({group})/cpu.shares 2>/dev/null)" >>"$NOTES" ;;
+      "pytest -n 2 tests/survival") echo "beside $({group})" >>"$NOTES"
+        until grep -q "^aside" "$NOTES"; do sleep 0.1; done ;;
+    esac
+    """
+    groups = set(Path("/sys/fs/cgroup/cpu").glob("millrace-tests-*"))  # of the run that this test is in
+    code, output = checkout.run("all", does=does)
+    assert code == 0, output
+    seen = {call for call in checkout.called() if "aside " in call or "beside " in call}
+    own = subprocess.run(["bash", "-c", group], capture_output=True, text=True, check=True).stdout.strip()
+    weight = "256" if Path("/sys/fs/cgroup/cpu/tasks").exists() and os.geteuid() == 0 else ""
+    assert {call.strip() for call in seen} == {f"aside {weight}".strip(), f"beside {own}".strip()}
+    assert set(Path("/sys/fs/cgroup/cpu").glob("millrace-tests-*")) <= groups, "the group is gone with its run"
+
+
 def test_a_failed_layer_is_named_at_once_and_in_the_end(checkout: Checkout) -> None:
     does = """case "$name $*" in
       "pytest tests/render") echo a wrong line; exit 1 ;;
