@@ -20,7 +20,7 @@ short_description: A YAML inventory, and below it the variables that join facts 
 description:
   - The groups of this file are read as in any YAML inventory. A file without groups does the same for the hosts of
     other sources (INI, dynamic).
-  - Then every variable of C(functions/*.yml) of this collection is set on the group C(all), unless a source set it
+  - Then every variable of C(groups/*.yml) of this collection is set on the group C(all), unless a source set it
     there. So whatever a site writes goes before it, in any group, for any host, in any file of group_vars and
     host_vars.
   - C(ansible-inventory --host) shows what a host has in the end.

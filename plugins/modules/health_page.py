@@ -13,7 +13,7 @@ description:
   - A disk that is more than 85 % full, and a broker that leads more than 1.5 times its share, are problems.
   - Fails, as preflight does, where the inventory is several, or does not name the plugin C(millrace.kafka.site).
   - Runs on the control node, and changes nothing; use C(run_once). No connection is needed. Hosts of the play
-    that have no function (C(functions/*.yml)) are left out.
+    that have no function (C(groups/*.yml)) are left out.
   - "The variable C(check_output=json) has it print one line of JSON in place of the page: C(healthy), C(problems) as on
     the page, C(not_looked_at) (number of hosts by function, with C(--limit)), C(zookeeper) (mode by host), C(kafka)
     (C(controller), C(partitions), C(offline), C(under_replicated), by host C(leaders) and C(registered), and

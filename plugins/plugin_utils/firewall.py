@@ -38,7 +38,7 @@ def sources(
 
 
 def listener_ports(listeners: Rules, inter_broker: str) -> list[dict[str, Any]]:
-    """Return the ports that a broker opens, as functions/*.yml say them.
+    """Return the ports that a broker opens, as groups/*.yml say them.
 
     A broker's only listener serves clients and brokers. Admin hosts reach every listener, for they ask each whether
     the cluster is whole.
@@ -62,7 +62,7 @@ def rules(ports: Rules, known: Mapping[str, Sequence[str]]) -> list[dict[str, An
     for rule in ports:
         unknown = [name for name in rule["from"] if name not in known]
         if unknown:
-            place = f"functions/{rule['function']}.yml: " if "function" in rule else ""
+            place = f"groups/{rule['function']}.yml: " if "function" in rule else ""
             raise ValueError(f"{place}{stranger(unknown[0], rule['port'], known)}")
         if rule["port"]:
             sources = [source for name in rule["from"] for source in known[name]]

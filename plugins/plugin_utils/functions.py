@@ -1,4 +1,4 @@
-"""What a host can be: functions/<name>.yml describe it once, the group of that name says which hosts are it."""
+"""What a host can be: groups/<name>.yml describe it once, the group of that name says which hosts are it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INPUTS = ("roles", "heaps", "open_files", "identity", "jvm", "java", "archives",
 OTHERS = ("client", "admin")
 # Keys that hold templates of a host.
 KINDS = ("certificates", "truststores", "units", "mounts", "ports", "connects")
-FOLDER = Path(__file__).resolve().parents[2] / "functions"
+FOLDER = Path(__file__).resolve().parents[2] / "groups"
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def variables(known: Mapping[str, Function]) -> dict[str, Any]:
         twice = sorted(found.keys() & function.variables.keys())
         if twice:
             others = ", ".join(name for name, other in known.items() if twice[0] in other.variables)
-            raise ValueError(f"functions/*.yml: {twice[0]} is said in {others}; keep one, in all.yml")
+            raise ValueError(f"groups/*.yml: {twice[0]} is said in {others}; keep one, in all.yml")
         found |= function.variables
     for kind in KINDS:
         found[f"function_{kind}"] = {

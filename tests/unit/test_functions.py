@@ -1,4 +1,4 @@
-"""What functions/*.yml may say, and what is said of one that is wrong; which role has an input."""
+"""What groups/*.yml may say, and what is said of one that is wrong; which role has an input."""
 
 from pathlib import Path
 
@@ -11,29 +11,29 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import role_i
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("roles: [base, konnect]", r"functions/echo\.yml: roles = konnect: no roles/konnect/meta/.*; make the role"),
-        ("roles: [base, kafkas]", r"functions/echo\.yml: roles = kafkas: .*; did you mean kafka\?"),
-        ("ordr: 1", r"functions/echo\.yml: ordr is no key of a function; did you mean order\?"),
-        ("frobnicate: 1", r"functions/echo\.yml: frobnicate is no key of a function; use order, roles"),
-        ("name: other", r"functions/echo\.yml: name is no key of a function"),
-        ("order: late", r"functions/echo\.yml: order = late: no whole number; write"),
-        ("heaps: echo_heap", r"functions/echo\.yml: heaps = echo_heap: no list of names; write it as \[echo_heap\]"),
+        ("roles: [base, konnect]", r"groups/echo\.yml: roles = konnect: no roles/konnect/meta/.*; make the role"),
+        ("roles: [base, kafkas]", r"groups/echo\.yml: roles = kafkas: .*; did you mean kafka\?"),
+        ("ordr: 1", r"groups/echo\.yml: ordr is no key of a function; did you mean order\?"),
+        ("frobnicate: 1", r"groups/echo\.yml: frobnicate is no key of a function; use order, roles"),
+        ("name: other", r"groups/echo\.yml: name is no key of a function"),
+        ("order: late", r"groups/echo\.yml: order = late: no whole number; write"),
+        ("heaps: echo_heap", r"groups/echo\.yml: heaps = echo_heap: no list of names; write it as \[echo_heap\]"),
         (
             "prefix: [a]",
-            r"functions/echo\.yml: prefix = \['a'\]: no text; write what its inputs begin with, as spark_job",
+            r"groups/echo\.yml: prefix = \['a'\]: no text; write what its inputs begin with, as spark_job",
         ),
-        ("variables: [a]", r"functions/echo\.yml: variables: no names with values; write each"),
+        ("variables: [a]", r"groups/echo\.yml: variables: no names with values; write each"),
         (
             "ports: [{port: 7, from: [konnect]}]",
-            r"functions/echo\.yml: from = konnect: .* port 7 is no function, .*; name",
+            r"groups/echo\.yml: from = konnect: .* port 7 is no function, .*; name",
         ),
-        ("[1]", r"functions/echo\.yml: holds no keys; write them"),
+        ("[1]", r"groups/echo\.yml: holds no keys; write them"),
     ],
 )
 def test_a_file_that_is_wrong_is_named(text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(functions, "FOLDER", tmp_path / "functions")
-    (tmp_path / "functions").mkdir()
-    (tmp_path / "functions" / "echo.yml").write_text(f"{text}\n")
+    monkeypatch.setattr(functions, "FOLDER", tmp_path / "groups")
+    (tmp_path / "groups").mkdir()
+    (tmp_path / "groups" / "echo.yml").write_text(f"{text}\n")
     with pytest.raises(ValueError, match=said):
         functions.read()
 

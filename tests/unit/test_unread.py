@@ -36,7 +36,7 @@ def unread(names: list[str], texts: dict[str, str]) -> list[str]:
 @pytest.mark.parametrize("role", ROLES)
 def test_every_input_of_a_role_is_read(role: str) -> None:
     """The role pki hands its inputs to a module, which has them without their prefix."""
-    texts = readers("roles", "plugins", "playbooks", "functions")
+    texts = readers("roles", "plugins", "playbooks", "groups")
     missing = unread(list(argument_spec(role)), texts)
     assert [name for name in missing if role != "pki" or unread([name.removeprefix("pki_")], texts)] == []
 
@@ -49,7 +49,7 @@ def test_everything_that_a_role_computes_is_read(role: str) -> None:
 
 def test_every_word_of_a_site_is_read() -> None:
     words = [name for name in site_words() if not name.startswith("ansible_")]  # Ansible itself reads these
-    assert unread(words, readers("roles", "plugins", "playbooks", "functions", "lab")) == []
+    assert unread(words, readers("roles", "plugins", "playbooks", "groups", "lab")) == []
 
 
 def test_every_word_that_a_playbook_has_a_default_for_is_described_with_it() -> None:

@@ -20,7 +20,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants im
 
 # Layouts of one cluster over several datacenters.
 STRETCHED = ("stretch2", "stretch2_5", "stretch3")
-# What functions say of a host that is judged: keys of functions/*.yml.
+# What functions say of a host that is judged: keys of groups/*.yml.
 SAID = ("ports", "mounts", "connects")
 AnyMachine = TypeVar("AnyMachine", bound=Machine)
 

@@ -112,7 +112,7 @@ def _without_function(model: Model, machine: Machine) -> Problem:
     """Return what is wrong with a host that is nothing: what only a broker or a server has says that it was meant."""
     groups = [name for name, hosts in model.all_groups.items() if machine.name in hosts]
     near = {name: one for name in groups if (one := meant(name))}
-    # What every host has from functions/*.yml says nothing.
+    # What every host has from groups/*.yml says nothing.
     written = [(name, function) for function, name in inputs("identity") if name in machine.written - laid()]
     wrong = f"in none of the groups {', '.join(model.groups)}, so nothing is done on it"
     advice = "put it into its function group, or take it out"
