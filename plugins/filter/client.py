@@ -7,7 +7,7 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.listeners import SCRAM
+from ansible_collections.millrace.kafka.plugins.plugin_utils.listener_options import SCRAM
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 
 

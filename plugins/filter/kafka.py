@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.listeners import (
+from ansible_collections.millrace.kafka.plugins.plugin_utils.listener_options import (
     SCRAM,
     Listener,
     client_auth,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.listeners import Listener
+from ansible_collections.millrace.kafka.plugins.plugin_utils.listener_options import Listener
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import role_input
 
 

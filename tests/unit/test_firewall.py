@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.firewall import (
+from ansible_collections.millrace.kafka.plugins.plugin_utils.nftables import (
     installed,
     lets_in,
     lines,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.firewall import ECHO, installed, lets_in, lines
+from ansible_collections.millrace.kafka.plugins.plugin_utils.nftables import ECHO, installed, lets_in, lines
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.firewall import left_alone, rules_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine

@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
-from ansible_collections.millrace.kafka.plugins.plugin_utils.firewall import lets_in
+from ansible_collections.millrace.kafka.plugins.plugin_utils.nftables import lets_in
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_values import (
     ZONES,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from ipaddress import ip_network
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.firewall import SSH, lets_in
+from ansible_collections.millrace.kafka.plugins.plugin_utils.nftables import SSH, lets_in
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import NETWORKS, Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.peers import peers

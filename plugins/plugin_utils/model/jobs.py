@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
-from ansible_collections.millrace.kafka.plugins.plugin_utils.listeners import Listener
+from ansible_collections.millrace.kafka.plugins.plugin_utils.listener_options import Listener
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import LEAST_MEMORY, UNITS, overrides, size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Job, SparkNode

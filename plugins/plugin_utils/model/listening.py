@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from ipaddress import ip_address
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.listeners import Listener
+from ansible_collections.millrace.kafka.plugins.plugin_utils.listener_options import Listener
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import NETWORKS, Broker
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import WILDCARDS, is_address, whole

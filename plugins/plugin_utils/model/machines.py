@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
-from ansible_collections.millrace.kafka.plugins.plugin_utils.listeners import Listener
+from ansible_collections.millrace.kafka.plugins.plugin_utils.listener_options import Listener
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import Inputs, members, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from ipaddress import ip_address, ip_network
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.listeners import Listener
+from ansible_collections.millrace.kafka.plugins.plugin_utils.listener_options import Listener
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import NETWORKS, Broker, Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import (

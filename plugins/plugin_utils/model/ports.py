@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.firewall import SSH
+from ansible_collections.millrace.kafka.plugins.plugin_utils.nftables import SSH
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import JMX, options

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.listeners import Listener
+from ansible_collections.millrace.kafka.plugins.plugin_utils.listener_options import Listener
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import ZOOKEEPER_PORTS, Broker, Machine

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.listeners import Listener
+from ansible_collections.millrace.kafka.plugins.plugin_utils.listener_options import Listener
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.listening import shared
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker, Machine, ZooKeeperServer
