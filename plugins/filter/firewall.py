@@ -7,7 +7,7 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils import firewall
+from ansible_collections.millrace.kafka.plugins.plugin_utils import nft_rules
 
 
 def nftables(rules: Sequence[Mapping[str, Any]], alone: Sequence[int] | None = None) -> list[str]:
@@ -16,15 +16,15 @@ def nftables(rules: Sequence[Mapping[str, Any]], alone: Sequence[int] | None = N
     `alone` are the ports that a closed host does not judge.
     """
     try:
-        return firewall.lines(rules, alone)
+        return nft_rules.lines(rules, alone)
     except ValueError as error:
         raise AnsibleFilterError(f"base_firewall_rules: {error}") from error
 
 
-def firewall_rules(ports: firewall.Rules, known: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
+def firewall_rules(ports: nft_rules.Rules, known: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
     """Return base_firewall_rules of one host."""
     try:
-        return firewall.rules(ports, known)
+        return nft_rules.rules(ports, known)
     except ValueError as error:
         raise AnsibleFilterError(str(error)) from error
 
@@ -36,7 +36,7 @@ class FilterModule:
         """Return name to function."""
         return {
             "nftables": nftables,
-            "firewall_sources": firewall.sources,
+            "firewall_sources": nft_rules.sources,
             "firewall_rules": firewall_rules,
-            "listener_ports": firewall.listener_ports,
+            "listener_ports": nft_rules.listener_ports,
         }

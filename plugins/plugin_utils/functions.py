@@ -16,7 +16,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import ROLES_
 
 # Keys that hold names, of roles and of their inputs.
 INPUTS = ("roles", "heaps", "open_files", "identity", "jvm", "java", "archives", "paths")
-# Who may connect besides hosts of functions (plugin_utils/nftables.py).
+# Who may connect besides hosts of functions (plugin_utils/nft_rules.py).
 OTHERS = ("client", "admin")
 # Keys that hold templates of a host.
 KINDS = ("certificates", "truststores", "units", "mounts", "ports", "connects")
@@ -61,7 +61,7 @@ class Function:
     ports: Any = ()
     """Ports that it opens, each {port, from}, and where it is more than that {action, what, input, address, optional}.
 
-    `from` names groups, or `client` and `admin` (plugin_utils/nftables.py). With `action: reject` nothing listens
+    `from` names groups, or `client` and `admin` (plugin_utils/nft_rules.py). With `action: reject` nothing listens
     there. `what` is what preflight calls it, `input` what says it, `address` where it is bound, if not everywhere; 0 is
     no port where it is `optional`.
     """

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from generate_errors import written
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils import firewall
+from ansible_collections.millrace.kafka.plugins.plugin_utils import nft_rules
 from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import check_hosts, disks
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import check_model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import line, merged
@@ -69,7 +69,7 @@ def test_ports_that_an_earlier_run_closed_are_not_judged() -> None:
     The declared ones drop nobody.
     """
     answers = probed(Probe("", "", "", peer("198.18.2.12:2888", "timeout"), ZOOKEEPER))
-    declared = firewall.lines(lab().hosts["dc1-zk2"]["base_firewall_rules"])
+    declared = nft_rules.lines(lab().hosts["dc1-zk2"]["base_firewall_rules"])
     older = ["tcp dport 2888 ip saddr { 198.18.2.13 } accept", "tcp dport { 2888 } drop"]
     for rules, judged in (
         ([], True),

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.nftables import (
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
+from ansible_collections.millrace.kafka.plugins.plugin_utils.nft_rules import (
     installed,
     lets_in,
     lines,
@@ -12,7 +13,6 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.nftables import (
     rules,
     sources,
 )
-from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
 
 HOSTS = {
     "k1": {"client_address": "10.0.1.1", "replication_address": "10.0.2.1", "client_network": "10.0.1.0/24"},

@@ -41,9 +41,11 @@ def test_every_input_of_a_role_is_read(role: str) -> None:
     assert [name for name in missing if role != "pki" or unread([name.removeprefix("pki_")], texts)] == []
 
 
-@pytest.mark.parametrize("role", [role for role in ROLES if (ROOT / "roles" / role / "vars" / "main.yml").exists()])
+@pytest.mark.parametrize("role", [role for role in ROLES if (ROOT / "roles" / role / "vars").exists()])
 def test_everything_that_a_role_computes_is_read(role: str) -> None:
-    names = list(yaml.safe_load((ROOT / "roles" / role / "vars" / "main.yml").read_text()))
+    files = list((ROOT / "roles" / role / "vars").rglob("*.yml"))
+    names = [name for file in files for name in yaml.safe_load(file.read_text())]
+    assert files
     assert unread(names, readers(f"roles/{role}")) == []
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.nftables import ECHO, installed, lets_in, lines
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.firewall import left_alone, rules_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.peers import peers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.ports import of_services
+from ansible_collections.millrace.kafka.plugins.plugin_utils.nft_rules import ECHO, installed, lets_in, lines
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 Probe = Mapping[str, Any]

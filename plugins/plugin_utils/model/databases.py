@@ -8,7 +8,6 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
-from ansible_collections.millrace.kafka.plugins.plugin_utils.nftables import lets_in
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_values import (
     ZONES,
@@ -24,6 +23,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine impor
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine, SparkNode
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.slips import slip
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import WILDCARDS, is_address, subnet
+from ansible_collections.millrace.kafka.plugins.plugin_utils.nft_rules import lets_in
 from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import (
     VERSION,
     definitions,

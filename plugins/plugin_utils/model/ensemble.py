@@ -12,7 +12,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 GROUP, CONFIG = "group zookeeper", "zookeeper_config"
-SESSION, USUAL_SESSION = "zookeeper.session.timeout.ms", 30000  # of roles/kafka/vars/main.yml
+SESSION, USUAL_SESSION = "zookeeper.session.timeout.ms", 30000  # roles/kafka/vars/main/server_properties.yml
 LEAST_TICK = 100  # ms: below it seconds were meant
 WHITELIST, ASKED = "4lw.commands.whitelist", "mntr"
 # org.apache.zookeeper.server.command.FourLetterCommands

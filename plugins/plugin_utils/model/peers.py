@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.nftables import ECHO
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import QUORUM_PORT, Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.nft_rules import ECHO
 
 Places = dict[tuple[str, int], str]
 

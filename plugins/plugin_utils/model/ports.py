@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.nftables import SSH
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import JMX, options
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import WILDCARDS, whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.nft_rules import SSH
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 UNPRIVILEGED = 1024
