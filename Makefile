@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
   $$p -c '$(RECENT)' 2>/dev/null && echo $$p && break; done)
 i ?= lab
 TEXT ?= /usr/share/common-licenses
-export CONTAINERS_CONF := $(CURDIR)/lab/containers.conf
+export CONTAINERS_CONF := $(CURDIR)/lab/podman.conf
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 # Where scripts find what they import; pytest has it from pyproject.toml.

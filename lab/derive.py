@@ -53,7 +53,7 @@ def settle(source: Path, holder: int | None = None) -> Settled:
     target = derived(directory)
     with machine_lock():
         check_own(directory)
-        networks = choose(Machine(str(ROOT / "lab" / "containers.conf")), directory, declared, holder)
+        networks = choose(Machine(str(ROOT / "lab" / "podman.conf")), directory, declared, holder)
         if networks == declared:
             return Settled(source, directory, networks)
         if target.exists() and not (target / COPY).exists():
@@ -79,7 +79,7 @@ def take(source: Path) -> None:
         )
     check_own(directory)
     if shutil.which("podman"):  # without it no lab stands, and `make lab` installs it
-        Machine(str(ROOT / "lab" / "containers.conf")).check_moved(directory)
+        Machine(str(ROOT / "lab" / "podman.conf")).check_moved(directory)
     directory.mkdir(parents=True, exist_ok=True)
     file.write_text(f"{source}\n")
 

@@ -113,7 +113,7 @@ def main() -> int:
     """List what was removed; return the exit code: 1 where a lab stays, 2 where an inventory is unknown."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("place", type=Path, nargs="*", help="an inventory, or a folder below .lab")
-    machine = Machine(str(ROOT / "lab" / "containers.conf"))
+    machine = Machine(str(ROOT / "lab" / "podman.conf"))
     places = [place.absolute() for place in parser.parse_args().place]
     try:
         directories = [directory for place in places for directory in named(machine, place)]

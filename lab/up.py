@@ -91,7 +91,7 @@ def environment() -> dict[str, str]:
     return {
         **os.environ,
         "PATH": f"{VENV / 'bin'}:{os.environ['PATH']}",
-        "CONTAINERS_CONF": str(ROOT / "lab" / "containers.conf"),
+        "CONTAINERS_CONF": str(ROOT / "lab" / "podman.conf"),
         "PYTHON": sys.executable,
     }
 

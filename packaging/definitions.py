@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write plugins/definitions/*.json, the properties that Kafka and ZooKeeper know, from the jars of the archives.
+"""Write plugins/definitions/generated/*.json, the properties of Kafka and ZooKeeper, from the jars of the archives.
 
 Kafka is asked by KafkaDefinitions.java; of ZooKeeper's classes, zookeeper_properties.py reads what javap lists.
 With --check nothing is written, and the exit code is 1 where a file differs.
@@ -139,7 +139,7 @@ READERS: dict[str, Callable[[Path], dict[str, Specs]]] = {"kafka": kafka, "zooke
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Return 1 where --check finds a difference, or where something is missing."""
-    parser = argparse.ArgumentParser(description="Write plugins/definitions/*.json from the jars of the archives.")
+    parser = argparse.ArgumentParser(description="Write plugins/definitions/generated from the jars of the archives.")
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 where a file differs")
     check, status = parser.parse_args(argv).check, 0
     with ThreadPoolExecutor() as pool:  # each waits for a Java
@@ -151,7 +151,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"error: {target}: {error}", file=sys.stderr)
             status = 1
             continue
-        file, text = ROOT / "plugins" / "definitions" / f"{target}-{found['version']}.json", as_text(found)
+        file, text = (
+            ROOT / "plugins" / "definitions" / "generated" / f"{target}-{found['version']}.json",
+            as_text(found),
+        )
         if file.is_file() and file.read_text(encoding="utf-8") == text:
             continue
         print(f"{file.relative_to(ROOT)}: {'differs; run `make definitions`' if check else 'written'}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write plugins/definitions/java.json, the -XX flags that releases of Java know, as each lists them itself.
+"""Write plugins/definitions/generated/java.json, the -XX flags that releases of Java know, as each lists them itself.
 
 Each java that is named is asked; what the file says of other releases stays. A flag that a release has given up and
 still takes, with a warning, is `ignored`: these it does not list, so every name in its libjvm is tried.
@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-FILE = Path(__file__).resolve().parents[1] / "plugins" / "definitions" / "java.json"
+FILE = Path(__file__).resolve().parents[1] / "plugins" / "definitions" / "generated" / "java.json"
 UNLOCK = ("-XX:+UnlockDiagnosticVMOptions", "-XX:+UnlockExperimentalVMOptions")
 FLAG = re.compile(r"^ *(\w+) +(\w+) +:?= .*\{(.*?)\} \{", re.MULTILINE)
 PERCENT = re.compile(r"^ *\w+ +(\w+) +\[ 0(?:\.0+)? +\.\.\. +100(?:\.0+)? \]", re.MULTILINE)

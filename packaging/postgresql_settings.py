@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write plugins/definitions/postgresql-<version>.json, the settings that a PostgreSQL knows, as it lists them itself.
+"""Write plugins/definitions/generated/postgresql-<version>.json, the settings that a PostgreSQL lists itself.
 
 For each version whose programs are on this machine, or below the folder that is given: the root of another system, as
 `mmdebstrap --variant=extract --include=postgresql-17 trixie DIR` makes it.
@@ -57,7 +57,7 @@ def main() -> int:
         version = folder.parent.name
         found = settings(asked(root, f"/usr/lib/postgresql/{version}/bin"))
         lines = [f"{json.dumps(name)}: {json.dumps(spec)}" for name, spec in found.items()]
-        file = ROOT / "plugins" / "definitions" / f"postgresql-{version}.json"
+        file = ROOT / "plugins" / "definitions" / "generated" / f"postgresql-{version}.json"
         file.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
         print(f"{file.relative_to(ROOT)}: {len(found)} settings")
     return 0

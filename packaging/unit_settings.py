@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write plugins/definitions/systemd.json, the settings of services that systemd knows, as it lists them itself."""
+"""Write plugins/definitions/generated/systemd.json, the settings of services, as systemd lists them itself."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-FILE = Path(__file__).resolve().parents[1] / "plugins" / "definitions" / "systemd.json"
+FILE = Path(__file__).resolve().parents[1] / "plugins" / "definitions" / "generated" / "systemd.json"
 SYSTEMD = "/usr/lib/systemd/systemd"
 SECTIONS = ("Unit", "Service", "Install")
 

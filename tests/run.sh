@@ -4,7 +4,7 @@
 # A second run in the checkout is refused, with status 2.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.."
-export PATH="$PWD/.venv/bin:$PATH" CONTAINERS_CONF="$PWD/lab/containers.conf" ANSIBLE_FORCE_COLOR=0 NO_COLOR=1
+export PATH="$PWD/.venv/bin:$PATH" CONTAINERS_CONF="$PWD/lab/podman.conf" ANSIBLE_FORCE_COLOR=0 NO_COLOR=1
 LOGS=.build/logs
 export MILLRACE_TEST_COSTS="$PWD/$LOGS/test-costs"   # tests/conftest.py adds what each folder cost
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.millrace_lab.lab import Lab
+from ansible.module_utils.millrace_lab.containers import Lab
 from ansible.module_utils.millrace_lab.records import LabError
 
 DOCUMENTATION = """
@@ -47,7 +47,7 @@ EXAMPLES = """
     replication_network: 198.18.2.0/24
     hosts:
       - {name: dc1-kafka1, client_address: 198.18.1.21, replication_address: 198.18.2.21, disks: [/data/kafka1]}
-    config: lab/containers.conf
+    config: lab/podman.conf
 """
 RETURN = """
 actions: {description: What was done, type: list, elements: str, returned: always}

@@ -15,7 +15,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.throttles import left_behind
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart import SAME, after_restart, lacking
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart_waits import SAME, after_restart, lacking
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.views import confirmed
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTIONS, Part, Patience, Wait, waiting
 

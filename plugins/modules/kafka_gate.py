@@ -12,10 +12,11 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, ClusterError, State
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import Block, Rules, Snapshot, batches, blocks
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import Block, Rules, Snapshot, blocks
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate_facts import snapshot
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart import (
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart_order import batches
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart_waits import (
     JUDGE,
     SAME,
     after_restart,

@@ -1,6 +1,6 @@
 """The properties that Kafka and ZooKeeper know, and what is wrong with settings that name them; no Ansible import.
 
-The lists are plugins/definitions/*.json, which packaging/definitions.py makes from the products' own jars.
+The lists are plugins/definitions/generated/*.json, which packaging/definitions.py makes from the products' own jars.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.property_values import Spec, fault, text_of
 
-FOLDER = Path(__file__).resolve().parents[1] / "definitions"
+FOLDER = Path(__file__).resolve().parents[1] / "definitions" / "generated"
 
 TITLES = {"kafka": "Kafka", "zookeeper": "ZooKeeper"}
 CLIENTS = ("producer", "consumer", "admin")

@@ -19,7 +19,7 @@ TIME = {"us": 1, "ms": 10**3, "s": 10**6, "min": 60 * 10**6, "h": 3600 * 10**6, 
 def wrong_value(spec: Mapping[str, Any], text: str) -> str:
     """Return what is wrong with a value, '' where nothing is, or where the server alone can tell.
 
-    `spec` is that of `plugins/definitions/postgresql-<version>.json`: type, unit, min and max, values.
+    `spec` is that of `plugins/definitions/generated/postgresql-<version>.json`: type, unit, min and max, values.
     """
     if spec["type"] == "bool":
         return "" if text.lower() in SWITCH else "neither on nor off"

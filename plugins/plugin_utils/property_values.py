@@ -1,4 +1,4 @@
-"""What is wrong with the value of a property, by its spec in plugins/definitions/*.json; no Ansible import."""
+"""What is wrong with the value of a property, by its spec in plugins/definitions/generated; no Ansible import."""
 
 from __future__ import annotations
 

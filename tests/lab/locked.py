@@ -44,8 +44,8 @@ def alone(folder: Path) -> None:
     (folder / "storage.conf").write_text(
         f'[storage]\ndriver = "vfs"\ngraphroot = "{folder}/store"\nrunroot = "{folder}/run"\n'
     )
-    conf = (ROOT / "lab" / "containers.conf").read_text()
-    (folder / "containers.conf").write_text(f'{conf}network_config_dir = "{folder}/networks"\n')
+    conf = (ROOT / "lab" / "podman.conf").read_text()
+    (folder / "podman.conf").write_text(f'{conf}network_config_dir = "{folder}/networks"\n')
     os.environ["CONTAINERS_STORAGE_CONF"] = str(folder / "storage.conf")
 
 
@@ -70,7 +70,7 @@ def lab_hosts(folder: Path, state: str) -> subprocess.Popen[bytes]:
         "state": state,
         "directory": str(folder / "lab"),
         "image": "none",
-        "config": str(folder / "containers.conf"),
+        "config": str(folder / "podman.conf"),
         **NETWORKS,
     }
     command = [sys.executable, "-m", "ansible", "adhoc", "localhost", "-m", "lab_hosts", "-a", json.dumps(parameters)]

@@ -14,7 +14,7 @@ from millrace_lab.claims import choose, conflicts
 from millrace_lab.machine import Machine, machine_lock
 from millrace_lab.records import LabError
 
-CONTAINERS_CONF = str(ROOT / "lab" / "containers.conf")
+CONTAINERS_CONF = str(ROOT / "lab" / "podman.conf")
 ENVIRONMENT = {**os.environ, "CONTAINERS_CONF": CONTAINERS_CONF, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")}
 # No inventory of the project names a network in these; a block's last network stands for the whole.
 FIRST, END, BLOCK = 96, 256, 16

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from down import remove, remove_all
 from millrace_lab.claims import absent, choose, claim, make_identity
-from millrace_lab.lab import Lab
+from millrace_lab.containers import Lab
 from millrace_lab.records import Claim, LabError, Process, claim_file
 
 from .test_neighbours import NETWORKS, Pretended, entry, state

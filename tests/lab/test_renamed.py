@@ -11,7 +11,7 @@ import pytest
 import up
 from down import named, remove, remove_all
 from millrace_lab.claims import absent, choose, claim, make_identity
-from millrace_lab.lab import Lab
+from millrace_lab.containers import Lab
 from millrace_lab.records import Claim, LabError, Process, identity
 
 from .test_claims import stands

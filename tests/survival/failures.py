@@ -12,7 +12,7 @@ from .stretched import Stretched
 
 Mend = Callable[[], None]
 
-ENVIRONMENT = {**os.environ, "CONTAINERS_CONF": str(ROOT / "lab" / "containers.conf")}
+ENVIRONMENT = {**os.environ, "CONTAINERS_CONF": str(ROOT / "lab" / "podman.conf")}
 # Besides the hosts' own firewall: what either of the two drops is gone.
 _TABLE = "table inet survival"
 

@@ -29,7 +29,7 @@ from .writes import Writes
 
 ENVIRONMENT = {
     **os.environ,
-    "CONTAINERS_CONF": str(ROOT / "lab" / "containers.conf"),
+    "CONTAINERS_CONF": str(ROOT / "lab" / "podman.conf"),
     "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
 }
 

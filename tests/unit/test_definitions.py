@@ -91,7 +91,7 @@ def test_check_writes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "plugins").mkdir()
-    file = tmp_path / "plugins" / "definitions" / "zookeeper-1.2.3.json"
+    file = tmp_path / "plugins" / "definitions" / "generated" / "zookeeper-1.2.3.json"
     found = {
         "product": "zookeeper",
         "version": "1.2.3",
@@ -110,13 +110,13 @@ def test_check_writes_nothing(
     older.touch()
     other.touch()
     assert (generator.main([]), older.exists(), other.exists()) == (0, False, True)
-    name = "plugins/definitions/zookeeper-1.2.3.json"
+    name = "plugins/definitions/generated/zookeeper-1.2.3.json"
     assert capsys.readouterr().out.splitlines() == [
         f"{name}: differs; run `make definitions`",
         f"{name}: written",
         f"{name}: differs; run `make definitions`",
         f"{name}: written",
-        "plugins/definitions/zookeeper-1.2.2.json: removed",
+        "plugins/definitions/generated/zookeeper-1.2.2.json: removed",
     ]
 
 

@@ -8,13 +8,12 @@ import pytest
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import State
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Partition
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import (
-    Batch,
     Rules,
     Snapshot,
-    batches,
     blocks,
     sick,
 )
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart_order import Batch, batches
 
 RACKS = {1: "a", 2: "b", 3: "c", 4: "a", 5: "b", 6: "c"}
 FULL = Partition("t", 0, 1, (1, 2, 3), (1, 2, 3))

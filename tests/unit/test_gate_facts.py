@@ -16,7 +16,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster impor
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Partition
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import blocks
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate_facts import alone, snapshot
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart import after_restart, after_start
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart_waits import after_restart, after_start
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.views import confirmed, gone, with_failed_dirs
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import Patience
 

@@ -11,7 +11,7 @@ from unit.clock import Clock
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import ClusterError, State
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Partition
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import Block, Snapshot, blocks
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart import (
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart_waits import (
     after_restart,
     after_start,
     away,

@@ -46,7 +46,7 @@ def scala_of(part: str, name: str) -> str:
 
 def definitions(product: str) -> str:
     """Return of which version the properties of a product are known; make definitions reads them from the jars."""
-    files = (ROOT / "plugins" / "definitions").glob(f"{product}-*.json")
+    files = (ROOT / "plugins" / "definitions" / "generated").glob(f"{product}-*.json")
     return ", ".join(file.stem.removeprefix(f"{product}-") for file in files) or "nothing"
 
 
@@ -74,8 +74,8 @@ SAID = [
             ("meta/argument_specs.yml", rf"{product}_version:\n(?: {{8}}.*\n)*? {{8}}default: (\S+)"),
         )
     ),
-    ("plugins/definitions/kafka-*.json", "the name", definitions("kafka"), KAFKA),
-    ("plugins/definitions/zookeeper-*.json", "the name", definitions("zookeeper"), ZOOKEEPER),
+    ("plugins/definitions/generated/kafka-*.json", "the name", definitions("kafka"), KAFKA),
+    ("plugins/definitions/generated/zookeeper-*.json", "the name", definitions("zookeeper"), ZOOKEEPER),
     (
         "spark_jobs/pyproject.toml",
         "version",

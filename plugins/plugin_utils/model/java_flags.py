@@ -1,6 +1,6 @@
 """Rules on options of Java: those that the Java of a unit does not have, or would not take, and it would not start.
 
-Which flags a release has, plugins/definitions/java.json says (packaging/java_options.py).
+Which flags a release has, plugins/definitions/generated/java.json says (packaging/java_options.py).
 """
 
 from __future__ import annotations
