@@ -105,10 +105,17 @@ def kills(campaign: Campaign) -> None:
 
 
 def cures(campaign: Campaign) -> None:
-    """Wrong inventories on running servers, and what mends them; a planned outage."""
+    """Wrong inventories on running servers, and what mends them; a planned outage; what else a playbook puts right."""
     with campaign.lab("cures", *prepared()) as inventory:
-        tests = ("tests/operations/test_cures.py", "tests/operations/test_through_the_gate.py")
-        campaign.run("pytest", *tests, "-m", "campaign", "--inventory", inventory)
+        names = ("cures", "through_the_gate", "class_data", "firewall")
+        campaign.run(
+            "pytest",
+            *(f"tests/operations/test_{name}.py" for name in names),
+            "-m",
+            "campaign",
+            "--inventory",
+            inventory,
+        )
 
 
 def resources(campaign: Campaign) -> None:
@@ -179,6 +186,11 @@ def sudo(campaign: Campaign) -> None:
         campaign.play(inventory, "playbooks/check.yml")
 
 
+def neighbours(campaign: Campaign) -> None:
+    """Labs of several checkouts: at once, left behind, renamed, with a damaged claim, replaced."""
+    campaign.run("pytest", "tests/lab", "-m", "campaign")
+
+
 def elsewhere(campaign: Campaign) -> None:
     """A repository of a site's own: the collection, one inventory file, a vault, and no way to this checkout."""
     place = ROOT / ".lab" / "elsewhere"
@@ -233,6 +245,7 @@ PARTS: dict[str, Callable[[Campaign], None]] = {
     "order-kills": order_kills,
     "order-outages": order_outages,
     "sudo": sudo,
+    "neighbours": neighbours,
     "elsewhere": elsewhere,
     "bench-unchanged": bench_unchanged,
     "bench-resources": bench_resources,

@@ -158,6 +158,7 @@ def test_a_host_boots_without_one_of_its_disks(
     note(f"{disk.host}:{PATH}: {clock}; {report}")
 
 
+@pytest.mark.campaign
 def test_a_start_does_not_wait_for_a_disk_that_was_given_up(lab: Lab, topic: str, disk: Disk) -> None:
     """What the broker has on its other disk comes back; what it had on the one that failed is named."""
     there = on_disk(lab, topic, disk)

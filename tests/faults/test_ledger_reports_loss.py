@@ -35,6 +35,7 @@ def write(lab: Lab, topic: str, directory: Path, name: str, number: int, acks: s
     return keys
 
 
+@pytest.mark.campaign
 def test_unclean_election_loses_what_acks_1_promised(
     lab: Lab, unsafe_topic: str, tmp_path: Path, note: Callable[[str], None]
 ) -> None:

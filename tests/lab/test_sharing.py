@@ -39,6 +39,7 @@ def test_a_lab_on_the_networks_of_another_one_of_this_checkout_is_refused(first:
     assert len(first.containers()) == 2 and clash.containers() == set()
 
 
+@pytest.mark.campaign
 def test_a_living_lab_of_another_checkout_is_replaced_only_when_told(make: Make, network: int) -> None:
     other, mine = make("other", "test-living", network + 4), make("mine", "test-living", network + 4)
     other.create()
@@ -55,6 +56,7 @@ def test_a_living_lab_of_another_checkout_is_replaced_only_when_told(make: Make,
     assert mine.play("destroy").returncode == 0
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("checkout", ["left", "taken"])
 def test_a_lab_whose_directory_is_gone_is_replaced(make: Make, checkout: str, network: int) -> None:
     """As after `git clean`: in the same checkout, or in another one."""
@@ -70,6 +72,7 @@ def test_a_lab_whose_directory_is_gone_is_replaced(make: Make, checkout: str, ne
     assert taken.play("destroy").returncode == 0
 
 
+@pytest.mark.campaign
 def test_the_lab_of_a_renamed_checkout_is_named_goes_on_and_is_removed(make: Make, network: int) -> None:
     before, after = (make(checkout, "test-renamed", network + 4) for checkout in ("before", "after"))
     before.create()
@@ -89,6 +92,7 @@ def test_the_lab_of_a_renamed_checkout_is_named_goes_on_and_is_removed(make: Mak
     assert (before.containers(), before.networks()) == (set(), set()) and not after.directory.exists()
 
 
+@pytest.mark.campaign
 def test_a_lab_whose_claim_is_damaged_stays_where_it_is(make: Make, network: int) -> None:
     mine, other = (make(checkout, "test-damaged", network + 4) for checkout in ("damaged", "beside"))
     mine.create()
@@ -106,6 +110,7 @@ def test_a_lab_whose_claim_is_damaged_stays_where_it_is(make: Make, network: int
     assert mine.play("destroy").returncode == 0
 
 
+@pytest.mark.campaign
 def test_two_checkouts_that_ask_at_once_get_networks_of_their_own_and_keep_them(make: Make, network: int) -> None:
     labs = [make(checkout, "test-same", network + 6) for checkout in ("a", "b")]
     asked = [lab.derive() for lab in labs]

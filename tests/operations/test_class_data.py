@@ -55,6 +55,7 @@ def test_an_archive_that_fits_is_used_and_is_roots(inventory: Inventory, broker:
     assert inventory.run(broker[0], f"stat -c '%U %a' {FOLDER}").split() == ["root", "755"]
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_archive_stops_no_start(inventory: Inventory, broker: tuple[str, str], damage: str) -> None:
     host, archive = broker
@@ -67,6 +68,7 @@ def test_a_damaged_archive_stops_no_start(inventory: Inventory, broker: tuple[st
     assert not restart(inventory, host)
 
 
+@pytest.mark.campaign
 def test_one_that_java_refuses_is_made_anew(inventory: Inventory, broker: tuple[str, str]) -> None:
     """After the start that went without it."""
     host, archive = broker

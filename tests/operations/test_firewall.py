@@ -161,6 +161,7 @@ def test_other_tables_are_left_alone(operator: Operator) -> None:
         operator.inventory.run(host, "nft delete table inet others")
 
 
+@pytest.mark.campaign
 def test_off_and_drift_and_on_again(operator: Operator) -> None:
     """Off leaves no trace, and every way is as without rules; check mode shows what lacks, and a run puts it right.
 

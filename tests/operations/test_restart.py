@@ -2,13 +2,14 @@
 
 Nothing else is restarted.
 
-The run that wrote it was interrupted, and a later one makes the restarts.
+The run that wrote it was interrupted, and a later one makes the restarts; while one runs, a second one is refused.
 """
 
 import json
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from confluent_kafka import KafkaException
@@ -16,6 +17,7 @@ from confluent_kafka.admin import AdminClient
 from faults.lab import Lab, until, until_none
 
 from operations.conftest import Operator, kill
+from operations.second_run import run_with_a_second_one
 
 CHANGE = '{"kafka_heap": "250m"}'
 NOBODY = 999
@@ -92,7 +94,7 @@ def interrupt_before_the_first_restart(operator: Operator) -> None:
 
 
 def test_restarts_that_an_interrupted_run_left_owed_are_made_one_at_a_time_and_nothing_else(
-    operator: Operator, as_declared: None
+    operator: Operator, as_declared: None, tmp_path: Path
 ) -> None:
     """The files are new and the processes old; the next run changes no file, and restarts brokers once, one by one."""
     brokers = list(operator.inventory.hosts("kafka"))
@@ -118,16 +120,17 @@ def test_restarts_that_an_interrupted_run_left_owed_are_made_one_at_a_time_and_n
     assert watch.answers > 50 and watch.fewest_isr == 2, (
         f"{watch.answers} answers, fewest in-sync replicas {watch.fewest_isr}"
     )
-    assert_back_to_declared(operator)
+    assert_back_to_declared(operator, tmp_path / "locks")
 
 
-def assert_back_to_declared(operator: Operator) -> None:
-    """Undo the change by running without it; a run with --limit restarts only that broker, the next one the others."""
+def assert_back_to_declared(operator: Operator, locks: Path) -> None:
+    """Undo the change by running without it; a run with --limit restarts only that broker, the next one the others.
+
+    Beside the limited one somebody else begins another run.
+    """
     first, *others = operator.inventory.hosts("kafka")
     before = operator.processes()
-    limited = operator.play("kafka", "--limit", first)
-    assert limited.code == 0, limited.output[-3000:]
-    assert changed(before, operator.processes()) == {first}
+    run_with_a_second_one(operator, first, others[0], locks)
     assert operator.play("kafka").code == 0
     assert changed(before, operator.processes()) == {first, *others}
 
