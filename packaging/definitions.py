@@ -151,16 +151,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"error: {target}: {error}", file=sys.stderr)
             status = 1
             continue
-        file, text = (
-            ROOT / "plugins" / "definitions" / "generated" / f"{target}-{found['version']}.json",
-            as_text(found),
-        )
+        text = as_text(found)
+        file = ROOT / "plugins" / "definitions" / "generated" / f"{target}-{found['version']}.json"
         if file.is_file() and file.read_text(encoding="utf-8") == text:
             continue
         print(f"{file.relative_to(ROOT)}: {'differs; run `make definitions`' if check else 'written'}")
         status |= check
         if not check:
-            file.parent.mkdir(exist_ok=True)
+            file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
             for older in set(file.parent.glob(f"{target}-*.json")) - {file}:  # what is asked is the only version
                 older.unlink()
