@@ -21,7 +21,8 @@ for group in "$@"; do
   for pattern in ${archives[$group]}; do
     mapfile -t -O "${#sources[@]}" sources < <(compgen -G ".build/archives/$pattern.sha512")
   done
-  sources+=("roles/${roles[$group]}"/{tasks/install,vars/main,defaults/main}.yml)
+  sources+=("roles/${roles[$group]}"/{tasks/install,defaults/main}.yml)
+  mapfile -t -O "${#sources[@]}" sources < <(find "roles/${roles[$group]}/vars" -name '*.yml' | sort)
 done
 sources+=(roles/kafka/templates/{class-data.sh,log4j.properties}.j2)
 key=$({ echo "$base $*"; cat "${sources[@]}"; } | sha256sum | cut -c1-12)
