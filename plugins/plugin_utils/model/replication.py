@@ -101,11 +101,18 @@ def _least(model: Model, broker: Broker, variable: str, least: int, factor: int)
         )
         most = most_replicas(model, factor) if _spread(model) else None
         if most is not None and factor - 1 <= most and not broker.available:
-            advice = f"replicate {2 * most} times (kafka_replication_factor): {factor - 1} would be one datacenter's"
+            advice = f"replicate {_enough(model, factor)} times (kafka_replication_factor): "
+            advice += f"{factor - 1} would be one datacenter's"
         yield broker.problem(variable, "MIN_ISR_EQUAL", least, wrong, advice)
     elif least == 1 and factor > 1:
         wrong = "a record is acknowledged when one broker has it, and is lost with that broker"
         yield broker.problem(variable, "MIN_ISR_ONE", least, wrong, "use 2 at least", warning=broker.available)
+
+
+def _enough(model: Model, factor: int) -> int:
+    """Return how many replicas more than a datacenter gets, with one to spare, the brokers can have; else what does."""
+    known = ((number, most_replicas(model, number)) for number in range(factor + 1, len(model.brokers) + 1))
+    return next((number for number, most in known if most is not None and most + 1 < number), factor + 2)
 
 
 def internal_topics(model: Model) -> Iterator[Problem]:
