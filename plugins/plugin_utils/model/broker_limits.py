@@ -69,6 +69,16 @@ def _holding(broker: Broker) -> Iterator[Problem]:
             yield broker.problem(f"kafka_config[{place}]", "LIMIT_MEANT", shown, wrong, "correct one of the two")
 
 
+def limit(broker: Broker, name: str) -> int:
+    """Return one of HOLDING, or what it holds, as a broker has it; Kafka's own where it says no number."""
+    number = whole(broker.config.get(name))
+    return (
+        {MESSAGE: USUAL_MESSAGE, **{of: usual for of, (usual, _) in HOLDING.items()}}[name]
+        if number is None
+        else number
+    )
+
+
 def listeners(model: Model) -> Iterator[Problem]:
     """Properties of a listener are of one that is there, and those of all are not covered by each listener's own."""
     for broker in model.brokers:

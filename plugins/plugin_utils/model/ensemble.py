@@ -71,6 +71,21 @@ def size(model: Model) -> Iterator[Problem]:
                 yield Problem((), GROUP, "ZOOKEEPER_DATACENTER_MAJORITY", shown, wrong, advice)
 
 
+def racks(model: Model) -> Iterator[Problem]:
+    """No rack takes the quorum with it where there are enough of them to avoid it."""
+    places = {machine.rack for machine in model.cluster if machine.rack is not None}
+    if model.layout != "single" or len(places) < 3 or any(server.groups or not server.rack for server in model.voters):
+        return
+    voters = len(model.voters)
+    for rack in sorted(places):
+        inside = [server for server in model.voters if server.rack == rack]
+        if voters > 1 and 2 * (voters - len(inside)) <= voters:
+            wrong = f"with rack {rack} the quorum is lost, and brokers of the other racks can elect no leader"
+            advice = "spread the servers so that no rack holds half of them"
+            shown = f"{len(inside)} of {voters} servers"
+            yield Problem(names(inside), "rack", "ZOOKEEPER_RACK_MAJORITY", shown, wrong, advice, warning=True)
+
+
 def words(model: Model) -> Iterator[Problem]:
     """A leader says how many followers are in sync, which every restart waits for; srvr ZooKeeper answers always."""
     for server in model.servers:
