@@ -46,6 +46,12 @@ KERNEL: dict[str, tuple[int, int | None]] = {
     "vm.vfs_cache_pressure": (0, None),
     "vm.zone_reclaim_mode": (0, 7),
 }
+MAPS, SWAP = "vm.max_map_count", "vm.swappiness"
+# What hosts of a function want, of the one at least and of the other at most, and what comes of another number.
+WANTED = {
+    MAPS: ("kafka", 262144, "a broker maps two files of each segment, and ends where it may map no more"),
+    SWAP: ("kafka", 10, "the kernel would rather swap the heap than give up page cache: pauses that cost sessions"),
+}
 # What Linux has dropped or moved, and since when: advice of old pages that ends in an error, or in nothing.
 DROPPED = {
     "kernel.sched_latency_ns": "5.13",
@@ -70,6 +76,13 @@ def settings(model: Model) -> Iterator[Problem]:
             if found := _setting(str(name), value):
                 yield machine.problem(f"base_sysctl[{name}]", "SYSCTL_VALUE", value, *found)
         yield from _dirty(machine, told)
+        for name, (function, wanted, wrong) in WANTED.items():
+            number = whole(told.get(name)) if model.is_in(function, machine) else None
+            if number is None or number < KERNEL[name][0]:
+                continue  # said as SYSCTL_VALUE
+            if number < wanted if name == MAPS else number > wanted:
+                place = f"base_sysctl[{name}]"
+                yield machine.problem(place, "SYSCTL_UNFIT", number, wrong, f"write {wanted}", warning=True)
 
 
 def _dirty(machine: Machine, told: Mapping[Any, Any]) -> Iterator[Problem]:

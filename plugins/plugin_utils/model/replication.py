@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines impo
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.places import odd_racks
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.property_values import text_of
 
 TOPICS, OFFSETS, TRANSACTIONS = FACTORS = (
     "default.replication.factor",
@@ -37,6 +39,12 @@ SAME = (
     "kafka_acls",
     "kafka_quotas",
     "kafka_prune",
+)
+# Properties of brokers that belong to records and groups, wherever these are led.
+OF_ALL = re.compile(
+    r"log\.retention\.(ms|minutes|hours|bytes)|log\.cleanup\.policy|log\.cleaner\.(min|max|delete)\..*\.ms"
+    r"|log\.message\.timestamp\..*|message\.max\.bytes|compression\.type|auto\.create\.topics\.enable|num\.partitions"
+    r"|delete\.topic\.enable|group\..*|offsets\.(retention|topic)\..*(minutes|partitions)|transaction(al)?\..*"
 )
 LONG = ("kafka_topic_defaults", "kafka_topics", "kafka_users", "kafka_acls", "kafka_quotas", "kafka_prune")
 
@@ -180,6 +188,24 @@ def same_everywhere(model: Model) -> Iterator[Problem]:
                 wrong = "the other brokers have it otherwise, and it belongs to the cluster"
             shown = None if name in LONG else value
             yield Problem(tuple(few), name, "BROKERS_DIFFER", shown, wrong, advice, warning=version)
+
+
+def apart(model: Model) -> Iterator[Problem]:
+    """What decides which records are kept, and how groups live, is not another broker's word than the next one's."""
+    said = {str(name) for broker in model.brokers for name in broker.config if OF_ALL.fullmatch(str(name))}
+    for name in sorted(said):
+        told: dict[str, list[Broker]] = {}
+        for broker in model.brokers:
+            value = broker.config.get(name)
+            told.setdefault("none" if value is None else text_of(value), []).append(broker)
+        if len(told) > 1:
+            value, few = min(told.items(), key=lambda item: len(item[1]))
+            others = ", ".join(sorted(other for other in told if other != value))
+            wrong = f"the other brokers have {others}, and each goes by its own: what holds changes with the leader"
+            layer = next((one for one, found in reversed(few[0].layers) if name in found), "kafka_config_overrides")
+            place, shown = f"{layer}[{name}]", None if value == "none" else value
+            advice = "say it once, for all brokers, or for topics"
+            yield Problem(names(few), place, "PROPERTY_APART", shown, wrong, advice, warning=True)
 
 
 def _plain(value: Any) -> Any:

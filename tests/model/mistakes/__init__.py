@@ -20,6 +20,7 @@ from model.mistakes import (
     firewall,
     grants,
     identity,
+    job_ends,
     job_nodes,
     jobs,
     jvm,
@@ -80,5 +81,6 @@ MISTAKES: tuple[Mistake, ...] = (
     *ranges.MISTAKES,
     *broker_limits.MISTAKES,
     *features.MISTAKES,
+    *job_ends.MISTAKES,
     *job_nodes.MISTAKES,
 )

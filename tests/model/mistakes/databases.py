@@ -94,6 +94,7 @@ MISTAKES: tuple[Mistake, ...] = (
         },
         inventory="lab_orders",
     ),
+    mistake("DATABASE_CONNECTIONS", f"{CONFIG}[max_connections]", "raise it by 1", settings(max_connections=4)),
     mistake("DATABASE_PASSWORD_NONE", f"{PLACE}[project_orders].password", "vaulted", empty()),
     mistake("DATABASE_MEMORY", f"{CONFIG}[shared_buffers]", "a quarter", memory("2g", "2GB")),
     mistake("DATABASE_ADDRESS", "dc1-db1/postgresql_address", "client_address", address("198.18.9.9")),

@@ -89,6 +89,18 @@ MISTAKES: tuple[Mistake, ...] = (
         },
     ),
     Mistake(
+        "ZOOKEEPER_LIMIT",
+        f"{SERVERS}/zookeeper_config[syncLimit]",
+        "use 2 at least",
+        variables=config("syncLimit", 1, "zookeeper"),
+    ),
+    Mistake(
+        "BUFFER_DIFFERS",
+        f"{BROKERS}/kafka_java_options",
+        "say -Djute.maxbuffer=10485760 here",
+        variables=zookeeper(zookeeper_java_options=["-Djute.maxbuffer=10485760"]),
+    ),
+    Mistake(
         "ZOOKEEPER_INDISPENSABLE",
         f"{SERVERS}/zookeeper_weights",
         "leave zookeeper_weights out",
