@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations
-from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_limits import limit
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_values import free
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import active, end, reads
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Job
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic import topics_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import definitions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
@@ -17,7 +16,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 # Its folder says of each topic how far it is (docs/jobs/archive_events.md): jobs of other topics may share it.
 BY_TOPIC = "archive_events"
 RELAY = "relay"
-MESSAGE, USUAL = "max.message.bytes", 1048588
+MESSAGE = "max.message.bytes"
 
 
 def shared(model: Model) -> Iterator[Problem]:
@@ -37,45 +36,34 @@ def shared(model: Model) -> Iterator[Problem]:
 
 def messages(model: Model) -> Iterator[Problem]:
     """What hands records on as they are sends them to a topic that takes as large ones."""
-    sizes = {topic.name: _most(topic.number(MESSAGE), model) for topic in topics_of(model) if topic.made}
+    sizes = {
+        topic.name: topic.number(MESSAGE) or limit(model.brokers[0], "message.max.bytes")
+        for topic in topics_of(model)
+        if topic.made
+    }
     for node in model.spark_nodes:
         for job in node.jobs if sizes else ():
             written = (end(job, "output") or ("", ""))[1]
             for name in reads(job) if job.kind == RELAY else ():
                 if sizes.get(name, 0) > sizes.get(written, sizes.get(name, 0)):
-                    wrong = (
-                        f"records of {name} are of up to {sizes[name]} bytes, and it takes {sizes[written]}: a larger "
-                    )
-                    wrong += "one stops the job"
+                    wrong = f"records of {name} are of up to {sizes[name]} bytes, and it takes {sizes[written]}"
+                    wrong += ": a larger one stops the job"
                     advice = f"give {written} the same {MESSAGE}"
                     place = f"{job.variable}.config.output_topic"
                     yield node.problem(place, "JOB_MESSAGE", written, wrong, advice, warning=True)
 
 
-def _most(number: int | None, model: Model) -> int:
-    told = model.brokers[0].config.get("message.max.bytes", USUAL)
-    return number or (int(told) if str(told).isdigit() else USUAL)
-
-
 def connections(model: Model) -> Iterator[Problem]:
     """A database lets in all jobs at once, and who makes their tables."""
-    databases = [model.machines[name] for name in model.groups.get("database", ())]
-    told: list[tuple[str, Job, Any]] = [
-        (node.name, job, job.config.get("database")) for node in model.spark_nodes for job in node.jobs
-    ]
-    for machine in databases:
-        places = {*map(str, machine.addresses), machine.name}
-        jobs = [name for name, _, login in told if isinstance(login, Mapping) and str(login.get("host")) in places]
-        said = machine.inputs.mapping("postgresql_config")
-        known = {
-            name.lower(): spec
-            for name, spec in definitions(str(machine.inputs.get("postgresql_version") or "")).items()
-        }
+    logins = [job.config.get("database") for node in model.spark_nodes for job in active(node)]
+    told = [str(login.get("host")) for login in logins if isinstance(login, Mapping)]
+    for machine in (model.machines[name] for name in model.groups.get("database", ())):
+        jobs = sum(host in {*map(str, machine.addresses), machine.name} for host in told)
+        version, said = machine.inputs.text("postgresql_version") or "", machine.inputs.mapping("postgresql_config")
+        known = {name.lower(): spec for name, spec in definitions(version).items()}
         left = free({str(name).lower(): value for name, value in said.items()}, known)
-        if jobs and 0 < left < len(jobs) + 1:
-            wrong = f"leaves {left:.0f} for the jobs ({len(jobs)}) and who makes their tables: some are turned away"
-            advice = f"raise it by {len(jobs) + 1 - left:.0f} at least, and by one for each other reader"
-            place = next((f"postgresql_config[{name}]" for name in said if str(name).lower() == "max_connections"), "")
-            shown = said.get("max_connections")
-            place = place or "postgresql_config[superuser_reserved_connections]"
-            yield machine.problem(place, "DATABASE_CONNECTIONS", shown, wrong, advice)
+        if jobs and 0 < left <= jobs:
+            wrong = f"leaves {left:.0f} for the jobs ({jobs}) and who makes their tables: some are turned away"
+            advice = f"raise it by {jobs + 1 - left:.0f} at least, and by one for each other reader"
+            shown = next((value for name, value in said.items() if str(name).lower() == "max_connections"), 100)
+            yield machine.problem("postgresql_config[max_connections]", "DATABASE_CONNECTIONS", shown, wrong, advice)
