@@ -63,6 +63,13 @@ def jobs(*entries: dict[str, Any], **all_hosts: Any) -> dict[str, Any]:
         ({"dc1-zk1": {"zookeeper_java_options": ["-Djute.maxbuffer=4194304"]}},
          ["BUFFER_DIFFERS dc1-zk1/zookeeper_java_options"]),
         ({"zookeeper": {"zookeeper_config": {"initLimit": 20, "syncLimit": 10}}}, []),
+        ({"zookeeper": {"zookeeper_config": {"maxClientCnxns": 1}}},
+         ["warn ZOOKEEPER_LIMIT group zookeeper/zookeeper_config[maxClientCnxns]"]),
+        ({"zookeeper": {"zookeeper_java_options": ["-Dzookeeper.snapCount=10"]}},
+         ["warn ZOOKEEPER_LIMIT group zookeeper/zookeeper_java_options"]),
+        ({"zookeeper": {"zookeeper_config": {"maxClientCnxns": 0, "snapCount": 50000}}}, []),
+        # Names as other programs write them.
+        ({"kafka": {"kafkaConfig": {"num.io.threads": 16}}}, ["VARIABLE_SUSPECT group kafka/kafkaConfig"]),
         # The kernel.
         (kernel(vm__swappiness=60), ["warn SYSCTL_UNFIT group kafka/base_sysctl[vm.swappiness]"]),
         (kernel(vm__swappiness=10, vm__max_map_count=1048576), []),

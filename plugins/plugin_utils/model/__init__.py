@@ -230,6 +230,7 @@ RULES: tuple[Rule, ...] = (
     kernel.settings,
     kernel.open_files,
     kernel.local_ports,
+    kernel.passing_ports,
     kernel.names,
     kernel.rules,
     ranges.numbers,

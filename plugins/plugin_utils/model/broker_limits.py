@@ -91,7 +91,7 @@ def _meant(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[
     own = re.match(r"(\d+)\.(\d+)", str(broker.inputs.get("kafka_version")))
     for name, wrong in PROTOCOLS.items():
         said = re.match(r"(\d+)\.(\d+)", text(layer.get(name)))
-        if own and said and [*map(int, said.groups())] < [*map(int, own.groups())]:
+        if own and said and (int(said[1]), int(said[2]) + 1) < (int(own[1]), int(own[2])):  # one is the way back
             advice = f"take it out once all brokers run {broker.inputs.get('kafka_version')}"
             yield broker.problem(f"{variable}[{name}]", "PROTOCOL_OLD", layer[name], wrong, advice, warning=True)
 

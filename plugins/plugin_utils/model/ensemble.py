@@ -21,6 +21,11 @@ LIMITS = {
     "initLimit": (10_000, "a server that needs a snapshot has no time to get it, and never joins"),
     "syncLimit": (4_000, "a pause for garbage looks like a failure, and followers leave"),
 }
+# The least of counts, what is usual, and what comes of less.
+COUNTS = {
+    "maxClientCnxns": (10, 60, "a broker that comes back while its old connection is open is refused, as are tools"),
+    "snapCount": (1000, 100_000, "a snapshot of everything after so few writes: disks do nothing else"),
+}
 BUFFER, USUAL = "jute.maxbuffer", 0xFFFFF  # bytes (org.apache.jute.BinaryInputArchive)
 WHITELIST, ASKED = "4lw.commands.whitelist", "mntr"
 # org.apache.zookeeper.server.command.FourLetterCommands
@@ -104,6 +109,16 @@ def limits(model: Model) -> Iterator[Problem]:
                 advice = f"leave it out, or use {-(-least // tick)} at least"
                 place, wrong = f"{CONFIG}[{name}]", f"{ticks * tick} ms: {wrong}"
                 yield server.problem(place, "ZOOKEEPER_LIMIT", ticks, wrong, advice, warning=True)
+        told = [(f"{CONFIG}[{name}]", name, whole(server.config.get(name))) for name in COUNTS]
+        parts = [option.partition("=") for option in options(server).get("zookeeper_java_options", ())]
+        told += [
+            ("zookeeper_java_options", name.removeprefix("-Dzookeeper."), whole(value)) for name, _, value in parts
+        ]
+        for place, name, number in told:
+            least, usual, wrong = COUNTS.get(name, (0, 0, ""))
+            if number is not None and 0 < number < least:
+                advice = f"leave it out: {usual}"
+                yield server.problem(place, "ZOOKEEPER_LIMIT", f"{name}={number}", wrong, advice, warning=True)
 
 
 def buffers(model: Model) -> Iterator[Problem]:

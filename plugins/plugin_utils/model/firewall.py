@@ -98,7 +98,7 @@ def idle(model: Model) -> Iterator[Problem]:
         for rule in own:
             given, port, rejecting = rule.get("from"), whole(rule.get("port")), rule.get("action") == "reject"
             told = [str(source) for source in given if subnet(source)] if isinstance(given, (list, tuple)) else []
-            others = [one for one in rules_of(machine) if one != rule and one.get("action") != "reject"]
+            others = [one for one in rules_of(machine) if not _same(one, rule) and one.get("action") != "reject"]
             others = [one for one in others if whole(one.get("port")) == port]
             idle = [source for source in told if _let_in(others, port, source, own if rejecting else [])]
             if idle and (rejecting or len(idle) == len(told)):
@@ -109,9 +109,18 @@ def idle(model: Model) -> Iterator[Problem]:
                 yield machine.problem(place, "FIREWALL_IDLE", shown, wrong, advice, warning=not rejecting)
 
 
+def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Tell whether two rules are one, however its port is written."""
+    return {**one, "port": whole(one.get("port"))} == {**other, "port": whole(other.get("port"))}
+
+
 def _let_in(others: Sequence[Mapping[str, Any]], port: int | None, source: str, own: Sequence[Any]) -> bool:
     """Tell whether rules let a source in, but for those of `own` that name it: of these FIREWALL_NOBODY is said."""
-    rest = [rule for rule in others if not (rule in own and source in map(str, rule.get("from") or ()))]
+    rest = [
+        rule
+        for rule in others
+        if not (any(_same(rule, one) for one in own) and source in map(str, rule.get("from") or ()))
+    ]
     return bool(rest) and port is not None and lets_in(rest, port, source)
 
 

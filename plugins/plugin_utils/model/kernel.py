@@ -62,6 +62,7 @@ DROPPED = {
     "net.ipv4.tcp_tw_recycle": "4.12",
 }
 RANGE, RESERVED = "net.ipv4.ip_local_port_range", "net.ipv4.ip_local_reserved_ports"
+PASSING = range(32768, 61000)  # the kernel's own choice (net.ipv4.ip_local_port_range)
 OPEN_FILES = "fs.nr_open"
 SETTING = re.compile(r"[a-z]\w*([./][\w*-]+)+")
 LABEL = r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)"
@@ -130,7 +131,7 @@ def local_ports(model: Model) -> Iterator[Problem]:
             wrong, advice = "not two ports, the lower one first", "write it as 32768 60999, or leave it out"
             yield Problem(hosts, place, "SYSCTL_VALUE", told_range, wrong, advice)
             continue
-        reserved = [(int(one), int(two or one)) for one, two in re.findall(r"(\d+)(?:-(\d+))?", kept)]
+        reserved = _reserved(kept)
         numbers = {port.number for machine in machines for port in of_services(machine, model)}
         taken = sorted(port for port in numbers if isinstance(port, int) and low <= port <= high)
         free = [port for port in taken if not any(one <= port <= two for one, two in reserved)]
@@ -138,6 +139,26 @@ def local_ports(model: Model) -> Iterator[Problem]:
             wrong = f"a connection of a host's own may take {', '.join(map(str, free))} while the service restarts"
             advice = f"begin above them, or name them in {RESERVED}"
             yield Problem(hosts, place, "SYSCTL_VALUE", told_range, wrong, advice, warning=True)
+
+
+def passing_ports(model: Model) -> Iterator[Problem]:
+    """The same, where nobody says which ports a host's own connections take: then they are Linux's."""
+    for machine in model.functional:
+        told = machine.inputs.mapping("base_sysctl")
+        kept = _reserved(str(told.get(RESERVED) or ""))
+        for port in of_services(machine, model) if told.get(RANGE) is None else ():
+            number = port.number
+            if not isinstance(number, int) or number not in PASSING or any(one <= number <= two for one, two in kept):
+                continue
+            wrong = f"one of those that connections of the host's own take ({PASSING[0]} to {PASSING[-1]}): "
+            wrong += "the service may find it taken when it starts again"
+            advice = f"use one below {PASSING[0]}, or name it in {RESERVED} of base_sysctl"
+            yield machine.problem(port.variable, "PORT_PASSING", number, wrong, advice, warning=True)
+
+
+def _reserved(text: str) -> list[tuple[int, int]]:
+    """Return the ports that connections of a host's own leave alone, as ranges."""
+    return [(int(one), int(two or one)) for one, two in re.findall(r"(\d+)(?:-(\d+))?", text)]
 
 
 def _setting(name: str, value: Any) -> tuple[str, str] | None:

@@ -93,7 +93,7 @@ def _parted(model: Model) -> tuple[list[str], list[str]]:
 
 def _meant(model: Model, words: Sequence[str], inputs: Sequence[str], name: str) -> str | None:
     """Return the input or word that a name was probably meant for."""
-    plain = name.lower().replace("-", "_")
+    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().replace("-", "_")  # kafkaConfig, too
     if plain in model.known:
         return plain
     near = nearest(name, words)

@@ -37,4 +37,14 @@ MISTAKES: tuple[Mistake, ...] = (
         "write 262144",
         variables=kafka(base_sysctl={"vm.max_map_count": 65530}),
     ),
+    Mistake(
+        "PORT_PASSING",
+        f"{BROKERS}/site_listeners[EXTRA]",
+        "below 32768",
+        variables=kafka(
+            site_listeners=[
+                {"name": "EXTRA", "address": "{{ client_address }}", "port": 45000, "protocol": "SASL_SSL"},
+            ]
+        ),
+    ),
 )
