@@ -87,6 +87,7 @@ def size(model: Model) -> Iterator[Problem]:
 def racks(model: Model) -> Iterator[Problem]:
     """No rack takes the quorum with it where there are enough of them to avoid it."""
     places = {machine.rack for machine in model.cluster if machine.rack is not None}
+    places -= {rack for rack in places if len(rack) > 1 and nearest(rack, places - {rack})}  # said as RACK_TYPO
     if model.layout != "single" or len(places) < 3 or any(server.groups or not server.rack for server in model.voters):
         return
     voters = len(model.voters)

@@ -198,14 +198,13 @@ def apart(model: Model) -> Iterator[Problem]:
         for broker in model.brokers:
             value = broker.config.get(name)
             told.setdefault("none" if value is None else text_of(value), []).append(broker)
-        if len(told) > 1:
-            value, few = min(told.items(), key=lambda item: len(item[1]))
+        value, few = min(told.items(), key=lambda item: len(item[1]))
+        if len(told) > 1 and value != "none":  # what a host lost with the rest is said as CONFIG_REPLACED
             others = ", ".join(sorted(other for other in told if other != value))
             wrong = f"the other brokers have {others}, and each goes by its own: what holds changes with the leader"
             layer = next((one for one, found in reversed(few[0].layers) if name in found), "kafka_config_overrides")
-            place, shown = f"{layer}[{name}]", None if value == "none" else value
-            advice = "say it once, for all brokers, or for topics"
-            yield Problem(names(few), place, "PROPERTY_APART", shown, wrong, advice, warning=True)
+            place, advice = f"{layer}[{name}]", "say it once, for all brokers, or for topics"
+            yield Problem(names(few), place, "PROPERTY_APART", value, wrong, advice, warning=True)
 
 
 def _plain(value: Any) -> Any:
