@@ -12,6 +12,7 @@ from ansible.plugins.inventory.yaml import InventoryModule as YamlInventory
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils import functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import weakest_first
+from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.variable_files import faults
 
 DOCUMENTATION = """
@@ -49,6 +50,8 @@ all:
 """
 
 HERE = "{{ inventory_dir }}"
+# What Ansible reads of a group. Anything else it leaves out, with a warning that scrolls by.
+PARTS = ("hosts", "children", "vars")
 # What this plugin has set is noted at the group: a second file of the same site takes it for no word of the site's. The
 # inventory itself is another object for each file (a wrapper of Ansible's).
 LAID = "millrace_laid"
@@ -122,14 +125,23 @@ class InventoryModule(YamlInventory):  # type: ignore[misc]
 
     @classmethod
     def _well_formed(cls, path: str, group: str, content: Mapping[str, Any] | None) -> None:
-        """Refuse lists and texts where groups and hosts have a mapping: Ansible names a class of Python there."""
-        for part in ("hosts", "children", "vars"):
+        """Refuse what nobody reads, and lists and texts where groups and hosts have a mapping.
+
+        Of those Ansible names a class of Python.
+        """
+        for part in PARTS:
             found = (content or {}).get(part)
             if found is None or isinstance(found, Mapping):
                 continue
             written = "a list, whose lines begin with a dash" if isinstance(found, list) else f"{found}"
             example = {"hosts": "kafka1: {...}", "children": "kafka: {...}", "vars": "rack: a"}[part]
             raise AnsibleParserError(f"{path}: {part} of {group}: {written}; write lines as {example}")
+        for key in sorted({str(key) for key in content or ()} - {*PARTS}):
+            near = nearest(key, PARTS)
+            advice = f"did you mean {near}?" if near else "a host stands below hosts, a group below children"
+            raise AnsibleParserError(
+                f"{path}: {key} of {group}: nobody reads it: a group has hosts, children and vars; {advice}"
+            )
         for name, child in ((content or {}).get("children") or {}).items():
             if child is None or isinstance(child, Mapping):
                 cls._well_formed(path, name, child)

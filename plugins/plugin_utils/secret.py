@@ -69,7 +69,8 @@ def texts(path: str, value: Any) -> Iterator[tuple[str, str]]:
     elif isinstance(value, (list, tuple)):
         for number, item in enumerate(value):
             if not isinstance(item, str) or path.startswith("vault"):  # what is a secret, a key says
-                yield from texts(f"{path}[{number}]", item)
+                name = item.get("name") if isinstance(item, Mapping) else None
+                yield from texts(f"{path}[{number if name is None else name}]", item)
 
 
 def told(settings: Mapping[str, Any]) -> bool:

@@ -136,7 +136,7 @@ def kernel(**settings: Any) -> dict[str, Any]:
         (quota("20KiB"), []),
         ({"zookeeper": {"zookeeper_java_options": ["-Djute.maxbuffer=4m"]}},
          ["OPTION_FORM group zookeeper/zookeeper_java_options"]),
-        ({"zookeeper": {"zookeeper_java_options": ["-Djute.maxbuffer=4194304"]}}, []),
+        ({name: {f"{name}_java_options": ["-Djute.maxbuffer=4194304"]} for name in ("zookeeper", "kafka")}, []),
         # Who is told of whom.
         ({"all": {"broker_zookeeper_hosts": ["dc1-zk1"]}},
          ["warn ZOOKEEPER_CONNECT_PARTIAL group kafka/broker_zookeeper_hosts"]),

@@ -121,6 +121,11 @@ def without(data: dict[str, object], key: str) -> dict[str, object]:
         ("average_readings", {**COUNT, "window": "0 minutes"}, "window: '0 minutes' is no time; give more"),
         (
             "join_shipments",
+            {**COUNT, "shipments_topic": "orders"},
+            "shipments: orders is read already, and its records would come twice; name another topic",
+        ),
+        (
+            "join_shipments",
             {**COUNT, "output_topic": "shipments"},
             "output: is the same as the input, so the job would feed itself; give another",
         ),

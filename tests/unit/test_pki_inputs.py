@@ -36,8 +36,8 @@ from unit.pki_folder import BROKER, ZOOKEEPER, run, said
         ),
         (
             {"certificates": [BROKER, {**ZOOKEEPER, "path": BROKER["path"]}]},
-            "CERTIFICATE_DUPLICATE dc1-kafka1/pki_certificates = /etc/kafka/tls/keystore.pem: "
-            "two certificates have this path; give each its own",
+            f"CERTIFICATE_DUPLICATE dc1-kafka1/pki_certificates[{ZOOKEEPER['name']}].path = {BROKER['path']}: "
+            "two files have this path; give each its own",
         ),
         (
             {

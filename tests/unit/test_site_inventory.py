@@ -157,6 +157,11 @@ def test_what_sites_share_for_a_group_is_below_other_groups(
         ("more: {children: {spark: {children: [a]}}}", "children of spark: a list, whose lines begin with a dash"),
         ("more: {hosts: [a]}", "hosts of more: a list, whose lines begin with a dash"),
         ("more: {vars: production}", "vars of more: production; write lines as rack: a"),
+        (
+            "more: {var: {a: 1}}",
+            "var of more: nobody reads it: a group has hosts, children and vars; did you mean vars?",
+        ),
+        ("more: {children: {racks: {kafka7: {}}}}", "kafka7 of racks: nobody reads it"),
         ("kafka: {vars: {shared: [lab]}}", "shared in vars of kafka: it stands beside plugin"),
         ("hosts: [a, b]", "hosts = ['a', 'b']: a group, as all is"),
         ('shared: ["{{ playbook_dir }}/shared"]', "no other template than {{ inventory_dir }}"),

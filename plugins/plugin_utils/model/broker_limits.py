@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
+from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import Definitions, nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.properties import text
@@ -20,6 +21,14 @@ MESSAGE, USUAL_MESSAGE = "message.max.bytes", 1048588
 HOLDING = {
     "log.segment.bytes": (1073741824, "a batch has to fit into a segment: larger ones are refused"),
     "socket.request.max.bytes": (104857600, "a request holds a batch: larger ones end the connection"),
+}
+# Times that have rules of their own, and what stands for the default of one that follows another.
+JUDGED = ("zookeeper.session.timeout.ms",)
+FOLLOWING = {"zookeeper.connection.timeout.ms": 30_000}
+AUTO_CREATE = "auto.create.topics.enable"
+PROTOCOLS = {
+    "inter.broker.protocol.version": "brokers do without what came since, which is for the time of an upgrade alone",
+    "log.message.format.version": "left over from an upgrade: it does nothing, or every batch is converted",
 }
 PER_ADDRESS = "max.connections.per.ip"
 OF_LISTENER = re.compile(r"listener\.name\.([^.]+)\.(.+)")
@@ -56,7 +65,35 @@ def limits(model: Model) -> Iterator[Problem]:
                 wrong = "leaders would not move before a broker stops: every restart leaves partitions without one"
                 place = f"{variable}[controlled.shutdown.enable]"
                 yield broker.problem(place, "LIMIT_MEANT", False, wrong, "leave it out: true")
+            yield from _hasty(broker, variable, layer)
+            yield from _meant(broker, variable, layer)
         yield from _holding(broker)
+
+
+def _hasty(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[Problem]:
+    """Milliseconds that are about the usual number of seconds were meant as these."""
+    definitions = Definitions.load("kafka", str(broker.inputs.get("kafka_version")))
+    for name in (str(name) for name in layer if str(name).endswith(".ms") and name not in (*SPANS, *JUDGED)):
+        number, usual = whole(layer[name]), FOLLOWING.get(name, definitions.default("broker", name))
+        plain = number is not None and number % 60_000 and isinstance(usual, int) and 5_000 <= usual < 10**12
+        if plain and number is not None and isinstance(usual, int) and usual <= 4000 * number <= 16 * usual:
+            wrong = f"milliseconds, and {usual} is usual"
+            advice = f"write {number}000 if seconds were meant, or leave it if that is meant"
+            yield broker.problem(f"{variable}[{name}]", "LIMIT_MEANT", number, wrong, advice, warning=True)
+
+
+def _meant(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[Problem]:
+    """Topics are made by who declares them, and brokers speak as their version does when an upgrade is over."""
+    if text(layer.get(AUTO_CREATE)).lower() == "true":
+        wrong = "each misspelt name that a client asks for becomes a topic, without profile and declaration"
+        advice = "leave it out, and declare topics"
+        yield broker.problem(f"{variable}[{AUTO_CREATE}]", "TOPICS_UNDECLARED", True, wrong, advice, warning=True)
+    own = re.match(r"(\d+)\.(\d+)", str(broker.inputs.get("kafka_version")))
+    for name, wrong in PROTOCOLS.items():
+        said = re.match(r"(\d+)\.(\d+)", text(layer.get(name)))
+        if own and said and (int(said[1]), int(said[2]) + 1) < (int(own[1]), int(own[2])):  # one is the way back
+            advice = f"take it out once all brokers run {broker.inputs.get('kafka_version')}"
+            yield broker.problem(f"{variable}[{name}]", "PROTOCOL_OLD", layer[name], wrong, advice, warning=True)
 
 
 def _holding(broker: Broker) -> Iterator[Problem]:
@@ -67,6 +104,16 @@ def _holding(broker: Broker) -> Iterator[Problem]:
             place, shown = (name, most) if name in broker.config else (MESSAGE, largest)
             wrong = f"{wrong} ({MESSAGE} is {largest})" if place == name else f"{wrong} ({name} is {most})"
             yield broker.problem(f"kafka_config[{place}]", "LIMIT_MEANT", shown, wrong, "correct one of the two")
+
+
+def limit(broker: Broker, name: str) -> int:
+    """Return one of HOLDING, or what it holds, as a broker has it; Kafka's own where it says no number."""
+    number = whole(broker.config.get(name))
+    return (
+        {MESSAGE: USUAL_MESSAGE, **{of: usual for of, (usual, _) in HOLDING.items()}}[name]
+        if number is None
+        else number
+    )
 
 
 def listeners(model: Model) -> Iterator[Problem]:

@@ -44,8 +44,7 @@ def contradictions(said: Mapping[str, Any], known: Mapping[str, Mapping[str, Any
     `said` are settings by their names in lower case, `known` the specs of this version.
     """
     connections = _number(said, known, "max_connections", 100)
-    for_superusers = _number(said, known, "superuser_reserved_connections", 3)
-    reserved = for_superusers + _number(said, known, "reserved_connections", 0)
+    reserved = connections - free(said, known)
     if reserved >= connections:
         wrong = f"{reserved:.0f} are reserved, so nobody else gets one of {connections:.0f}: it would not start"
         place = next((name for name in ("superuser_reserved_connections", "reserved_connections") if name in said), "")
@@ -64,6 +63,13 @@ def contradictions(said: Mapping[str, Any], known: Mapping[str, Mapping[str, Any
         number = _number(said, known, name, LEAST_WAL / 2**20)
         if number * 2**20 < LEAST_WAL:
             yield name, "less than two segments of the write-ahead log: it would not start", "use 32MB at least"
+
+
+def free(said: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> float:
+    """Return how many connections are left for users; the shapes are those of `contradictions`."""
+    for_superusers = _number(said, known, "superuser_reserved_connections", 3)
+    reserved = for_superusers + _number(said, known, "reserved_connections", 0)
+    return _number(said, known, "max_connections", 100) - reserved
 
 
 def unarchived(said: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:

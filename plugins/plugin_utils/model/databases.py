@@ -232,6 +232,19 @@ def jobs(model: Model) -> Iterator[Problem]:
                 yield from _connection(node, place, {"sslmode": "verify-full", **job.migrate}, server)
 
 
+def idle(model: Model) -> Iterator[Problem]:
+    """Where there are several databases, each is somebody's: jobs are told of the first."""
+    told = [one for node in model.spark_nodes for job in node.jobs for one in (job.config.get("database"), job.migrate)]
+    used = {str(one.get("host")) for one in told if isinstance(one, Mapping)}
+    everything = _databases(model)
+    unused = [machine for machine in everything if used.isdisjoint({*map(str, machine.addresses), machine.name})]
+    for machine in unused if len(unused) < len(everything) else ():
+        if not any(user.get("from") for user in machine.inputs.entries(USERS)):
+            wrong = "no job's database, and no copy of another: database_client leads to the first host of the group"
+            advice = "let a job's config.database name its address as host, or take the host out of the group"
+            yield machine.problem("", "DATABASE_IDLE", None, wrong, advice, warning=True)
+
+
 def _owned(server: Machine) -> set[str]:
     return {str(user.get("database")) for user in server.inputs.entries(USERS) if user.get("owner")}
 

@@ -7,10 +7,13 @@ from collections.abc import Iterator
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.exposure import EMPTIED
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import options
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below, plain_path
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
+# Files of a JVM: options that name them, as far as the path.
+OUTPUT = re.compile(r"-XX:(?:HeapDumpPath|ErrorFile|LogFile)=(/.*)|-Xlog:.*?file=(?P<log>/[^:]*)")
 DATA = ("zookeeper_data_dir", "zookeeper_data_log_dir")
 # Not for data: the system's own, and homes, which units do not see (ProtectHome).
 UNSEEN = ("/home", "/root", "/run/user", "/tmp", "/var/tmp")
@@ -90,6 +93,20 @@ def kept(model: Model) -> Iterator[Problem]:
             if folder := below(path, *UNSEEN):
                 wrong = f"below {folder}, which units do not see (ProtectHome, PrivateTmp)"
                 yield machine.problem(name, "PATH_SYSTEM", path, wrong, "install it for all, as below /usr/lib/jvm")
+
+
+def dumped(model: Model) -> Iterator[Problem]:
+    """What a JVM writes when it ends is not written among data: as large as its heap, it fills that disk."""
+    for machine in model.functional:
+        data = [str(item) for _, item in model.items(machine, "mounts")]
+        for variable, told in options(machine).items():
+            for option in told:
+                found = OUTPUT.match(option)
+                folder = found and below(found[1] or found[2], *(path for path in data if path.startswith("/")))
+                if folder:
+                    wrong = f"on the disk of {folder}: a dump as large as the heap fills it, and what is there fails"
+                    advice = "name a folder on another disk, which the unit may write (ReadWritePaths)"
+                    yield machine.problem(variable, "DUMP_AMONG_DATA", option, wrong, advice)
 
 
 def _kept(machine: Machine, name: str, path: str) -> Iterator[Problem]:

@@ -8,12 +8,25 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, datacenters, names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import options
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine, ZooKeeperServer
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import is_address, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 GROUP, CONFIG = "group zookeeper", "zookeeper_config"
 SESSION, USUAL_SESSION = "zookeeper.session.timeout.ms", 30000  # roles/kafka/vars/main/server_properties.yml
 LEAST_TICK = 100  # ms: below it seconds were meant
+# Milliseconds that servers wait at least, by the limit that says it in ticks, and what comes of less.
+LIMITS = {
+    "initLimit": (10_000, "a server that needs a snapshot has no time to get it, and never joins"),
+    "syncLimit": (4_000, "a pause for garbage looks like a failure, and followers leave"),
+}
+# The least of counts, what is usual, and what comes of less.
+COUNTS = {
+    "maxClientCnxns": (10, 60, "a broker that comes back while its old connection is open is refused, as are tools"),
+    "snapCount": (1000, 100_000, "a snapshot of everything after so few writes: disks do nothing else"),
+}
+BUFFER, USUAL = "jute.maxbuffer", 0xFFFFF  # bytes (org.apache.jute.BinaryInputArchive)
 WHITELIST, ASKED = "4lw.commands.whitelist", "mntr"
 # org.apache.zookeeper.server.command.FourLetterCommands
 WORDS = (
@@ -69,6 +82,72 @@ def size(model: Model) -> Iterator[Problem]:
                 wrong = f"with {name} the quorum is lost, and the layout promises to go on"
                 advice = "spread the servers so that no datacenter holds half of them"
                 yield Problem((), GROUP, "ZOOKEEPER_DATACENTER_MAJORITY", shown, wrong, advice)
+
+
+def racks(model: Model) -> Iterator[Problem]:
+    """No rack takes the quorum with it where there are enough of them to avoid it."""
+    places = {machine.rack for machine in model.cluster if machine.rack is not None}
+    places -= {rack for rack in places if len(rack) > 1 and nearest(rack, places - {rack})}  # said as RACK_TYPO
+    if model.layout != "single" or len(places) < 3 or any(server.groups or not server.rack for server in model.voters):
+        return
+    voters = len(model.voters)
+    for rack in sorted(places):
+        inside = [server for server in model.voters if server.rack == rack]
+        if voters > 1 and voters % 2 and 2 * (voters - len(inside)) <= voters:
+            wrong = f"with rack {rack} the quorum is lost, and brokers of the other racks can elect no leader"
+            advice = "spread the servers so that no rack holds half of them"
+            shown = f"{len(inside)} of {voters} servers"
+            yield Problem(names(inside), "rack", "ZOOKEEPER_RACK_MAJORITY", shown, wrong, advice, warning=True)
+
+
+def limits(model: Model) -> Iterator[Problem]:
+    """Servers wait for one another for longer than a collection of garbage, or a snapshot on its way, takes."""
+    for server in model.servers:
+        tick = whole(server.config.get("tickTime", 2000)) or 2000
+        for name, (least, wrong) in LIMITS.items():
+            ticks = whole(server.config.get(name))
+            if ticks is not None and tick >= LEAST_TICK and 0 < ticks * tick < least:
+                advice = f"leave it out, or use {-(-least // tick)} at least"
+                place, wrong = f"{CONFIG}[{name}]", f"{ticks * tick} ms: {wrong}"
+                yield server.problem(place, "ZOOKEEPER_LIMIT", ticks, wrong, advice, warning=True)
+        told = [(f"{CONFIG}[{name}]", name, whole(server.config.get(name))) for name in COUNTS]
+        parts = [option.partition("=") for option in options(server).get("zookeeper_java_options", ())]
+        told += [
+            ("zookeeper_java_options", name.removeprefix("-Dzookeeper."), whole(value)) for name, _, value in parts
+        ]
+        for place, name, number in told:
+            least, usual, wrong = COUNTS.get(name, (0, 0, ""))
+            if number is not None and 0 < number < least:
+                advice = f"leave it out: {usual}"
+                yield server.problem(place, "ZOOKEEPER_LIMIT", f"{name}={number}", wrong, advice, warning=True)
+
+
+def buffers(model: Model) -> Iterator[Problem]:
+    """What one server writes, the others and the brokers take: ZooKeeper wants the limit alike in all of them."""
+    told: dict[int, list[ZooKeeperServer]] = {}
+    for server in model.servers:
+        told.setdefault(_buffer(server, "zookeeper_java_options"), []).append(server)
+    if len(told) > 1:
+        number, few = min(told.items(), key=lambda item: len(item[1]))
+        others = ", ".join(str(other) for other in sorted(told) if other != number)
+        wrong = f"other servers have {others}, and one refuses what is larger than its own"
+        place, advice = "zookeeper_java_options", "say it for all servers, and in kafka_java_options"
+        yield Problem(names(few), place, "BUFFER_DIFFERS", f"-D{BUFFER}={number}", wrong, advice)
+        return
+    most = max(told, default=0)
+    for broker in model.brokers:
+        own = _buffer(broker, "kafka_java_options")
+        if own < most:
+            wrong = f"the servers' is {most} (zookeeper_java_options), and a broker drops an answer that is larger"
+            advice = f"say -D{BUFFER}={most} here, too"
+            place, shown = "kafka_java_options", f"-D{BUFFER}={own}"
+            yield broker.problem(place, "BUFFER_DIFFERS", shown, wrong, advice, warning=True)
+
+
+def _buffer(machine: Machine, variable: str) -> int:
+    """Return the most bytes of a packet that a process takes from its peer; ZooKeeper's own where it says none."""
+    told = [option.partition("=") for option in options(machine).get(variable, ())]
+    return next((whole(value) or USUAL for name, _, value in reversed(told) if name == f"-D{BUFFER}"), USUAL)
 
 
 def words(model: Model) -> Iterator[Problem]:

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.firewall import rules_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.firewall import place_of, rules_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below, subnet
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
@@ -45,8 +45,7 @@ def sources(model: Model) -> Iterator[Problem]:
             for source in given if isinstance(given, (list, tuple)) else ():
                 if _world(str(source)):
                     wrong, advice = "the whole world may connect", "name the subnets of those who have to"
-                    variable = f"base_firewall_rules[{rule.get('port')}]"
-                    yield machine.problem(variable, "FIREWALL_OPEN", source, wrong, advice)
+                    yield machine.problem(place_of(machine, rule, source), "FIREWALL_OPEN", source, wrong, advice)
 
 
 @cache

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import Definitions
+from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import Definitions, nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_config import BUFFER, USUAL_BUFFER, settings
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import options
@@ -25,6 +25,21 @@ CLASSES = re.compile(r".*\.class\.name|(kafka\.)?metric(s)?\.reporters|replica\.
 A_CLASS = re.compile(r"[a-z_]\w*(\.[a-zA-Z_][\w$]*)+")
 # What Kafka's archive and Java bring.
 THERE = ("org.apache.kafka.", "kafka.", "java.", "javax.", "com.sun.", "sun.")
+# Of these, what properties of brokers can name.
+OWN = (
+    "kafka.security.authorizer.AclAuthorizer",
+    "org.apache.kafka.common.metrics.JmxReporter",
+    "org.apache.kafka.common.replica.RackAwareReplicaSelector",
+    "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder",
+    "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler",
+    "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler",
+    "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerLoginCallbackHandler",
+    "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerValidatorCallbackHandler",
+    "org.apache.kafka.common.security.ssl.CommonNameLoggingSslEngineFactory",
+    "org.apache.kafka.common.security.ssl.DefaultSslEngineFactory",
+    "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "org.apache.kafka.server.log.remote.metadata.storage.TopicBasedRemoteLogMetadataManager",
+)
 # Options of the JVM that bring classes, too.
 BRINGING = ("-javaagent:", "-Xbootclasspath/a:")
 REMOTE, SYSTEM = "remote.storage.enable", "remote.log.storage.system.enable"
@@ -58,7 +73,11 @@ def classes(model: Model) -> Iterator[Problem]:
             own = name.endswith(".class.name") and broker.config.get(f"{name[:-4]}path")  # of remote storage
             if value is None or own or not spec or not (spec["type"] == "class" or CLASSES.fullmatch(name)):
                 continue
-            given = (item.strip() for item in text_of(value).split(","))
+            given = [item.strip() for item in text_of(value).split(",")]
+            for slip in (item for item in given if item.startswith(THERE) and item not in OWN):
+                if near := nearest(slip, OWN):
+                    wrong = "no class of Kafka's archive that is known here: no broker would start with it"
+                    yield broker.problem(where, "CLASS_MISSING", slip, wrong, f"did you mean {near}?")
             for strange in (item for item in given if A_CLASS.fullmatch(item) and not item.startswith(THERE)):
                 wrong = f"not in Kafka's archive, and {CLASS_PATH} names no jar: no broker would start with it"
                 yield broker.problem(where, "CLASS_MISSING", strange, wrong, f"name the jar of it in {CLASS_PATH}")

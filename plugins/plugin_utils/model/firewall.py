@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import ip_network
 from typing import Any
 
@@ -10,7 +10,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import NETWORKS, Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.peers import peers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.ports import of_services
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import subnet, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.nft_rules import SSH, lets_in
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
@@ -78,13 +78,50 @@ def sources(model: Model) -> Iterator[Problem]:
                     ip_network(source)
                     fine.add(source)
                 except ValueError:
-                    given = machine.inputs.mapping("firewall_extra_sources")
-                    own = [kind for kind, more in given.items() if isinstance(more, list) and source in more]
                     advice = "write it as 198.51.100.7 or 198.51.100.0/24 (added sources: firewall_extra_sources)"
-                    variable, wrong = f"{NAME}[{rule.get('port')}]", "no address, no subnet, or one with host bits"
-                    if own:
-                        variable, advice = f"firewall_extra_sources.{own[0]}", advice.partition(" (")[0]
+                    wrong, variable = "no address, no subnet, or one with host bits", place_of(machine, rule, source)
+                    advice = advice if variable.startswith(NAME) else advice.partition(" (")[0]
                     yield machine.problem(variable, "FIREWALL_SOURCE", source, wrong, advice)
+
+
+def place_of(machine: Machine, rule: Mapping[str, Any], source: Any) -> str:
+    """Return where a source of a rule is said: the word that adds it to rules of functions, else the rule."""
+    given = machine.inputs.mapping("firewall_extra_sources")
+    own = [kind for kind, more in given.items() if isinstance(more, list) and source in more]
+    return f"firewall_extra_sources.{own[0]}" if own else f"{NAME}[{rule.get('port')}]"
+
+
+def idle(model: Model) -> Iterator[Problem]:
+    """A rule of the site's own changes who gets in: rules of a port add up, and none takes back another's."""
+    for machine in model.functional:
+        own = machine.inputs.entries("site_firewall_rules") if rules_of(machine) else []
+        for rule in own:
+            given, port, rejecting = rule.get("from"), whole(rule.get("port")), rule.get("action") == "reject"
+            told = [str(source) for source in given if subnet(source)] if isinstance(given, (list, tuple)) else []
+            others = [one for one in rules_of(machine) if not _same(one, rule) and one.get("action") != "reject"]
+            others = [one for one in others if whole(one.get("port")) == port]
+            idle = [source for source in told if _let_in(others, port, source, own if rejecting else [])]
+            if idle and (rejecting or len(idle) == len(told)):
+                wrong = "another rule lets it in, and goes before" if rejecting else "other rules let it in already"
+                wrong += "" if rejecting else ": this one adds nobody, and keeps nobody out"
+                advice = "take it out; to let in fewer, write base_firewall_rules, instead of the rules of functions"
+                place, shown = f"site_firewall_rules[{rule.get('port')}]", ", ".join(idle)
+                yield machine.problem(place, "FIREWALL_IDLE", shown, wrong, advice, warning=not rejecting)
+
+
+def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Tell whether two rules are one, however its port is written."""
+    return {**one, "port": whole(one.get("port"))} == {**other, "port": whole(other.get("port"))}
+
+
+def _let_in(others: Sequence[Mapping[str, Any]], port: int | None, source: str, own: Sequence[Any]) -> bool:
+    """Tell whether rules let a source in, but for those of `own` that name it: of these FIREWALL_NOBODY is said."""
+    rest = [
+        rule
+        for rule in others
+        if not (any(_same(rule, one) for one in own) and source in map(str, rule.get("from") or ()))
+    ]
+    return bool(rest) and port is not None and lets_in(rest, port, source)
 
 
 def everybody_needed(model: Model) -> Iterator[Problem]:

@@ -106,10 +106,20 @@ def whole(model: Model) -> Iterator[Problem]:
         elif lacking := _lacking(grant, verbs[0]):
             key, wrong = lacking
             yield Problem(where, place, "GRANT_LACKS", None, wrong, f"add {key}")
+        elif grant.get("mirror_maker") and str(grant.get("source")) in _own(model):
+            alias, wrong = grant["source"], "the datacenter of this cluster itself: a mirror names the other one"
+            advice = "write the alias of the other cluster, or leave it if that is called so"
+            yield Problem(where, f"{place}.source", "GRANT_OWN_ALIAS", alias, wrong, advice, warning=True)
         elif not any(True for _ in acls_of_grant(grant)):
             wrong = "comes to no ACL"
             yield Problem(where, place, "GRANT_EMPTY", None, wrong, "name something, or take it out")
         yield from _starred(where, place, grant)
+
+
+def _own(model: Model) -> set[str]:
+    """Return the datacenter of a cluster that has one."""
+    found = {str(broker.datacenter) for broker in model.brokers}
+    return found if len(found) == 1 else set()
 
 
 def _lacking(grant: Mapping[str, Any], verb: str) -> tuple[str, str] | None:

@@ -46,6 +46,12 @@ KERNEL: dict[str, tuple[int, int | None]] = {
     "vm.vfs_cache_pressure": (0, None),
     "vm.zone_reclaim_mode": (0, 7),
 }
+MAPS, SWAP = "vm.max_map_count", "vm.swappiness"
+# What hosts of a function want, of the one at least and of the other at most, and what comes of another number.
+WANTED = {
+    MAPS: ("kafka", 262144, "a broker maps two files of each segment, and ends where it may map no more"),
+    SWAP: ("kafka", 10, "the kernel would rather swap the heap than give up page cache: pauses that cost sessions"),
+}
 # What Linux has dropped or moved, and since when: advice of old pages that ends in an error, or in nothing.
 DROPPED = {
     "kernel.sched_latency_ns": "5.13",
@@ -56,6 +62,7 @@ DROPPED = {
     "net.ipv4.tcp_tw_recycle": "4.12",
 }
 RANGE, RESERVED = "net.ipv4.ip_local_port_range", "net.ipv4.ip_local_reserved_ports"
+PASSING = range(32768, 61000)  # the kernel's own choice (net.ipv4.ip_local_port_range)
 OPEN_FILES = "fs.nr_open"
 SETTING = re.compile(r"[a-z]\w*([./][\w*-]+)+")
 LABEL = r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)"
@@ -70,6 +77,13 @@ def settings(model: Model) -> Iterator[Problem]:
             if found := _setting(str(name), value):
                 yield machine.problem(f"base_sysctl[{name}]", "SYSCTL_VALUE", value, *found)
         yield from _dirty(machine, told)
+        for name, (function, wanted, wrong) in WANTED.items():
+            number = whole(told.get(name)) if model.is_in(function, machine) else None
+            if number is None or number < KERNEL[name][0]:
+                continue  # said as SYSCTL_VALUE
+            if number < wanted if name == MAPS else number > wanted:
+                place = f"base_sysctl[{name}]"
+                yield machine.problem(place, "SYSCTL_UNFIT", number, wrong, f"write {wanted}", warning=True)
 
 
 def _dirty(machine: Machine, told: Mapping[Any, Any]) -> Iterator[Problem]:
@@ -117,7 +131,7 @@ def local_ports(model: Model) -> Iterator[Problem]:
             wrong, advice = "not two ports, the lower one first", "write it as 32768 60999, or leave it out"
             yield Problem(hosts, place, "SYSCTL_VALUE", told_range, wrong, advice)
             continue
-        reserved = [(int(one), int(two or one)) for one, two in re.findall(r"(\d+)(?:-(\d+))?", kept)]
+        reserved = _reserved(kept)
         numbers = {port.number for machine in machines for port in of_services(machine, model)}
         taken = sorted(port for port in numbers if isinstance(port, int) and low <= port <= high)
         free = [port for port in taken if not any(one <= port <= two for one, two in reserved)]
@@ -125,6 +139,26 @@ def local_ports(model: Model) -> Iterator[Problem]:
             wrong = f"a connection of a host's own may take {', '.join(map(str, free))} while the service restarts"
             advice = f"begin above them, or name them in {RESERVED}"
             yield Problem(hosts, place, "SYSCTL_VALUE", told_range, wrong, advice, warning=True)
+
+
+def passing_ports(model: Model) -> Iterator[Problem]:
+    """The same, where nobody says which ports a host's own connections take: then they are Linux's."""
+    for machine in model.functional:
+        told = machine.inputs.mapping("base_sysctl")
+        kept = _reserved(str(told.get(RESERVED) or ""))
+        for port in of_services(machine, model) if told.get(RANGE) is None else ():
+            number = port.number
+            if not isinstance(number, int) or number not in PASSING or any(one <= number <= two for one, two in kept):
+                continue
+            wrong = f"one of those that connections of the host's own take ({PASSING[0]} to {PASSING[-1]}): "
+            wrong += "the service may find it taken when it starts again"
+            advice = f"use one below {PASSING[0]}, or name it in {RESERVED} of base_sysctl"
+            yield machine.problem(port.variable, "PORT_PASSING", number, wrong, advice, warning=True)
+
+
+def _reserved(text: str) -> list[tuple[int, int]]:
+    """Return the ports that connections of a host's own leave alone, as ranges."""
+    return [(int(one), int(two or one)) for one, two in re.findall(r"(\d+)(?:-(\d+))?", text)]
 
 
 def _setting(name: str, value: Any) -> tuple[str, str] | None:

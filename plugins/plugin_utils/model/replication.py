@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines impo
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.places import odd_racks
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.property_values import text_of
 
 TOPICS, OFFSETS, TRANSACTIONS = FACTORS = (
     "default.replication.factor",
@@ -37,6 +39,12 @@ SAME = (
     "kafka_acls",
     "kafka_quotas",
     "kafka_prune",
+)
+# Properties of brokers that belong to records and groups, wherever these are led.
+OF_ALL = re.compile(
+    r"log\.retention\.(ms|minutes|hours|bytes)|log\.cleanup\.policy|log\.cleaner\.(min|max|delete)\..*\.ms"
+    r"|log\.message\.timestamp\..*|message\.max\.bytes|compression\.type|auto\.create\.topics\.enable|num\.partitions"
+    r"|delete\.topic\.enable|group\..*|offsets\.(retention|topic)\..*(minutes|partitions)|transaction(al)?\..*"
 )
 LONG = ("kafka_topic_defaults", "kafka_topics", "kafka_users", "kafka_acls", "kafka_quotas", "kafka_prune")
 
@@ -101,11 +109,18 @@ def _least(model: Model, broker: Broker, variable: str, least: int, factor: int)
         )
         most = most_replicas(model, factor) if _spread(model) else None
         if most is not None and factor - 1 <= most and not broker.available:
-            advice = f"replicate {2 * most} times (kafka_replication_factor): {factor - 1} would be one datacenter's"
+            advice = f"replicate {_enough(model, factor)} times (kafka_replication_factor): "
+            advice += f"{factor - 1} would be one datacenter's"
         yield broker.problem(variable, "MIN_ISR_EQUAL", least, wrong, advice)
     elif least == 1 and factor > 1:
         wrong = "a record is acknowledged when one broker has it, and is lost with that broker"
         yield broker.problem(variable, "MIN_ISR_ONE", least, wrong, "use 2 at least", warning=broker.available)
+
+
+def _enough(model: Model, factor: int) -> int:
+    """Return how many replicas more than a datacenter gets, with one to spare, the brokers can have; else what does."""
+    known = ((number, most_replicas(model, number)) for number in range(factor + 1, len(model.brokers) + 1))
+    return next((number for number, most in known if most is not None and most + 1 < number), factor + 2)
 
 
 def internal_topics(model: Model) -> Iterator[Problem]:
@@ -173,6 +188,23 @@ def same_everywhere(model: Model) -> Iterator[Problem]:
                 wrong = "the other brokers have it otherwise, and it belongs to the cluster"
             shown = None if name in LONG else value
             yield Problem(tuple(few), name, "BROKERS_DIFFER", shown, wrong, advice, warning=version)
+
+
+def apart(model: Model) -> Iterator[Problem]:
+    """What decides which records are kept, and how groups live, is not another broker's word than the next one's."""
+    said = {str(name) for broker in model.brokers for name in broker.config if OF_ALL.fullmatch(str(name))}
+    for name in sorted(said):
+        told: dict[str, list[Broker]] = {}
+        for broker in model.brokers:
+            value = broker.config.get(name)
+            told.setdefault("none" if value is None else text_of(value), []).append(broker)
+        value, few = min(told.items(), key=lambda item: len(item[1]))
+        if len(told) > 1 and value != "none":  # what a host lost with the rest is said as CONFIG_REPLACED
+            others = ", ".join(sorted(other for other in told if other != value))
+            wrong = f"the other brokers have {others}, and each goes by its own: what holds changes with the leader"
+            layer = next((one for one, found in reversed(few[0].layers) if name in found), "kafka_config_overrides")
+            place, advice = f"{layer}[{name}]", "say it once, for all brokers, or for topics"
+            yield Problem(names(few), place, "PROPERTY_APART", value, wrong, advice, warning=True)
 
 
 def _plain(value: Any) -> Any:

@@ -65,7 +65,9 @@ def known(model: Model) -> Iterator[Problem]:
 
 def weighed(model: Model, problems: Iterable[Problem]) -> Iterator[Problem]:
     """Yield the problems, risks as warnings where they are accepted and where it is not production."""
+    there = set[str]()
     for problem in problems:
+        there.add(problem.code)
         if problem.code not in RISKS:
             yield problem
             continue
@@ -76,3 +78,8 @@ def weighed(model: Model, problems: Iterable[Problem]) -> Iterator[Problem]:
                 yield replace(one, advice=f"accepted by {NAME}", warning=True)
             else:
                 yield one if machine.production else replace(one, warning=True)
+    for machine in model.functional:
+        for code in dict.fromkeys(map(str, machine.inputs.sequence(NAME))):
+            if code in RISKS and code not in there:
+                wrong = "nothing here has it any more, and what has it next would be taken for wanted"
+                yield machine.problem(NAME, "RISK_IDLE", code, wrong, "take it out", warning=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import Definitions, nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_limits import limit
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic import DEFAULTS, Topic, once, topics_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import seconds, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
@@ -28,6 +29,12 @@ KEPT = re.compile(
 POLICY = "cleanup.policy"
 THROTTLES = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
 SPANS = ("retention.ms", "local.retention.ms", "segment.ms", "delete.retention.ms", "max.compaction.lag.ms")
+MESSAGE = "max.message.bytes"
+# What has to hold a topic's largest batch: a property of brokers, one of topics that goes before it, what comes of it.
+HOLDING = (
+    ("socket.request.max.bytes", "", "a request holds a batch: larger ones end the connection"),
+    ("log.segment.bytes", "segment.bytes", "a batch has to fit into a segment: larger ones are refused"),
+)
 MOST_PARTITIONS = 2**31 - 1
 MANY_PARTITIONS = 10_000
 
@@ -150,8 +157,27 @@ def contradictions(model: Model) -> Iterator[Problem]:
             place, shown = topic.property_place("min.compaction.lag.ms"), topic.written["min.compaction.lag.ms"]
             wrong = f"more than max.compaction.lag.ms ({topic.written['max.compaction.lag.ms']}), and Kafka refuses it"
             yield Problem(where, place, "TOPIC_CONTRADICTION", shown, wrong, "correct one of the two")
+        yield from _held(model, topic)
         yield from _retention(where, topic)
         yield from _keyless(where, topic)
+
+
+def _held(model: Model, topic: Topic) -> Iterator[Problem]:
+    """The largest batch of a topic fits into a request, and into a segment."""
+    said = MESSAGE if MESSAGE in topic.config else None
+    largest = topic.number(MESSAGE) if said else max(limit(broker, "message.max.bytes") for broker in model.brokers)
+    for name, holder, wrong in HOLDING:
+        own = holder in topic.config
+        most = topic.number(holder) if own else min(limit(broker, name) for broker in model.brokers)
+        if largest is None or most is None or largest <= most or not (own or said):
+            continue
+        place, shown = topic.property_place(said or holder), topic.written[said or holder]
+        told = f"{holder if own else name} is {most}" if said else f"message.max.bytes is {largest}"
+        if not place.endswith("]"):  # a profile's
+            told, shown = f"{told}, and {MESSAGE} {largest}", topic.get("profile")
+        yield Problem(
+            names(model.brokers), place, "TOPIC_MESSAGE", shown, f"{wrong} ({told})", "correct one of the two"
+        )
 
 
 def _retention(where: tuple[str, ...], topic: Topic) -> Iterator[Problem]:

@@ -78,7 +78,7 @@ def names(model: Model) -> Iterator[Problem]:
                 yield Problem((host,), name, "VARIABLE_UNKNOWN", None, wrong, advice)
             elif not name.startswith(("ansible_", "group", "inventory_", "omit", "play", "role_", "_")):
                 near = meant(name)
-                alike = near == name.lower().replace("-", "_")  # the same word, as Ansible does not read it
+                alike = near == _plain(name)  # the same word, as Ansible does not read it
                 there = near in found - everywhere and not alike
                 if near and not there and name not in everywhere:
                     wrong = "nothing of ours reads a variable of this name"
@@ -93,7 +93,7 @@ def _parted(model: Model) -> tuple[list[str], list[str]]:
 
 def _meant(model: Model, words: Sequence[str], inputs: Sequence[str], name: str) -> str | None:
     """Return the input or word that a name was probably meant for."""
-    plain = name.lower().replace("-", "_")
+    plain = _plain(name)
     if plain in model.known:
         return plain
     near = nearest(name, words)
@@ -101,6 +101,11 @@ def _meant(model: Model, words: Sequence[str], inputs: Sequence[str], name: str)
         return near
     near = nearest(name, inputs)
     return near if near and len(name) > 8 and "_" in plain else None
+
+
+def _plain(name: str) -> str:
+    """Return a name as Ansible's are written: kafka_config for kafka-config and kafkaConfig."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().replace("-", "_")
 
 
 def _prefixed(model: Model, name: str) -> bool:

@@ -52,14 +52,17 @@ def of_certificates(settings: Mapping[str, Any]) -> Iterator[Problem]:
 
 def of_duplicates(settings: Mapping[str, Any]) -> Iterator[Problem]:
     """Yield each name and each path of a certificate that an earlier one has."""
-    for option in ("name", "path"):
-        values = [item[option] for item in settings["certificates"] if item[option]]
-        if option == "path":
-            values = [store["path"] for store in settings["truststores"]] + values
-        for number, value in enumerate(values):
-            if value in values[:number]:
-                wrong = f"two certificates have this {option}"
-                yield mistake("pki_certificates", "DUPLICATE", value, wrong, "give each its own")
+    names = [item["name"] for item in settings["certificates"]]
+    for name in (name for number, name in enumerate(names) if name in names[:number]):
+        yield mistake("pki_certificates", "DUPLICATE", name, "two certificates have this name", "give each its own")
+    stores = [(f"pki_truststores[{store['path']}]", store["path"]) for store in settings["truststores"]]
+    seen: set[str] = set()
+    for place, path in stores + [
+        (f"pki_certificates[{one['name']}].path", one["path"]) for one in settings["certificates"]
+    ]:
+        if path in seen:
+            yield mistake(place, "DUPLICATE", path, "two files have this path", "give each its own")
+        seen |= {path} if path else set()
 
 
 def of_truststores(settings: Mapping[str, Any]) -> Iterator[Problem]:

@@ -148,7 +148,12 @@ def _contradictions(spec: Job, data: Mapping[str, object]) -> Iterator[str]:
             yield "kafka.bootstrap.servers: is missing, and a topic is used; write host:port,host:port"
         if isinstance(kafka, dict) and "group" in data and kafka.get("group.id") == data["group"]:
             yield "group: is kafka.group.id as well, so Spark's readers would be in it; remove that one"
-    read = {end for part in spec.inputs for end in _read(part, data)}
+    read: set[tuple[str, str]] = set()
+    for part in spec.inputs:
+        own = {*_read(part, data)}
+        for _, name in sorted(end for end in own & read if end[0] == "topic"):
+            yield f"{part.name}: {name} is read already, and its records would come twice; name another topic"
+        read |= own
     for sink in spec.outputs:
         if not read.isdisjoint(_written(sink, data)):
             yield f"{sink.name}: is the same as the input, so the job would feed itself; give another"

@@ -21,6 +21,7 @@ from model.mistakes import (
     firewall,
     grants,
     identity,
+    job_ends,
     job_nodes,
     jobs,
     jvm,
@@ -81,5 +82,6 @@ MISTAKES: tuple[Mistake, ...] = (
     *ranges.MISTAKES,
     *broker_limits.MISTAKES,
     *features.MISTAKES,
+    *job_ends.MISTAKES,
     *job_nodes.MISTAKES,
 )

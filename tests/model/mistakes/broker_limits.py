@@ -17,4 +17,16 @@ MISTAKES: tuple[Mistake, ...] = (
         "did you mean listener.name.client.",
         variables=config("listener.name.clients.ssl.client.auth", "required"),
     ),
+    Mistake(
+        "TOPICS_UNDECLARED",
+        f"{BROKERS}/kafka_config[auto.create.topics.enable]",
+        "declare topics",
+        variables=config("auto.create.topics.enable", True),
+    ),
+    Mistake(
+        "PROTOCOL_OLD",
+        f"{BROKERS}/kafka_config[inter.broker.protocol.version]",
+        "once all brokers run",
+        variables=config("inter.broker.protocol.version", "3.7"),
+    ),
 )

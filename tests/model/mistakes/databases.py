@@ -84,6 +84,17 @@ MISTAKES: tuple[Mistake, ...] = (
     mistake("DATABASE_USER_MIGRATES", f"{MIGRATE}.user", "orders_owner", job(migrate=OWN.format("project_orders"))),
     mistake("DATABASE_PASSWORD", f"{JOB}.password", "postgresql_login", job(password="")),
     mistake("DATABASE_UNVERIFIED", f"{JOB}.sslmode", "database_client", job(sslmode="require")),
+    Mistake(
+        "DATABASE_IDLE",
+        "dc1-db2",
+        "take the host out",
+        hosts={
+            "        dc1-db1: {client_address: 198.18.5.41}\n": "        dc1-db1: {client_address: 198.18.5.41}\n"
+            "        dc1-db2: {client_address: 198.18.5.42}\n"
+        },
+        inventory="lab_orders",
+    ),
+    mistake("DATABASE_CONNECTIONS", f"{CONFIG}[max_connections]", "raise it by 1", settings(max_connections=4)),
     mistake("DATABASE_PASSWORD_NONE", f"{PLACE}[project_orders].password", "vaulted", empty()),
     mistake("DATABASE_MEMORY", f"{CONFIG}[shared_buffers]", "a quarter", memory("2g", "2GB")),
     mistake("DATABASE_ADDRESS", "dc1-db1/postgresql_address", "client_address", address("198.18.9.9")),

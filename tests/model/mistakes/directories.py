@@ -39,4 +39,10 @@ MISTAKES: tuple[Mistake, ...] = (
         "beside each other",
         variables=zookeeper(zookeeper_data_dir="/data/zookeeper-log/data"),
     ),
+    Mistake(
+        "DUMP_AMONG_DATA",
+        f"{BROKERS}/kafka_java_options",
+        "another disk",
+        variables=kafka(kafka_java_options=["-XX:+HeapDumpOnOutOfMemoryError", "-XX:HeapDumpPath=/data/kafka1"]),
+    ),
 )

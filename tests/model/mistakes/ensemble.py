@@ -80,6 +80,27 @@ MISTAKES: tuple[Mistake, ...] = (
         inventory="lab_stretch2",
     ),
     Mistake(
+        "ZOOKEEPER_RACK_MAJORITY",
+        "dc1-zk1, dc1-zk2/rack",
+        "no rack holds half",
+        hosts={
+            "hosts: {dc1-zk1: {}, dc1-kafka1: {}}": "hosts: {dc1-zk1: {}, dc1-zk2: {}, dc1-kafka1: {}}",
+            "hosts: {dc1-zk2: {}, dc1-kafka2: {}}": "hosts: {dc1-kafka2: {}}",
+        },
+    ),
+    Mistake(
+        "ZOOKEEPER_LIMIT",
+        f"{SERVERS}/zookeeper_config[syncLimit]",
+        "use 2 at least",
+        variables=config("syncLimit", 1, "zookeeper"),
+    ),
+    Mistake(
+        "BUFFER_DIFFERS",
+        f"{BROKERS}/kafka_java_options",
+        "say -Djute.maxbuffer=10485760 here",
+        variables=zookeeper(zookeeper_java_options=["-Djute.maxbuffer=10485760"]),
+    ),
+    Mistake(
         "ZOOKEEPER_INDISPENSABLE",
         f"{SERVERS}/zookeeper_weights",
         "leave zookeeper_weights out",

@@ -14,7 +14,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "FIREWALL_OPEN",
-        f"{BROKERS}/base_firewall_rules[9092]",
+        f"{BROKERS}/firewall_extra_sources.client",
         "name the subnets",
         variables=kafka(firewall_extra_sources={"client": ["0.0.0.0/0"]}),
         inventory="stretch3",

@@ -42,6 +42,12 @@ MISTAKES: tuple[Mistake, ...] = (
         ),
     ),
     Mistake(
+        "FIREWALL_IDLE",
+        f"{BROKERS}/site_firewall_rules[9092]",
+        "instead of the rules of functions",
+        variables=kafka(site_firewall_rules=[{"port": 9092, "from": ["198.18.1.31"]}]),
+    ),
+    Mistake(
         "FIREWALL_CLIENTS",
         "groups zookeeper and kafka/firewall_sources",
         "set client_network",

@@ -75,4 +75,10 @@ MISTAKES: tuple[Mistake, ...] = (
         "name User:admin",
         variables=kafka(kafka_super_users=["User:kafka-broker"]),
     ),
+    Mistake(
+        "GRANT_OWN_ALIAS",
+        f"{ORDERS}.grants[mirror_maker].source",
+        "of the other cluster",
+        variables=granted({"mirror_maker": "target", "source": "dc1", "groups": ["orders"]}),
+    ),
 )

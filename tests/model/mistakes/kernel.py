@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.mistakes.base import Mistake
+from model.mistakes.base import BROKERS, Mistake, kafka
 
 
 def everywhere(**values: Any) -> dict[str, dict[str, Any]]:
@@ -30,5 +30,21 @@ MISTAKES: tuple[Mistake, ...] = (
         "group all/site_firewall_rules[9100]",
         "name addresses",
         variables=everywhere(site_firewall_rules=[{"port": 9100, "from": []}]),
+    ),
+    Mistake(
+        "SYSCTL_UNFIT",
+        f"{BROKERS}/base_sysctl[vm.max_map_count]",
+        "write 262144",
+        variables=kafka(base_sysctl={"vm.max_map_count": 65530}),
+    ),
+    Mistake(
+        "PORT_PASSING",
+        f"{BROKERS}/site_listeners[EXTRA]",
+        "below 32768",
+        variables=kafka(
+            site_listeners=[
+                {"name": "EXTRA", "address": "{{ client_address }}", "port": 45000, "protocol": "SASL_SSL"},
+            ]
+        ),
     ),
 )

@@ -61,4 +61,10 @@ MISTAKES: tuple[Mistake, ...] = (
         "for all brokers",
         variables={"dc1-kafka2": {"kafka_zookeeper_chroot": "/kafka2"}},
     ),
+    Mistake(
+        "PROPERTY_APART",
+        "dc1-kafka1/kafka_config_overrides[log.retention.hours]",
+        "for all brokers",
+        variables={"dc1-kafka1": {"kafka_config_overrides": {"log.retention.hours": 24}}},
+    ),
 )

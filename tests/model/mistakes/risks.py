@@ -11,4 +11,10 @@ MISTAKES: tuple[Mistake, ...] = (
         "AUTHORITY_KEYS, AUTHORIZER_NONE",
         variables=kafka(accept_risks=["JMX"]),
     ),
+    Mistake(
+        "RISK_IDLE",
+        f"{BROKERS}/accept_risks",
+        "take it out",
+        variables=kafka(accept_risks=["JMX_OPEN"]),
+    ),
 )

@@ -82,6 +82,12 @@ MISTAKES: tuple[Mistake, ...] = (
         "correct one",
         variables=config("min.compaction.lag.ms", "8d", profile="compacted_state"),
     ),
+    Mistake(
+        "TOPIC_MESSAGE",
+        f"{ORDERS}.config[max.message.bytes]",
+        "correct one",
+        variables=config("max.message.bytes", "200MiB", profile="large_messages"),
+    ),
     Mistake("TOPIC_DELETE", ORDERS, "allow_delete: true", variables=topic(state="absent")),
     Mistake(
         "TOPIC_RETENTION",

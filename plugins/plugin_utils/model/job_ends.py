@@ -1,0 +1,69 @@
+"""Rules on what jobs write to: no two write into one folder, topics take what comes, a database has room for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_limits import limit
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_values import free
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import active, end, reads
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic import topics_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import definitions
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+# Its folder says of each topic how far it is (docs/jobs/archive_events.md): jobs of other topics may share it.
+BY_TOPIC = "archive_events"
+RELAY = "relay"
+MESSAGE = "max.message.bytes"
+
+
+def shared(model: Model) -> Iterator[Problem]:
+    """A folder that a job writes is its own: each keeps there how far it is."""
+    for node in model.spark_nodes:
+        for one, other in combinations(active(node), 2):
+            written = end(other, "output")
+            if not written or written[0] != "directory" or end(one, "output") != written or one.name == other.name:
+                continue
+            alike = sorted({*reads(one)} & {*reads(other)}) if one.kind == other.kind == BY_TOPIC else ["all"]
+            if alike:
+                what = "" if alike == ["all"] else f", of {', '.join(alike)}"
+                wrong = f"job {one.name} writes there as well{what}: the second is refused, or each spoils the other's"
+                place, advice = f"{other.variable}.config.output_directory", "give each a directory of its own"
+                yield node.problem(place, "JOB_OUTPUT_SHARED", written[1], wrong, advice)
+
+
+def messages(model: Model) -> Iterator[Problem]:
+    """What hands records on as they are sends them to a topic that takes as large ones."""
+    sizes = {
+        topic.name: topic.number(MESSAGE) or limit(model.brokers[0], "message.max.bytes")
+        for topic in topics_of(model)
+        if topic.made
+    }
+    for node in model.spark_nodes:
+        for job in node.jobs if sizes else ():
+            written = (end(job, "output") or ("", ""))[1]
+            for name in reads(job) if job.kind == RELAY else ():
+                if sizes.get(name, 0) > sizes.get(written, sizes.get(name, 0)):
+                    wrong = f"records of {name} are of up to {sizes[name]} bytes, and it takes {sizes[written]}"
+                    wrong += ": a larger one stops the job"
+                    advice = f"give {written} the same {MESSAGE}"
+                    place = f"{job.variable}.config.output_topic"
+                    yield node.problem(place, "JOB_MESSAGE", written, wrong, advice, warning=True)
+
+
+def connections(model: Model) -> Iterator[Problem]:
+    """A database lets in all jobs at once, and who makes their tables."""
+    logins = [job.config.get("database") for node in model.spark_nodes for job in active(node)]
+    told = [str(login.get("host")) for login in logins if isinstance(login, Mapping)]
+    for machine in (model.machines[name] for name in model.groups.get("database", ())):
+        jobs = sum(host in {*map(str, machine.addresses), machine.name} for host in told)
+        version, said = machine.inputs.text("postgresql_version") or "", machine.inputs.mapping("postgresql_config")
+        known = {name.lower(): spec for name, spec in definitions(version).items()}
+        left = free({str(name).lower(): value for name, value in said.items()}, known)
+        if jobs and 0 < left <= jobs:
+            wrong = f"leaves {left:.0f} for the jobs ({jobs}) and who makes their tables: some are turned away"
+            advice = f"raise it by {jobs + 1 - left:.0f} at least, and by one for each other reader"
+            shown = next((value for name, value in said.items() if str(name).lower() == "max_connections"), 100)
+            yield machine.problem("postgresql_config[max_connections]", "DATABASE_CONNECTIONS", shown, wrong, advice)
