@@ -71,6 +71,15 @@ class FakeCluster(FakeMoves):
         """By broker and partition that is on its way there, the bytes that have arrived."""
         self.disks: dict[int, tuple[int, int]] = {}
         """By broker, bytes of its file systems, all and free; one that is not here does not tell."""
+        self.log_dirs = ("/data/1", "/data/2")
+        self.where: dict[tuple[int, str, int], str] = {}
+        """By broker and partition the log dir that has the replica, where it is not the first."""
+        self.future: dict[tuple[int, str, int], str] = {}
+        """By broker and partition the log dir to which a replica is on its way."""
+        self.looks = 1
+        """How often who asks for log dirs is told of these before they are there."""
+        self.behind: set[tuple[int, str, int]] = set()
+        """Brokers that are not in sync with a partition."""
         self.mute: set[int] = set()
         """Brokers that are there, and do not say what is set for them."""
         self.ungrown: set[str] = set()
@@ -109,7 +118,7 @@ class FakeCluster(FakeMoves):
                             "partition_index": number,
                             "leader_id": replicas[0],
                             "replica_nodes": replicas,
-                            "isr_nodes": [one for one in replicas if one not in self.down],
+                            "isr_nodes": [one for one in replicas if self.in_sync(one, name, number)],
                         }
                         for number, replicas in enumerate(self.topics[name])
                     ],
@@ -119,6 +128,10 @@ class FakeCluster(FakeMoves):
             ],
             **self.says.get(broker, {}),
         }
+
+    def in_sync(self, broker: int, topic: str, number: int) -> bool:
+        """Tell whether a replica is in sync."""
+        return broker not in self.down and (broker, topic, number) not in self.behind
 
     def sasl_handshake(self, request: Any, broker: int) -> Answer:
         known = request.mechanism in self.mechanisms

@@ -42,9 +42,9 @@ class Record:
         return replace(self, asked="cancel=true", leaving=(), moves=turned, back=True)
 
 
-def path_of(cluster_id: str, folder: str = FOLDER) -> Path:
+def path_of(cluster_id: str, folder: str = FOLDER, kind: str = "moves") -> Path:
     """Return where the record of a cluster is."""
-    return Path(folder).expanduser() / f"moves-{cluster_id}.json"
+    return Path(folder).expanduser() / f"{kind}-{cluster_id}.json"
 
 
 def load(path: Path) -> Record | None:
