@@ -12,6 +12,9 @@ WISHES = (
     "add",
     "drain",
     "replace",
+    "disk",
+    "empty",
+    "disks",
     "topic",
     "rebalance",
     "leaders",
@@ -32,6 +35,12 @@ WISHES = (
             ("-e", "topic=orders,returns", "-e", "replication_factor=3", "-e", "rate=1MB"),
             {"topic": ["orders", "returns"], "replication_factor": "3", "rate": "1MB"},
         ),
+        (
+            ("-e", "disk=3:/data/1:/data/2,2:/data/1:/data/2", "-e", "rate=1MB"),
+            {"disk": ["3:/data/1:/data/2", "2:/data/1:/data/2"], "rate": "1MB"},
+        ),
+        (("-e", "empty=3:/data/1", "-e", "rate=1MB"), {"empty": ["3:/data/1"], "rate": "1MB"}),
+        (("-e", '{"disks": 3, "rate": "1MB"}'), {"disks": ["3"], "rate": "1MB"}),
         # an empty name is refused by the module: all topics are not meant
         (("-e", "rebalance=true", "-e", "topic=", "-e", "rate=1MB"), {"rebalance": True, "topic": [""], "rate": "1MB"}),
         (
