@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.folders import MADE_BY_MKFS
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.folders import MADE_BY_MKFS, named, replicas
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.folders import foreign as foreign_names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Function
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
@@ -97,7 +97,19 @@ def of_a_broker(broker: Broker, probe: Probe) -> Iterator[Problem]:
         if len(paths) > 1:
             wrong, advice = "on one device: they fail together and share its throughput", "mount a device for each"
             yield broker.problem(LOG_DIRS, "DEVICE_SHARED", ", ".join(paths), wrong, f"{advice}, or name one of them")
+    yield from _dropped(broker, probe)
     yield from _owner(broker, probe)
+
+
+def _dropped(broker: Broker, probe: Probe) -> Iterator[Problem]:
+    """A log dir that the broker is not to have any more holds no replica; one that it gave up is of no use anyway."""
+    for path, mount in probe["dropped"].items():
+        held = replicas(mount.get("names", []))
+        if held and path not in probe.get("given_up", ()):
+            number = broker.inputs.values.get("kafka_broker_id")
+            wrong = f"taken out, and it holds {named(held)}: the broker would come back without them"
+            advice = f"empty it first (playbooks/reassign.yml -e empty={number}:{path} -e rate=50MB); {NEVER}"
+            yield broker.problem(LOG_DIRS, "LOG_DIR_DROPPED", path, wrong, advice)
 
 
 def _foreign(broker: Broker, path: str, mount: Mapping[str, Any]) -> Iterator[Problem]:
