@@ -104,8 +104,13 @@ def test_a_broker_that_is_down_is_told_when_it_is_back(failed: FakeCluster, log_
     assert limits(failed)[1] == {"1": RATES, "2": RATES}
     failed.down = set()
     new = restarted(failed)
-    assert "waiting" in log_dir(new=new, question="wait", pause=1)
+    going = log_dir(new=new, question="wait", pause=1)["waiting"]
     assert limits(failed)[1] == {"1": RATES, "2": RATES, "3": RATES}
+    failed.behind = {(3, "orders", 2)}  # on its other disk
+    going = log_dir(new=new, question="wait", pause=1, waited=going["waited"])["waiting"]
+    assert going["what"][0].startswith("2 of 2 partitions")
+    failed.behind = set()
+    assert "answer" in log_dir(new=new, question="wait", pause=1, waited=going["waited"])
 
 
 def test_what_was_limited_before_stays(failed: FakeCluster, log_dir: LogDir) -> None:

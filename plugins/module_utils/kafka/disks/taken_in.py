@@ -146,13 +146,22 @@ def wait(
 
 
 def standing(made: Record, broker: int, partitions: Sequence[Partition]) -> Standing:
-    """Sort the replicas by whether they are in sync; one whose topic was deleted, or that was moved away, is gone."""
+    """Sort the replicas by whether they are in sync; one whose topic was deleted, or that was moved away, is gone.
+
+    What the broker has on its other disks is waited for as well, where somebody leads it: it may have been down.
+    """
     there = {(one.topic, one.number): one for one in partitions}
     found: dict[str, list[Move]] = {"done": [], "running": [], "gone": []}
     for move in made.moves:
         one = there.get(move.place)
         kind = "gone" if one is None or broker not in one.replicas else "done" if broker in one.isr else "running"
         found[kind].append(move)
+    ours = {move.place for move in made.moves}
+    found["running"] += [
+        _move(one, broker, {})
+        for place, one in there.items()
+        if place not in ours and one.leader >= 0 and broker in set(one.replicas) - set(one.isr)
+    ]
     return Standing(**found)
 
 
