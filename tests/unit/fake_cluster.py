@@ -65,21 +65,6 @@ class FakeCluster(FakeMoves):
         """By partition that is on the move the replicas that it is to have."""
         self.asks, self.stuck = 1, set[str]()
         """How often who asks is told of a move before it is done, and topics of which none ever is."""
-        self.sizes: dict[tuple[str, int], int] = {}
-        """Bytes by partition."""
-        self.come: dict[tuple[int, str, int], int] = {}
-        """By broker and partition that is on its way there, the bytes that have arrived."""
-        self.disks: dict[int, tuple[int, int]] = {}
-        """By broker, bytes of its file systems, all and free; one that is not here does not tell."""
-        self.log_dirs = ("/data/1", "/data/2")
-        self.where: dict[tuple[int, str, int], str] = {}
-        """By broker and partition the log dir that has the replica, where it is not the first."""
-        self.future: dict[tuple[int, str, int], str] = {}
-        """By broker and partition the log dir to which a replica is on its way."""
-        self.looks = 1
-        """How often who asks for log dirs is told of these before they are there."""
-        self.behind: set[tuple[int, str, int]] = set()
-        """Brokers that are not in sync with a partition."""
         self.mute: set[int] = set()
         """Brokers that are there, and do not say what is set for them."""
         self.ungrown: set[str] = set()
@@ -88,8 +73,7 @@ class FakeCluster(FakeMoves):
         """Brokers that nobody sees."""
         self.says: dict[int, Answer] = {}
         """By broker, in what its metadata differs from what is."""
-        self.given_up: dict[int, list[str]] = {}
-        """Log dirs that a broker no longer serves from."""
+        self.have_disks()
         self.lingering: dict[str, int] = {}
         """By name of a topic, how often it is still there after a delete that was answered with a timeout."""
 

@@ -18,14 +18,26 @@ class FakeMoves(FakeSettings):
     under_way: dict[tuple[str, int], list[int]]
     asks: int
     stuck: set[str]
-    sizes: dict[tuple[str, int], int]
-    disks: dict[int, tuple[int, int]]
-    given_up: dict[int, list[str]]
-    come: dict[tuple[int, str, int], int]
-    log_dirs: tuple[str, ...]
-    where: dict[tuple[int, str, int], str]
-    future: dict[tuple[int, str, int], str]
-    looks: int
+
+    def have_disks(self) -> None:
+        """Begin with two log dirs on each broker, of which nobody knows anything."""
+        self.sizes: dict[tuple[str, int], int] = {}
+        """Bytes by partition."""
+        self.come: dict[tuple[int, str, int], int] = {}
+        """By broker and partition that is on its way there, the bytes that have arrived."""
+        self.disks: dict[int, tuple[int, int]] = {}
+        """By broker, bytes of its file systems, all and free; one that is not here does not tell."""
+        self.log_dirs = ("/data/1", "/data/2")
+        self.where: dict[tuple[int, str, int], str] = {}
+        """By broker and partition the log dir that has the replica, where it is not the first."""
+        self.future: dict[tuple[int, str, int], str] = {}
+        """By broker and partition the log dir to which a replica is on its way."""
+        self.looks = 1
+        """How often who asks for log dirs is told of these before they are there."""
+        self.behind: set[tuple[int, str, int]] = set()
+        """Brokers that are not in sync with a partition."""
+        self.given_up: dict[int, list[str]] = {}
+        """Log dirs that a broker no longer serves from."""
 
     def describe_log_dirs(self, request: Any, broker: int) -> Answer:
         """Replicas are where `where` says, else in the first directory, those on their way as far as they have come."""
