@@ -19,7 +19,6 @@ ANSWERS: dict[str, Any] = {
         "may_stop": BEGUN,
         "wait": {"changed": True, "moved": ["t-0"], "answer": "broker 2 serves from /data/kafka2"},
     },
-    "host_state": {"may_stop": {"changed": True, "units": {"kafka.service": {"restart_owed": True}}}},
 }
 
 
@@ -65,7 +64,7 @@ def test_check_mode_says_it_and_changes_nothing(tmp_path: Path) -> None:
 
 def test_what_was_restarted_before_is_only_waited_for(tmp_path: Path) -> None:
     serves = {**ANSWERS["kafka_log_dir"], "may_stop": {**BEGUN, "restart": False}}
-    answers = {**ANSWERS, "kafka_log_dir": serves, "host_state": {"may_stop": {"units": {}}}}
+    answers = {**ANSWERS, "kafka_log_dir": serves}
     run = Played(tmp_path, "replace_disk", *TYPED, answers=answers, noted_probe=PROBE)
     assert run.code == 0, run.output
     assert not any("kafka_gate" in words or "again" in words for words in story(run))
