@@ -128,7 +128,8 @@ def resources(campaign: Campaign) -> None:
 def moves(campaign: Campaign) -> None:
     """Replicas move under load: the control node is killed in the middle, the run gone on with, or put back."""
     with campaign.lab("moves", *prepared()) as inventory:
-        campaign.run("pytest", "tests/operations/test_reassign.py", "-m", "campaign", "--inventory", inventory)
+        tests = ("tests/operations/test_reassign.py", "tests/operations/test_replace_disk.py")
+        campaign.run("pytest", *tests, "-m", "campaign", "--inventory", inventory)
 
 
 def roll(campaign: Campaign) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ansible.module_utils.parsing.convert_bool import boolean
@@ -53,7 +54,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             answers = {host: raw(host)[register] for host in task_vars["ansible_play_hosts"]}
             probes = {host: one["probe"] for host, one in answers.items() if not one.get("unreachable")}
             what = count(list(probes), "host")
-            problems = check_hosts(model, probes)
+            mends = self._task.args.get("mends") or ()
+            problems = [replace(one, warning=True) if one.code in mends else one for one in check_hosts(model, probes)]
         errors = [problem for problem in problems if not problem.warning]
         said = report(problems, {**model.groups, **model.all_groups})
         if task_vars.get("preflight_output") == "json":

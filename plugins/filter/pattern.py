@@ -147,6 +147,20 @@ def restart_batches(
     return [batch for batch in found if batch] + [[host] for host in owed if host not in named]
 
 
+def broker_host(hosts: Sequence[str], hostvars: Mapping[str, Any], broker: Any) -> str:
+    """Return the host of the broker with this id. Raises AnsibleFilterError where the inventory has none.
+
+    Without hostvars, as where the syntax alone is looked at, it is nobody.
+    """
+    if not hostvars:
+        return NOBODY
+    ids = {str(hostvars[host].get("kafka_broker_id")): host for host in hosts}
+    if str(broker).strip() not in ids:
+        said = f"there is no broker {broker}" if str(broker).strip() else "no broker is named"
+        raise AnsibleFilterError(f"{said}: say one of {', '.join(sorted(ids))}, as -e broker={next(iter(ids), 3)}")
+    return ids[str(broker).strip()]
+
+
 def controller_last(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> list[str]:
     """Return brokers' hosts as they are, but the controller's last, as kafka_cluster named it to one of them."""
     answers = [(hostvars.get(host) or {}).get(register) or {} for host in hosts]
@@ -164,6 +178,7 @@ class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Return name to function."""
         return {
+            "broker_host": broker_host,
             "controller_last": controller_last,
             "function_items": function_items,
             "function_pattern": function_pattern,

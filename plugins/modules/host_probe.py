@@ -76,6 +76,9 @@ probe:
       type: dict
     given_up: {description: Log directories from which the running broker no longer serves., type: list, elements: str}
     log_dirs: {description: "C(log.dirs) of the broker that is installed.", type: list, elements: str}
+    dropped:
+      description: "Of these, those that are not in I(kafka_log_dirs), each as in C(mounts)."
+      type: dict
     listeners: {description: "By listener of the broker that is installed, its port.", type: dict}
     client_ports:
       description: Ports for clients of the ZooKeeper server that is installed.

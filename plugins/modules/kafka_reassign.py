@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import WRITES
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks import control as disks
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import Refused, Unfinished, ask
@@ -23,6 +25,7 @@ description:
   - Moves a few partitions at a time, within I(rate), and begins no more while a partition is under-replicated for
     another reason. In the end each partition has the planned replicas, all in sync, and the limits are taken back;
     limits that others set stay.
+  - With I(disk), I(empty) and I(disks) replicas go from one log dir of a broker to another, and never to other brokers.
   - What was begun stands in a file of I(record_directory) until its end. The same call again goes on after an
     interruption; I(cancel) puts everything back.
   - "Refused, with all else that is wrong: brokers and topics that are not there; moves that somebody else began;
@@ -40,12 +43,26 @@ options:
   rebalance: {type: bool, default: false, description: All brokers are to hold their share.}
   leaders: {type: bool, default: false, description: Brokers are to lead the same; nothing is copied.}
   replication_factor: {type: int, description: "How many replicas each partition of I(topic) is to have."}
+  disk:
+    description: >-
+      Which log dir of a broker goes empty, and where what it holds goes, as C(3:/data/1:/data/2).
+    type: list
+    elements: str
+    default: []
+  empty:
+    description: >-
+      Log dirs of brokers that are to hold nothing, as C(3:/data/1); what they hold goes to others of the same broker.
+    type: list
+    elements: str
+    default: []
+  disks: {type: list, elements: int, default: [], description: Ids of brokers whose log dirs are to hold as much.}
   cancel: {type: bool, default: false, description: What an interrupted call moved goes back.}
   topic: {type: list, elements: str, default: [], description: Topics that it is about; all where none is named.}
   rate:
     description: >-
-      Bytes a second that each broker may send, and take, for it, as C(50MB), or C(unlimited). It has to be said, but
-      with I(leaders) and I(cancel); without it I(cancel) has that of the call before.
+      Bytes a second that each broker may send, and take, for it, as C(50MB), or C(unlimited); with I(disk), I(empty)
+      and I(disks) those that it may copy. It has to be said, but with I(leaders) and I(cancel); without it I(cancel)
+      has that of the call before.
     type: str
     default: ""
   fewer_racks: {type: bool, default: false, description: Partitions may come to be in fewer racks.}
@@ -122,7 +139,10 @@ def answer(module: KafkaModule, request: Asked, admin: Admin, metadata: Metadata
         if waited:
             if begun is None or begun.asked != request.words:
                 raise Unfinished(f"{request.words} was ended or put back by another run meanwhile", {"changed": True})
-            return control.carried_on(admin, begun, path, pause, waited)
+            carried_on = disks.carried_on if begun.shifts else control.carried_on
+            return carried_on(admin, begun, path, pause, waited)
+        if begun.shifts if begun else request.within:
+            return between_disks(module, request, admin, metadata, begun, path)
         declared = {broker["id"]: broker["rack"] for broker in module.params["brokers"]}
         planned = control.prepare(request, seen.look(admin, metadata), declared, begun, admin)
         if planned:
@@ -134,13 +154,26 @@ def answer(module: KafkaModule, request: Asked, admin: Admin, metadata: Metadata
         raise Refused(f"{path}: {error}; it says what a run of moves has begun, and has to be readable") from error
 
 
+def between_disks(
+    module: KafkaModule, request: Asked, admin: Admin, metadata: Metadata, begun: record.Record | None, path: Path
+) -> dict[str, Any]:
+    """Return the same of replicas that stay on their broker. Raises Refused, Unfinished, AdminError, OSError."""
+    there = seen.at_controller(admin, metadata)
+    planned = disks.prepare(request, there.brokers, there.topics, begun, admin)
+    if planned:
+        control.meant(planned, module.params["plan"])
+    if planned is None or module.check_mode:
+        return control.told(planned, f"{request.words}: nothing to move")
+    return disks.carried_out(admin, planned, path, metadata.brokers, module.params["pause"])
+
+
 def main() -> None:
     """Run as an Ansible module."""
     module = KafkaModule(
         argument_spec={
             **WRITES,
-            **dict.fromkeys(("add", "drain"), IDS),
-            **dict.fromkeys(("replace", "topic"), TEXTS),
+            **dict.fromkeys(("add", "drain", "disks"), IDS),
+            **dict.fromkeys(("replace", "topic", "disk", "empty"), TEXTS),
             **dict.fromkeys(("rebalance", "leaders", "cancel", "fewer_racks"), SWITCH),
             "replication_factor": {"type": "int"},
             **dict.fromkeys(("rate", "plan"), TEXT),

@@ -19,6 +19,11 @@ options:
   register:
     description: Variable in which each host's answer of host_probe is. Selects the check of hosts.
     type: str
+  mends:
+    description: Codes of mistakes on hosts that the plays that follow mend. They are warnings in this run.
+    type: list
+    elements: str
+    default: []
   survival:
     description: Whether what the layout survives is printed, where nothing is wrong.
     type: bool

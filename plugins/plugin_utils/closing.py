@@ -8,7 +8,9 @@ from typing import Any
 COLLECTION = "millrace.kafka."
 RESOURCES = {f"{COLLECTION}kafka_{name}" for name in ("access", "groups", "live_config", "quotas", "topics")}
 """Actions whose changes are lines of `Change`: verb, kind, name."""
-CHANGING = {f"{COLLECTION}{name}" for name in ("host_state", "kafka_certificates", "kafka_reassign")} | RESOURCES
+CHANGING = RESOURCES | {
+    f"{COLLECTION}{name}" for name in ("host_state", "kafka_certificates", "kafka_log_dir", "kafka_reassign")
+}
 """Actions of which every run that may change something has one; a run without them has no such line."""
 BY_HAND = {"deleted": "emptied topic", "made": "recreated topic"}
 """What kafka_topic answers where it changes something."""
@@ -19,6 +21,7 @@ ANSWERS = {
     f"{COLLECTION}install_archives": ("missing", "archive"),
     f"{COLLECTION}kafka_certificates": ("changes", "reloaded listener"),
     f"{COLLECTION}kafka_leaders": ("moved", "elected leader"),
+    f"{COLLECTION}kafka_log_dir": ("moved", "replica that was copied anew"),
     f"{COLLECTION}kafka_reassign": ("moved", "moved partition"),
     f"{COLLECTION}zookeeper_ensemble": ("changes", "ACL"),
 }
@@ -46,6 +49,7 @@ PLURALS = {
     "directory": "directories",
     "mark taken away": "marks taken away",
     "owner or mode": "owners or modes",
+    "replica that was copied anew": "replicas that were copied anew",
     "topic in part": "topics in part",
 }
 

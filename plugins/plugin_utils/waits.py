@@ -72,6 +72,23 @@ def module_in_parts(self: Any, tmp: str | None = None, task_vars: dict[str, Any]
     return result | in_parts(ask, say(self._task, task_vars))
 
 
+def module_planned(self: Any, task_vars: dict[str, Any] | None) -> dict[str, Any]:
+    """Run the module of a RunsHere in parts, and print its plan before they begin."""
+    variables, printed = task_vars or {}, dict[str, Any]()
+
+    def module(more: Mapping[str, Any]) -> dict[str, Any]:
+        answer: dict[str, Any] = self.module({**self._task.args, **more}, variables)
+        if "waited" not in more and "plan" in answer:  # it is written down, and nothing moves before the next call
+            Display().display("\n".join(answer["plan"]))
+            printed["plan"] = answer["plan"]
+        return answer
+
+    answer = in_parts(module, say(self._task, task_vars))
+    for note in answer.get("notes", []):
+        Display().warning(note)
+    return {**answer, **printed}
+
+
 def module_said(waited_for: Callable[[Mapping[str, Any]], str]) -> Callable[..., dict[str, Any]]:
     """Return the `run` of an action whose module says nothing; `waited_for` tells it from the module's options."""
 

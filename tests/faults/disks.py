@@ -14,7 +14,9 @@ UNIT = "kafka.service"
 UNITS = f"{UNIT} kafka-registration.service"
 LOST = "/etc/systemd/system/lost-disk.service"
 # umount(8) stumbles over the dead directory.
-UNMOUNT = "import ctypes, sys; sys.exit(ctypes.CDLL(None).umount2(sys.argv[1].encode(), 0))"
+UNMOUNT = "import ctypes, sys; sys.exit(ctypes.CDLL(None).umount2(sys.argv[1].encode(), int(sys.argv[2])))"
+DETACH = "2"
+"""MNT_DETACH: it is gone though files are open."""
 
 
 def machine(*command: str) -> str:
@@ -83,9 +85,14 @@ WantedBy=local-fs.target
 
     def exchange(self) -> None:
         """Put an empty ext4 disk in place, as an operator does: stop the broker, change the disk, start the broker."""
-        machine("truncate", "-s", "600M", str(self.spare))
-        machine("mkfs.ext4", "-q", "-F", str(self.spare))
+        self._make_spare()
         self._put(self.spare, "ext4", "noatime,errors=remount-ro")
+
+    def mount_new(self) -> None:
+        """Mount an empty ext4 disk while the broker goes on with its others: as mkfs made it, root's."""
+        self._make_spare()
+        self._unmount_everywhere(DETACH)
+        self._mount(self.spare, "ext4", "noatime,errors=remount-ro")
 
     def restore(self) -> None:
         """Put the lab's own disk in place, with what it held when it failed."""
@@ -93,9 +100,20 @@ WantedBy=local-fs.target
         self.spare.unlink(missing_ok=True)
         self.failed = False
 
+    def _make_spare(self) -> None:
+        machine("truncate", "-s", "600M", str(self.spare))
+        machine("mkfs.ext4", "-q", "-F", str(self.spare))
+
     def _put(self, image: Path, kind: str, options: str) -> None:
         self.inventory.run(self.host, f"systemctl stop {UNITS}")
         self._unmount_everywhere()
+        self._mount(image, kind, options)
+        self.inventory.run(
+            self.host, f"rm -rf {self.path}/lost+found; chown {self.owner} {self.path} && chmod {self.mode} {self.path}"
+        )
+        self.inventory.run(self.host, f"systemctl start {UNITS}")
+
+    def _mount(self, image: Path, kind: str, options: str) -> None:
         machine("mount", "-t", kind, "-o", f"loop,{options}", str(image), str(self.mount))
         self.device = os.stat(self.mount).st_dev
         node = "/dev/disk-of-the-lab"
@@ -103,12 +121,8 @@ WantedBy=local-fs.target
         script = f"{make} && mount -t {kind} -o {options} {node} {self.path} && rm {node}"
         container = machine("podman", "inspect", "--format", "{{.State.Pid}}", self.inventory.container(self.host))
         machine("nsenter", "-t", container, "-m", "sh", "-c", script)
-        self.inventory.run(
-            self.host, f"rm -rf {self.path}/lost+found; chown {self.owner} {self.path} && chmod {self.mode} {self.path}"
-        )
-        self.inventory.run(self.host, f"systemctl start {UNITS}")
 
-    def _unmount_everywhere(self) -> None:
+    def _unmount_everywhere(self, flags: str = "0") -> None:
         """Each sandboxed service has a mount namespace of its own.
 
         While one of them holds the dead file system, mounting gives it again.
@@ -125,4 +139,4 @@ WantedBy=local-fs.target
                 if row[2] == device:  # of a namespace the process that is longest there: it stays
                     namespaces.setdefault(namespace, (process.name, row[4]))
         for process_id, path in namespaces.values():
-            machine("nsenter", "-t", process_id, "-m", "python3", "-c", UNMOUNT, path)
+            machine("nsenter", "-t", process_id, "-m", "python3", "-c", UNMOUNT, path, flags)

@@ -80,6 +80,7 @@ def healthy(number: int, host: str, inventory: str = "lab") -> dict[str, Any]:
             for index, path in enumerate(paths)
         },
         "log_dirs": [],
+        "dropped": {},
         "listeners": {},
         "client_ports": [],
         "units": {},
@@ -197,7 +198,16 @@ PROBES: tuple[Probe, ...] = (
         "DISK_FOREIGN",
         f"{KAFKA}/kafka_log_dirs",
         "nothing is ever deleted",
-        mount("/data/kafka2", names=["lost+found", "pg_wal"]),
+        mount("/data/kafka2", names=["pg_wal"]),
+    ),
+    Probe(
+        "LOG_DIR_DROPPED",
+        f"{KAFKA}/kafka_log_dirs",
+        "playbooks/reassign.yml -e empty=1:/data/kafka3",
+        answer(
+            log_dirs=["/data/kafka1", "/data/kafka2", "/data/kafka3"],
+            dropped={"/data/kafka3": {"mounted": True, "names": [".lock", "orders-0", "orders-1.ab12-delete"]}},
+        ),
     ),
     Probe("DEVICE_SHARED", f"{KAFKA}/kafka_log_dirs", "a device for each", mount("/data/kafka2", device=300)),
     Probe(

@@ -12,6 +12,9 @@ WISHES = (
     "add",
     "drain",
     "replace",
+    "disk",
+    "empty",
+    "disks",
     "topic",
     "rebalance",
     "leaders",
@@ -32,6 +35,12 @@ WISHES = (
             ("-e", "topic=orders,returns", "-e", "replication_factor=3", "-e", "rate=1MB"),
             {"topic": ["orders", "returns"], "replication_factor": "3", "rate": "1MB"},
         ),
+        (
+            ("-e", "disk=3:/data/1:/data/2,2:/data/1:/data/2", "-e", "rate=1MB"),
+            {"disk": ["3:/data/1:/data/2", "2:/data/1:/data/2"], "rate": "1MB"},
+        ),
+        (("-e", "empty=3:/data/1", "-e", "rate=1MB"), {"empty": ["3:/data/1"], "rate": "1MB"}),
+        (("-e", '{"disks": 3, "rate": "1MB"}'), {"disks": ["3"], "rate": "1MB"}),
         # an empty name is refused by the module: all topics are not meant
         (("-e", "rebalance=true", "-e", "topic=", "-e", "rate=1MB"), {"rebalance": True, "topic": [""], "rate": "1MB"}),
         (
@@ -57,3 +66,15 @@ def test_check_mode_elects_nobody(tmp_path: Path) -> None:
     run = Played(tmp_path, "reassign", "--check", "-e", "rebalance=true", "-e", "rate=1MB", answers=ANSWERS)
     assert run.code == 0, run.output
     assert [name for name, _, _ in run.calls] == ["kafka_reassign"]
+
+
+def test_a_log_dir_that_was_taken_out_is_emptied_here_alone(tmp_path: Path) -> None:
+    """Every other playbook refuses it: its broker would come back without what it holds."""
+    there = {"/data/kafka9": {"mounted": True, "names": ["orders-0"]}}
+    dropped = {"log_dirs": ["/data/kafka1", "/data/kafka2", "/data/kafka9"], "dropped": there}
+    options = ("-e", "empty=1:/data/kafka9", "-e", "rate=1MB")
+    run = Played(tmp_path, "reassign", *options, answers=ANSWERS, noted_probe=dropped)
+    assert run.code == 0 and "LOG_DIR_DROPPED" in run.output, run.output
+    (tmp_path / "other").mkdir()
+    other = Played(tmp_path / "other", "restart", "--check", noted_probe=dropped)
+    assert other.code != 0 and "LOG_DIR_DROPPED" in other.output and other.calls == []

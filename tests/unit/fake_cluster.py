@@ -65,12 +65,6 @@ class FakeCluster(FakeMoves):
         """By partition that is on the move the replicas that it is to have."""
         self.asks, self.stuck = 1, set[str]()
         """How often who asks is told of a move before it is done, and topics of which none ever is."""
-        self.sizes: dict[tuple[str, int], int] = {}
-        """Bytes by partition."""
-        self.come: dict[tuple[int, str, int], int] = {}
-        """By broker and partition that is on its way there, the bytes that have arrived."""
-        self.disks: dict[int, tuple[int, int]] = {}
-        """By broker, bytes of its file systems, all and free; one that is not here does not tell."""
         self.mute: set[int] = set()
         """Brokers that are there, and do not say what is set for them."""
         self.ungrown: set[str] = set()
@@ -79,8 +73,7 @@ class FakeCluster(FakeMoves):
         """Brokers that nobody sees."""
         self.says: dict[int, Answer] = {}
         """By broker, in what its metadata differs from what is."""
-        self.given_up: dict[int, list[str]] = {}
-        """Log dirs that a broker no longer serves from."""
+        self.have_disks()
         self.lingering: dict[str, int] = {}
         """By name of a topic, how often it is still there after a delete that was answered with a timeout."""
 
@@ -109,7 +102,7 @@ class FakeCluster(FakeMoves):
                             "partition_index": number,
                             "leader_id": replicas[0],
                             "replica_nodes": replicas,
-                            "isr_nodes": [one for one in replicas if one not in self.down],
+                            "isr_nodes": [one for one in replicas if self.in_sync(one, name, number)],
                         }
                         for number, replicas in enumerate(self.topics[name])
                     ],
@@ -119,6 +112,10 @@ class FakeCluster(FakeMoves):
             ],
             **self.says.get(broker, {}),
         }
+
+    def in_sync(self, broker: int, topic: str, number: int) -> bool:
+        """Tell whether a replica is in sync."""
+        return broker not in self.down and (broker, topic, number) not in self.behind
 
     def sasl_handshake(self, request: Any, broker: int) -> Answer:
         known = request.mechanism in self.mechanisms

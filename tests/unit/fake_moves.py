@@ -18,46 +18,97 @@ class FakeMoves(FakeSettings):
     under_way: dict[tuple[str, int], list[int]]
     asks: int
     stuck: set[str]
-    sizes: dict[tuple[str, int], int]
-    disks: dict[int, tuple[int, int]]
-    given_up: dict[int, list[str]]
-    come: dict[tuple[int, str, int], int]
+
+    def have_disks(self) -> None:
+        """Begin with two log dirs on each broker, of which nobody knows anything."""
+        self.sizes: dict[tuple[str, int], int] = {}
+        """Bytes by partition."""
+        self.come: dict[tuple[int, str, int], int] = {}
+        """By broker and partition that is on its way there, the bytes that have arrived."""
+        self.disks: dict[int, tuple[int, int]] = {}
+        """By broker, bytes of its file systems, all and free; one that is not here does not tell."""
+        self.log_dirs = ("/data/1", "/data/2")
+        self.where: dict[tuple[int, str, int], str] = {}
+        """By broker and partition the log dir that has the replica, where it is not the first."""
+        self.future: dict[tuple[int, str, int], str] = {}
+        """By broker and partition the log dir to which a replica is on its way."""
+        self.looks = 1
+        """How often who asks for log dirs is told of these before they are there."""
+        self.behind: set[tuple[int, str, int]] = set()
+        """Brokers that are not in sync with a partition."""
+        self.given_up: dict[int, list[str]] = {}
+        """Log dirs that a broker no longer serves from."""
 
     def describe_log_dirs(self, request: Any, broker: int) -> Answer:
-        """All replicas are in the first directory, those that are on their way as far as they have come."""
+        """Replicas are where `where` says, else in the first directory, those on their way as far as they have come."""
         only = {(topic.topic, number) for topic in request.topics or () for number in topic.partitions}
         lost = self.given_up.get(broker, [])
-        held = [
-            {
-                "name": name,
-                "partitions": [
-                    {
-                        "partition_index": number,
-                        "partition_size": self.sizes.get((name, number), 0)
-                        if broker in replicas
-                        else self.come.get((broker, name, number), 0),
-                        "offset_lag": 0,
-                        "is_future_key": False,
-                    }
-                    for number, replicas in enumerate(partitions)
-                    if broker in (*replicas, *self.under_way.get((name, number), ()))
-                    and (not only or (name, number) in only)
-                ],
-            }
-            for name, partitions in self.topics.items()
-        ]
         total, free = self.disks.get(broker, (-1, -1))
         results = [
             {
                 "error_code": 56 if one in lost else 0,
                 "log_dir": one,
-                "topics": held if one == "/data/1" else [],
+                "topics": [] if one in lost else self.held(broker, one, only),
                 "total_bytes": total,
                 "usable_bytes": free,
             }
-            for one in ("/data/1", "/data/2")
+            for one in self.log_dirs
         ]
+        self.looks -= 1
+        if self.looks < 0:
+            self.swap()
         return {"error_code": 0, "results": results}
+
+    def held(self, broker: int, path: str, only: set[tuple[str, int]]) -> list[Answer]:
+        """Return what one directory holds, by topic."""
+        found = []
+        for name, partitions in self.topics.items():
+            held = []
+            for number, replicas in enumerate(partitions):
+                place = (broker, name, number)
+                size, come = self.sizes.get((name, number), 0), self.come.get(place, 0)
+                here = broker in (*replicas, *self.under_way.get((name, number), ()))
+                if (only and (name, number) not in only) or not here:
+                    continue
+                for future, where in ((False, self.where.get(place, self.log_dirs[0])), (True, self.future.get(place))):
+                    one = {
+                        "partition_index": number,
+                        "partition_size": size if broker in replicas and not future else come,
+                        "offset_lag": 0,
+                        "is_future_key": future,
+                    }
+                    held += [one] if where == path else []
+            found.append({"name": name, "partitions": held})
+        return found
+
+    def alter_replica_log_dirs(self, request: Any, broker: int) -> Answer:
+        """A replica that is to be where it is already is not on its way any more."""
+        results = []
+        for there in request.dirs:
+            for topic in there.topics:
+                answers = []
+                for number in topic.partitions:
+                    place, code = (broker, topic.name, number), 0
+                    if there.path in self.given_up.get(broker, []):
+                        code = 56
+                    elif there.path not in self.log_dirs:
+                        code = 57
+                    elif self.where.get(place, self.log_dirs[0]) == there.path:
+                        self.future.pop(place, None)
+                        self.written.append(f"keep {topic.name}-{number} of {broker} in {there.path}")
+                    else:
+                        self.future[place] = there.path
+                        self.written.append(f"put {topic.name}-{number} of {broker} into {there.path}")
+                    answers.append({"partition_index": number, "error_code": code})
+                results.append({"topic_name": topic.name, "partitions": answers})
+        return {"results": results}
+
+    def swap(self) -> None:
+        """Have all that is on its way between directories take the place of what it is a copy of."""
+        for place, path in list(self.future.items()):
+            if place[1] not in self.stuck:
+                self.where[place] = path
+                del self.future[place]
 
     def list_partition_reassignments(self, request: Any, broker: int) -> Answer:
         code, topics = self.judged(broker), []

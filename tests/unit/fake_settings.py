@@ -29,7 +29,7 @@ BROKER = {
 }
 DEFAULT = {"num.io.threads": "8", "log.retention.hours": "168", "log.retention.ms": "", "sasl.jaas.config": ""}
 HOURS = ("log.retention.ms", "log.retention.hours")
-THROTTLED = ".replication.throttled."
+THROTTLED = (".replication.throttled.", "replica.alter.log.dirs.io.max.bytes.per.second")
 Answer = dict[str, Any]
 
 
@@ -97,7 +97,8 @@ class FakeSettings:
             levels = [(2, self.told.get(name, {})), *levels, (4, file), (5, DEFAULT)]
         for key in sorted({key for _, level in levels for key in level}):
             values: list[tuple[str | None, int]] = [(level[key], source) for source, level in levels if key in level]
-            strange = not (key in file or key in DEFAULT or THROTTLED in key or key == "sasl.jaas.config")
+            limit = any(name in key for name in THROTTLED)
+            strange = not (key in file or key in DEFAULT or limit or key == "sasl.jaas.config")
             if hidden := strange or key == "sasl.jaas.config":
                 values = [(None, source) for _, source in values]
             synonyms = [

@@ -125,3 +125,8 @@ def test_port_of_the_ssh_connection(connection: str | None) -> None:
 )
 def test_the_file_system_that_a_path_is_on(path: str, point: str) -> None:
     assert probe.covering(path, ["/", "/data", "/data/kafka", "/data/kafka 1"]) == point
+
+
+def test_log_dirs_that_are_taken_out() -> None:
+    """Of what is installed, however its path is written."""
+    assert probe.dropped(["/data/1", "/data/2/", "/data/3"], ["/data/2", "/data/3", "/data/4"]) == ["/data/1"]

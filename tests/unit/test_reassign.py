@@ -135,7 +135,10 @@ def test_a_third_replica(six: FakeCluster, reassign: Reassign) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({}, "nothing is said: say one of add, drain, replace, rebalance, leaders, replication_factor, cancel"),
+        (
+            {},
+            "nothing is said: say one of add, drain, replace, rebalance, leaders, replication_factor, disk, empty",
+        ),
         ({"add": [1], "rebalance": True}, "add and rebalance are said: say one of"),
         ({"rebalance": True, "rate": ""}, "no rate is said, and moving replicas can take all"),
         ({"rebalance": True, "rate": "fast"}, "rate fast: say how many bytes a second"),

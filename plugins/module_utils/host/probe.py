@@ -79,6 +79,12 @@ def installed_log_dirs() -> list[str]:
     return [path.strip() for path in told.split(",") if path.strip()]
 
 
+def dropped(installed: Iterable[str], wanted: Iterable[str]) -> list[str]:
+    """Return the log dirs of the broker that is installed that it is not to have any more."""
+    kept = {os.path.normpath(path) for path in wanted}
+    return [path for path in installed if os.path.normpath(path) not in kept]
+
+
 def installed_listeners() -> dict[str, int]:
     """Return the port of each listener of the broker that is installed; {} where none is."""
     told = properties("/etc/kafka/server.properties").get("listeners", "")
@@ -256,6 +262,7 @@ def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
         "mounts": mounts(wanted["mounts"]),
         "given_up": given_up(log_dirs, "kafka.service"),
         "log_dirs": log_dirs,
+        "dropped": mounts(dropped(log_dirs, wanted["kafka_log_dirs"])),
         "listeners": installed_listeners() if wanted["kafka_log_dirs"] else {},
         "client_ports": installed_client_ports() if wanted.get("zookeeper_data_dir") else [],
         "meta_properties": {path: properties(f"{path}/meta.properties") for path in wanted["kafka_log_dirs"]},

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.folders import MADE_BY_MKFS, named, replicas
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.folders import foreign as foreign_names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Function
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import broker_dirs, other_mounts
@@ -21,12 +23,6 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import te
 
 Probe = Mapping[str, Any]
 LOG_DIRS, WAL = "kafka_log_dirs", "zookeeper_data_log_dir"
-# What a broker itself makes in a log directory.
-KAFKA_FILES = re.compile(
-    r"\.lock|\.kafka_cleanshutdown|meta\.properties.*"
-    r"|(cleaner|log-start|recovery-point|replication)-(offset-)?checkpoint.*"
-    r"|.+-offset-checkpoint.*|.+-\d+(\.[0-9a-z]+-(delete|future|stray))?|lost\+found"
-)
 VOLATILE = ("tmpfs", "ramfs")
 REMOTE = re.compile(r"nfs\d?|cifs|smb3?|fuse\..*|9p|ceph|glusterfs")
 GOES_ON = "the broker goes on with its other disks, and nothing is changed on this one"
@@ -96,17 +92,38 @@ def of_a_broker(broker: Broker, probe: Probe) -> Iterator[Problem]:
             yield from mounted(broker, LOG_DIRS, path, mount)
             if mount["mounted"]:
                 devices.setdefault(mount.get("device"), []).append(path)
-        foreign = [name for name in mount.get("names", []) if not KAFKA_FILES.fullmatch(name)]
-        if foreign:
-            whose = "the disk is somebody else's, and Kafka refuses such a folder"
-            wrong = f"holds {', '.join(foreign[:3])}, which no broker made: {whose}"
-            advice = f"attach the right disk, or clear it by hand; {NEVER}"
-            yield broker.problem(LOG_DIRS, "DISK_FOREIGN", path, wrong, advice)
+        yield from _foreign(broker, path, mount)
     for paths in devices.values():
         if len(paths) > 1:
             wrong, advice = "on one device: they fail together and share its throughput", "mount a device for each"
             yield broker.problem(LOG_DIRS, "DEVICE_SHARED", ", ".join(paths), wrong, f"{advice}, or name one of them")
+    yield from _dropped(broker, probe)
     yield from _owner(broker, probe)
+
+
+def _dropped(broker: Broker, probe: Probe) -> Iterator[Problem]:
+    """A log dir that the broker is not to have any more holds no replica; one that it gave up is of no use anyway."""
+    for path, mount in probe["dropped"].items():
+        held = replicas(mount.get("names", []))
+        if held and path not in probe.get("given_up", ()):
+            number = broker.inputs.values.get("kafka_broker_id")
+            wrong = f"taken out, and it holds {named(held)}: the broker would come back without them"
+            advice = f"empty it first (playbooks/reassign.yml -e empty={number}:{path} -e rate=50MB); {NEVER}"
+            yield broker.problem(LOG_DIRS, "LOG_DIR_DROPPED", path, wrong, advice)
+
+
+def _foreign(broker: Broker, path: str, mount: Mapping[str, Any]) -> Iterator[Problem]:
+    """A log dir holds what a broker made, and nothing else."""
+    found = foreign_names(mount.get("names", []))
+    if found == [MADE_BY_MKFS]:
+        wrong = f"holds {MADE_BY_MKFS}, which Kafka takes for a partition: no broker starts beside it"
+        advice = f"remove that empty folder (rmdir {path}/{MADE_BY_MKFS}); {NEVER}"
+        yield broker.problem(LOG_DIRS, "DISK_FOREIGN", path, wrong, advice)
+    elif found:
+        whose = "the disk is somebody else's, and Kafka refuses such a folder"
+        wrong = f"holds {', '.join(found[:3])}, which no broker made: {whose}"
+        advice = f"attach the right disk, or clear it by hand; {NEVER}"
+        yield broker.problem(LOG_DIRS, "DISK_FOREIGN", path, wrong, advice)
 
 
 def _owner(broker: Broker, probe: Probe) -> Iterator[Problem]:

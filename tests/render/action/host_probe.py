@@ -26,6 +26,7 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
         },
         "peers": {},
         "log_dirs": [],
+        "dropped": {},
         "listeners": {},
         "client_ports": [],
         "meta_properties": {},

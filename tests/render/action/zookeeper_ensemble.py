@@ -12,7 +12,8 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
     ActionBase.run(self, tmp, task_vars)
     leader, *followers = self._task.args["servers"]
     modes = {leader: "leader", **dict.fromkeys(followers, "follower")}
-    return {"changed": False, "modes": modes, "problems": [], "changes": []}
+    said = (task_vars or {}).get("noted_answers", {}).get("zookeeper_ensemble", {})
+    return {"changed": False, "modes": modes, "problems": [], "changes": [], **said}
 
 
 ActionModule = type("ActionModule", (ActionBase,), {"run": run, "_requires_connection": False})

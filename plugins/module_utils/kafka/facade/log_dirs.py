@@ -20,6 +20,8 @@ class LogDir:
     free: int | None = None
     sizes: Mapping[Place, int] = field(default_factory=dict)
     """Bytes by partition."""
+    coming: Mapping[Place, int] = field(default_factory=dict)
+    """Bytes so far, by partition that comes here from another log dir of the broker."""
     given_up: bool = False
     """Whether the broker serves nothing from it any more."""
 
@@ -39,12 +41,42 @@ def log_dirs(admin: Admin, brokers: Iterable[int], only: Collection[Place] = ())
     found = []
     for broker in sorted(brokers):
         for one in library.ask(DescribeLogDirsRequest(topics=named or None), ASK, broker).results:
-            sizes = {
-                (topic.name, partition.partition_index): partition.partition_size
-                for topic in one.topics
-                for partition in topic.partitions
-                if not partition.is_future_key
-            }
+            sizes: dict[Place, int] = {}
+            coming: dict[Place, int] = {}
+            for topic in one.topics:
+                for partition in topic.partitions:
+                    held = coming if partition.is_future_key else sizes
+                    held[topic.name, partition.partition_index] = partition.partition_size
             total, free = (value if value >= 0 else None for value in (one.total_bytes, one.usable_bytes))
-            found.append(LogDir(broker, one.log_dir, total, free, sizes, bool(one.error_code)))
+            found.append(LogDir(broker, one.log_dir, total, free, sizes, coming, bool(one.error_code)))
     return found
+
+
+def alter(admin: Admin, broker: int, wanted: Mapping[Place, str]) -> dict[Place, str]:
+    """Have a broker copy replicas to other of its log dirs, where they take the place of those that it has.
+
+    To the one where a replica is calls off what is under way. Return why some do not, by partition. Raises AdminError,
+    ImportError.
+    """
+    library = kafka_python.of(admin)
+    from kafka.errors import for_code
+    from kafka.protocol.admin import AlterReplicaLogDirsRequest as Request
+
+    paths: dict[str, dict[str, list[int]]] = {}
+    for (topic, number), path in sorted(wanted.items()):
+        paths.setdefault(path, {}).setdefault(topic, []).append(number)
+    kind = Request.AlterReplicaLogDir
+    dirs = [
+        kind(
+            path=path,
+            topics=[kind.AlterReplicaLogDirTopic(name=name, partitions=parts) for name, parts in of_path.items()],
+        )
+        for path, of_path in paths.items()
+    ]
+    found = library.ask(Request(dirs=dirs), admin.patience, broker)
+    return {
+        (topic.topic_name, one.partition_index): for_code(one.error_code).__name__
+        for topic in found.results
+        for one in topic.partitions
+        if one.error_code
+    }

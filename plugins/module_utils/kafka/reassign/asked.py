@@ -7,10 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.shifts import DiskWish, wished
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Wish
 
-VERBS = ("add", "drain", "replace", "rebalance", "leaders", "replication_factor", "cancel")
+WITHIN = ("disk", "empty", "disks")
+"""Of these nothing leaves its broker."""
+VERBS = ("add", "drain", "replace", "rebalance", "leaders", "replication_factor", *WITHIN, "cancel")
 
 
 @dataclass(frozen=True)
@@ -26,18 +29,21 @@ class Asked:
     limited: bool = False
     """Whether a rate was said, `unlimited` among them."""
     cancel: bool = False
+    within: DiskWish | None = None
+    """What is to change between log dirs of brokers; then nothing goes to another broker."""
 
 
 def asked(said: Mapping[str, Any]) -> tuple[Asked, list[str]]:
     """Return the request, and what is wrong with it."""
     verbs = [name for name in VERBS if said[name] is not None and said[name] is not False and said[name] != []]
     topics = tuple(sorted({name.strip() for name in said["topic"]}))
-    wrong, wish, rate = [], Wish(), None
+    wrong, wish, rate, within = [], Wish(), None, None
     if len(verbs) != 1:
         told = f"{' and '.join(verbs)} are said" if verbs else "nothing is said"
         wrong.append(f"{told}: say one of {', '.join(VERBS)}")
-    wrong += [f"{name}: broker {one} is named twice" for name in ("add", "drain") for one in twice(said[name])]
+    wrong += [f"{name}: broker {one} is named twice" for name in ("add", "drain", "disks") for one in twice(said[name])]
     try:
+        within = wished(said["disk"], said["empty"], said["disks"])
         pairs = replaced(said["replace"])
         wish = Wish(
             tuple(sorted(said["add"])),
@@ -69,7 +75,7 @@ def asked(said: Mapping[str, Any]) -> tuple[Asked, list[str]]:
         )
     words = [f"{name}={shown(said[name])}" for name in verbs]
     words += [f"topic={','.join(topics)}"] if topics and not said["cancel"] else []
-    return Asked(wish, " ".join(words), topics, rate, bool(said["rate"]), bool(said["cancel"])), wrong
+    return Asked(wish, " ".join(words), topics, rate, bool(said["rate"]), bool(said["cancel"]), within), wrong
 
 
 def shown(value: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.reco
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import Work, lines, listed
 
 AGAIN = "run the same again to go on, with another rate if need be, or with cancel=true to put everything back"
+SLOW = "with the same again, or cancel=true"
 Result = dict[str, Any]
 
 
@@ -107,9 +108,15 @@ def carried_out(admin: Admin, work: Work, path: Path, brokers: Collection[int], 
 def carried_on(admin: Admin, made: Record, path: Path, pause: float, waited: Mapping[str, Any]) -> Result:
     """Carry on for `pause` seconds (0: to the end). Raises Unfinished, OSError."""
     try:
-        return carry_on(admin, made, path, pause, waited)
+        return carry_on(Run(admin, made, progress(waited)), pause, lambda run, now: ended(run, now, path))
     except AdminError as error:
         raise Unfinished(f"{admin.explain(error)}; {AGAIN}", {"changed": True}) from error
+
+
+def progress(waited: Mapping[str, Any]) -> Progress:
+    """Return what the parts of a wait before this one saw."""
+    time = waits.now()
+    return Progress(**waited) if waited else Progress(time, time, moved=time)
 
 
 def begin(admin: Admin, work: Work, path: Path, brokers: Collection[int]) -> Record:
@@ -125,30 +132,31 @@ def begin(admin: Admin, work: Work, path: Path, brokers: Collection[int]) -> Rec
     return made
 
 
-def carry_on(admin: Admin, made: Record, path: Path, pause: float, waited: Mapping[str, Any]) -> Result:
-    """Move for `pause` seconds (0: to the end); return what is waited for, or what was done.
+def carry_on(
+    run: Run, pause: float, end: Callable[[Run, Standing], Result], again: str = AGAIN, slow: str = SLOW
+) -> Result:
+    """Move for `pause` seconds (0: to the end); return what is waited for, or what `end` says was done.
 
     Raises Unfinished, AdminError.
     """
-    time = waits.now()
-    run = Run(admin, made, Progress(**waited) if waited else Progress(time, time, moved=time))
     while True:
         now, done = run.until_done(pause or PART)
         if done:
-            return ended(admin, made, now, path, run.progress.begun)
+            return end(run, now)
         far = run.words(now)
         stalled = waits.now() - run.progress.moved > STALLED
         words = "; ".join([far, *run.stuck(0 if stalled else QUIET)])
         if run.short and waits.now() - run.progress.short > STALLED:
-            raise Unfinished(f"{run.short}, with the same again, or cancel=true ({words})", {"changed": True})
+            raise Unfinished(f"{run.short}, {slow} ({words})", {"changed": True})
         if stalled:
-            raise Unfinished(f"nothing was copied for {STALLED:.0f} s ({words}); {AGAIN}", {"changed": True})
+            raise Unfinished(f"nothing was copied for {STALLED:.0f} s ({words}); {again}", {"changed": True})
         if pause:
             return {"changed": True, "waiting": waits.waiting([words], 0, **asdict(run.progress))}
 
 
-def ended(admin: Admin, made: Record, now: Standing, path: Path, begun: float) -> Result:
+def ended(run: Run, now: Standing, path: Path) -> Result:
     """Take the limits back, look at all once more, and forget the record. Raises Unfinished, AdminError."""
+    admin, made = run.admin, run.record
     metadata = seen.at_controller(admin, admin.metadata(), made.moves)
     left = throttles.take_out(admin, made, metadata.brokers)
     wrong, away = verified(made, metadata)
@@ -156,5 +164,11 @@ def ended(admin: Admin, made: Record, now: Standing, path: Path, begun: float) -
         raise Unfinished(f"all is moved, and {'; '.join(wrong[:5])}; {AGAIN}", {"changed": True})
     path.unlink(missing_ok=True)
     notes = [*left, *away, *come(made, metadata), *([strangers(now.gone)] if now.gone else [])]
-    done = {"moved": [str(move) for move in now.done], "bytes": sum(move.bytes for move in now.done)}
-    return {"changed": True, **done, "seconds": round(waits.now() - begun, 1), "notes": notes}
+    return {"changed": True, **copied(now, run.progress), "notes": notes}
+
+
+def copied(now: Standing, so_far: Progress) -> Result:
+    """Return what was done, and how long it took."""
+    size = sum(move.bytes for move in now.done)
+    seconds = round(waits.now() - so_far.begun, 1)
+    return {"moved": [str(move) for move in now.done], "bytes": size, "seconds": seconds}

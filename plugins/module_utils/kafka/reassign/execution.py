@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
@@ -99,6 +99,8 @@ class Run:
     """The replicas that were on their way when `words` was last asked."""
     short: str = ""
     """Why that cannot end at this rate."""
+    look: Callable[[Run], Standing] | None = None
+    """What looks once in place of `step`, where somebody else moves the replicas."""
 
     def step(self) -> Standing:
         """Look once, and begin what may be begun. Raises AdminError."""
@@ -174,7 +176,7 @@ class Run:
         while True:
             before = waits.now()
             try:
-                now, silent = self.step(), 0.0
+                now, silent = self.look(self) if self.look else self.step(), 0.0
             except AdminError as error:  # another controller, a broker that is restarted
                 self.admin.leave_behind()
                 silent = silent or before

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.shifts import Shift
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 
 FOLDER = "~/.local/state/millrace"
@@ -35,6 +36,8 @@ class Record:
     """Those that it is about; all where none is named."""
     back: bool = False
     """Whether this puts back what another plan moved."""
+    shifts: tuple[Shift, ...] = ()
+    """Replicas that go to another log dir of their broker; then there are no moves."""
 
     def reversed(self, moves: tuple[Move, ...]) -> Record:
         """Return what puts these moves of it back."""
@@ -42,9 +45,9 @@ class Record:
         return replace(self, asked="cancel=true", leaving=(), moves=turned, back=True)
 
 
-def path_of(cluster_id: str, folder: str = FOLDER) -> Path:
+def path_of(cluster_id: str, folder: str = FOLDER, kind: str = "moves") -> Path:
     """Return where the record of a cluster is."""
-    return Path(folder).expanduser() / f"moves-{cluster_id}.json"
+    return Path(folder).expanduser() / f"{kind}-{cluster_id}.json"
 
 
 def load(path: Path) -> Record | None:
@@ -52,8 +55,9 @@ def load(path: Path) -> Record | None:
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         moves = (Move(t, n, tuple(before), tuple(after), size) for t, n, before, after, size in found.pop("moves"))
+        shifts = tuple(Shift(**one) for one in found.pop("shifts", ()))
         ids: dict[str, Any] = {name: tuple(found.get(name, ())) for name in ("used", "topics")}
-        return Record(**{**found, **ids, "moves": tuple(moves), "leaving": tuple(found["leaving"])})
+        return Record(**{**found, **ids, "moves": tuple(moves), "shifts": shifts, "leaving": tuple(found["leaving"])})
     except FileNotFoundError:
         return None
     except (AttributeError, KeyError, TypeError) as error:

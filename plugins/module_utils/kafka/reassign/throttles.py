@@ -77,7 +77,7 @@ def put_in(admin: Admin, record: Record, brokers: Iterable[int]) -> None:
     _told(topics.configure(admin, changes))
     for broker in record.rates if record.rate else ():
         if int(broker) in {*brokers}:
-            _tell(admin, broker, dict.fromkeys(RATES, str(record.rate)))
+            tell(admin, broker, dict.fromkeys(RATES, str(record.rate)))
 
 
 def take_out(admin: Admin, record: Record, brokers: Iterable[int]) -> list[str]:
@@ -97,11 +97,11 @@ def take_out(admin: Admin, record: Record, brokers: Iterable[int]) -> list[str]:
     left, ours, there_now = list[str](), {str(rate) for rate in record.used}, {*brokers}
     for broker, before in record.rates.items():
         if int(broker) not in there_now:
-            left.append(f"broker {broker} is away and keeps {', '.join(RATES)}")
+            left.append(f"broker {broker} is away and keeps {', '.join(before)}")
             continue
         own = broker_config.describe(admin, int(broker))[0]
         others = {key: own.get(key) for key in before if own.get(key) not in {before[key], *ours}}
-        _tell(admin, broker, {key: value for key, value in before.items() if key not in others})
+        tell(admin, broker, {key: value for key, value in before.items() if key not in others})
         left += [
             f"broker {broker}: somebody else set {key} to {value or 'nothing'} meanwhile; it stays so"
             for key, value in others.items()
@@ -131,7 +131,8 @@ def _there(admin: Admin, wanted: Collection[str]) -> dict[str, dict[str, str]]:
     }
 
 
-def _tell(admin: Admin, broker: str, values: Mapping[str, str | None]) -> None:
+def tell(admin: Admin, broker: str, values: Mapping[str, str | None]) -> None:
+    """Set, and take back, settings of a broker that are otherwise now. Raises AdminError."""
     own = broker_config.describe(admin, int(broker))[0]
     changed = {key: value for key, value in values.items() if own.get(key) != value}
     if changed and (why := broker_config.write(admin, broker, changed, int(broker))):

@@ -7,7 +7,9 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.shifts import Shift
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, seen
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
@@ -22,13 +24,14 @@ class Work:
 
     record: Record
     lines: Sequence[str] = ()
-    left: Sequence[Move] = ()
+    left: Sequence[Move | Shift] = ()
     """The moves of the record that are not made yet."""
 
     @property
     def name(self) -> str:
         """Return what tells this plan from another: from where to where each partition goes, and not its bytes."""
-        moves = sorted((one.topic, one.number, one.before, one.after) for one in self.record.moves)
+        moves: list[Any] = sorted((one.topic, one.number, one.before, one.after) for one in self.record.moves)
+        moves += sorted((one.topic, one.number, one.broker, one.source, one.target) for one in self.record.shifts)
         return hashlib.sha256(json.dumps(moves).encode()).hexdigest()[:8]
 
     @property

@@ -1,0 +1,16 @@
+"""Run the module kafka_log_dir: print the plan before anything is changed, then say each 10 s how far it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import RunsHere
+from ansible_collections.millrace.kafka.plugins.plugin_utils.waits import module_planned
+
+
+class ActionModule(RunsHere):
+    """The module's options and answer are this action's."""
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return the module's answer, with the plan that was printed."""
+        return module_planned(self, task_vars)

@@ -1,0 +1,188 @@
+"""Plans shifts between log dirs, carries them out, goes on where another run stopped, puts them back."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.module_utils import waits
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks import shifting, shifts
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.folders import named
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.shifting import Run, Standing
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.shifts import DiskWish, Shift
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import broker_config
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_dirs import LogDir, log_dirs
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import Refused, Unfinished
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, record, throttles
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.control import AGAIN, Result
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import NAMED, Work, listed
+
+RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
+
+
+def prepare(
+    request: Asked, brokers: Collection[int], topics: Collection[str], begun: Record | None, admin: Admin
+) -> Work | None:
+    """Return what is to be done, None where there is nothing. Raises Refused, AdminError."""
+    wish = request.within or DiskWish()
+    asked = {shift.broker for shift in begun.shifts} if begun else {*wish.brokers}
+    dirs = log_dirs(admin, sorted(asked & {*brokers}))
+    if begun and request.cancel and not begun.back:
+        back = replace(begun, asked="cancel=true", back=True, shifts=tuple(map(_turned, begun.shifts)))
+        return gone_on(request, back, dirs, f"{begun.asked} is put back")
+    if begun:
+        now = shifting.standing(begun, dirs)
+        if begun.asked != request.words:
+            raise Refused(
+                f"an earlier run, {begun.asked}, was interrupted with {len(now.done)} of {len(begun.shifts)} replicas "
+                f"moved: run that again first (-e {begun.asked.replace(' ', ' -e ')}), or -e cancel=true, which puts "
+                "back what it moved"
+            )
+        done = f"{len(now.done)} of {len(begun.shifts)} replicas are moved"
+        return gone_on(request, begun, dirs, f"an interrupted run goes on: {done}")
+    wrong = [
+        f"there is no topic {name}; names are compared as they are" for name in request.topics if name not in topics
+    ]
+    found = shifts.planned(wish, dirs, request.topics)
+    if wrong := [*wrong, *found.refusals]:
+        raise Refused(listed("nothing was moved", wrong))
+    made = Record(request.words, (), request.rate, (), topics=request.topics, shifts=found.moves)
+    return Work(made, lines(made, dirs, found.moves), found.moves) if found.moves else None
+
+
+def _turned(one: Shift) -> Shift:
+    return replace(one, source=one.target, target=one.source)
+
+
+def gone_on(request: Asked, begun: Record, dirs: Sequence[LogDir], what: str) -> Work:
+    """Return what an interrupted run left, or what takes it back. Raises Refused."""
+    there = {one.broker for one in dirs}
+    wrong = [
+        f"broker {broker} is down, and has replicas on their way: start it"
+        for broker in sorted({shift.broker for shift in begun.shifts} - there)
+    ]
+    now = shifting.standing(begun, dirs)
+    lost = {(one.broker, one.path) for one in dirs if one.given_up}
+    wrong += [
+        f"broker {shift.broker} has given up {shift.target}: mount a new disk (playbooks/replace_disk.yml -e "
+        f"broker={shift.broker} -e log_dir={shift.target})"
+        for shift in {(one.broker, one.target): one for one in (*now.running, *now.waiting)}.values()
+        if (shift.broker, shift.target) in lost
+    ]
+    if wrong:
+        raise Refused(listed("nothing more was moved, and what was begun stays written down", wrong))
+    left = [*now.running, *now.waiting]
+    made = replace(begun, rate=request.rate if request.limited else begun.rate)
+    return Work(made, [what, *lines(made, dirs, left)], left)
+
+
+def lines(made: Record, dirs: Sequence[LogDir], moves: Sequence[Shift]) -> list[str]:
+    """Return what a person is told before."""
+    size = sum(one.bytes for one in moves)
+    text = f"{made.asked}: {len(moves)} replicas go to another log dir of their broker, {amounts.size(size)}"
+    told = [text]
+    if moves and made.rate:
+        most = max(sum(one.bytes for one in moves if one.broker == broker) for broker in {one.broker for one in moves})
+        told.append(
+            f"at {amounts.speed(made.rate)} a second that takes {amounts.time(max(most / made.rate, 1))} or more"
+        )
+    told += [
+        f"  {one} of broker {one.broker}: {one.source} -> {one.target}, {amounts.size(one.bytes)}"
+        for one in sorted(moves, key=lambda one: (-one.bytes, one.broker, one.place))[:NAMED]
+    ]
+    told += [f"  and {len(moves) - NAMED} more"] if len(moves) > NAMED else []
+    return told + [f"  {row}" for row in before_and_after(dirs, moves)]
+
+
+def before_and_after(dirs: Sequence[LogDir], moves: Sequence[Shift]) -> list[str]:
+    """Return a table of what each log dir holds, and would: lines of columns."""
+    rows = [("broker", "log dir", "replicas", "bytes", "full")]
+    for one in sorted(dirs, key=lambda one: (one.broker, one.path)):
+        gets = [move.bytes for move in moves if (move.broker, move.target) == (one.broker, one.path)]
+        loses = [move.bytes for move in moves if (move.broker, move.source) == (one.broker, one.path)]
+        held, size, more = len(one.sizes), sum(one.sizes.values()), sum(gets) - sum(loses)
+        full = "-"
+        if one.total and one.free is not None:
+            full = _became(*(f"{1 - (one.free - by) / one.total:.0%}" for by in (0, more)))
+        counts = _became(str(held), str(held + len(gets) - len(loses)))
+        size_then = _became(amounts.size(size), amounts.size(max(0, size + more)))
+        rows.append((str(one.broker), one.path, "given up" if one.given_up else counts, size_then, full))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _became(before: str, after: str) -> str:
+    return before if before == after else f"{before} -> {after}"
+
+
+def carried_out(admin: Admin, work: Work, path: Path, brokers: Collection[int], pause: float) -> Result:
+    """Begin; carry it to its end, or with `pause` leave that to the next call, so that its plan can be said before.
+
+    Raises Unfinished, OSError.
+    """
+    try:
+        made = begin(admin, work.record, path, brokers)
+    except AdminError as error:
+        raise Unfinished(f"{admin.explain(error)}; {AGAIN}", {"changed": True, "plan": work.text}) from error
+    if not pause:
+        return {**carried_on(admin, made, path, pause, {}), "plan": work.text}
+    told = {"changed": True, "plan": work.text, "moved": [str(one) for one in work.left]}
+    return {**told, "waiting": waits.waiting(["it begins"], 0, **asdict(shifting.progress({})))}
+
+
+def begin(admin: Admin, made: Record, path: Path, brokers: Collection[int]) -> Record:
+    """Write down what is begun, and set its limits. Raises AdminError, OSError."""
+    if made.rate is None:
+        throttles.take_out(admin, made, brokers)
+        made = replace(made, rates={})
+    else:
+        rates = {broker: dict(values) for broker, values in made.rates.items()}
+        for number in sorted({shift.broker for shift in made.shifts}):
+            if str(number) not in rates:
+                rates[str(number)] = {RATE: broker_config.describe(admin, number)[0].get(RATE)}
+        made = replace(made, rates=rates, used=tuple(dict.fromkeys((*made.used, made.rate))))
+    record.save(path, made)
+    for broker in made.rates:
+        throttles.tell(admin, broker, {RATE: str(made.rate)})
+    return made
+
+
+def carried_on(admin: Admin, made: Record, path: Path, pause: float, waited: Mapping[str, Any]) -> Result:
+    """Carry on for `pause` seconds (0: to the end). Raises Unfinished, OSError."""
+    run = Run(admin, made, shifting.progress(waited))
+    try:
+        now, going = run.carry_on(pause, AGAIN)
+        return going or ended(run, now, path)
+    except AdminError as error:
+        raise Unfinished(f"{admin.explain(error)}; {AGAIN}", {"changed": True}) from error
+
+
+def ended(run: Run, now: Standing, path: Path) -> Result:
+    """Take the limits back, look at all once more, and forget the record. Raises AdminError."""
+    made = run.record
+    left = throttles.take_out(run.admin, made, run.admin.metadata().brokers)
+    path.unlink(missing_ok=True)
+    notes = [*left, *come(made, log_dirs(run.admin, sorted({one.broker for one in made.shifts})))]
+    if now.gone:
+        names = named(one.place for one in now.gone)
+        notes.append(f"{names}: the broker has no such replica any more, or somebody else moved it; it is left so")
+    size, seconds = sum(one.bytes for one in now.done), round(waits.now() - run.progress.begun, 1)
+    return {"changed": True, "moved": [str(one) for one in now.done], "bytes": size, "seconds": seconds, "notes": notes}
+
+
+def come(made: Record, dirs: Sequence[LogDir]) -> list[str]:
+    """Say of log dirs that are to hold nothing what they hold: what is new comes to where fewest partitions are."""
+    if made.asked.partition("=")[0] not in ("empty", "disk"):
+        return []
+    emptied = {(one.broker, one.source) for one in made.shifts}
+    held = {(one.broker, one.path): [p for p in one.sizes if not made.topics or p[0] in made.topics] for one in dirs}
+    return [
+        f"{path} of broker {broker} holds {named(held[broker, path])}, which came there meanwhile: run the same again"
+        for broker, path in sorted(emptied)
+        if held.get((broker, path))
+    ]

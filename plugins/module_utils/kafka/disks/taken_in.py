@@ -1,0 +1,184 @@
+"""A broker takes in a new disk: what is looked at before, the limits of its copies, the wait until all is in sync."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks import folders, new_disk
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.new_disk import NewDisk
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Partition
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_dirs import LogDir, log_dirs
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import Refused, Unfinished
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, control, seen, throttles
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.execution import Run, Standing
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import NAMED, Work, busiest, listed
+
+AGAIN = "run the same again to go on, with another rate if need be"
+KIND = "disk"
+"""Of the record's name: what a run of moves has begun stands in another."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request."""
+
+    disk: NewDisk
+    rate: int | None = None
+    """Bytes a second of each broker; None without a limit."""
+    limited: bool = False
+    """Whether a rate was said, `unlimited` among them."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What is to be done."""
+
+    work: Work
+    restart: bool
+    """Whether the broker has to be started, or restarted, to take the disk in."""
+    interrupted: bool = False
+    """Whether an earlier run has not come to its end."""
+
+    @property
+    def needed(self) -> bool:
+        """Tell whether there is anything to do."""
+        return self.restart or self.interrupted or bool(self.work.left)
+
+
+def prepare(asked: Asked, there: seen.Seen, begun: Record | None) -> Planned:
+    """Return what is to be done. Raises Refused."""
+    disk, partitions = asked.disk, there.metadata.partitions
+    wrong = new_disk.refusals(disk, there.metadata.cluster_id) or new_disk.held_open(disk, there.dirs)
+    if begun and begun.asked != disk.words:
+        wrong.append(
+            f"an earlier run, {begun.asked}, was interrupted: run that again first (-e "
+            f"{begun.asked.replace(' ', ' -e ')})"
+        )
+    serving = new_disk.serves(disk, there.dirs)
+    lived = new_disk.lacked(disk, partitions, serving)
+    if begun:  # after the restart some may have come to be on other disks
+        before = {move.place for move in begun.moves}
+        lived = [one for one in partitions if (one.topic, one.number) in before and disk.broker in one.replicas]
+    moves = [_move(one, disk.broker, there.sizes) for one in lived]
+    behind = [move for move, one in zip(moves, lived, strict=True) if not (serving and disk.broker in one.isr)]
+    if not serving:
+        wrong += new_disk.last_copies(disk, lived)
+    wrong += no_room(disk, there, behind)
+    if wrong:
+        raise Refused(listed("nothing was changed", wrong))
+    rate = asked.rate if asked.limited or not begun else begun.rate
+    made = replace(begun or Record(disk.words, (), rate, ()), rate=rate, moves=tuple(moves))
+    return Planned(Work(made, lines(disk, made, behind, lived, serving), behind), not serving, begun is not None)
+
+
+def _move(one: Partition, broker: int, sizes: Mapping[tuple[str, int], int]) -> Move:
+    """Return a replica that comes back as if it were new: for its limits, and for how far it is."""
+    others = tuple(replica for replica in one.replicas if replica != broker)
+    return Move(one.topic, one.number, others, (*others, broker), sizes.get((one.topic, one.number), 0))
+
+
+def no_room(disk: NewDisk, there: seen.Seen, behind: Sequence[Move]) -> list[str]:
+    """Return which log dirs would not hold what comes to them, by what the broker's host says of them."""
+    own = [
+        LogDir(
+            disk.broker,
+            path,
+            mount.get("size"),
+            mount.get("free"),
+            dict.fromkeys(folders.replicas(mount.get("names", [])), 0),
+        )
+        for path, mount in disk.mounts.items()
+    ]
+    others = [one for one in there.dirs if one.broker != disk.broker]
+    return seen.too_full(seen.disks_after(replace(there, dirs=[*others, *own]), behind))
+
+
+def lines(disk: NewDisk, made: Record, behind: Sequence[Move], lived: Sequence[Partition], serving: bool) -> list[str]:
+    """Return what a person is told before."""
+    size = sum(move.bytes for move in behind)
+    told = [f"{disk.words}: {len(behind)} replicas are copied anew, {amounts.size(size)}"]
+    if behind and made.rate:
+        each = f"{amounts.speed(made.rate)} a second of each broker"
+        told.append(f"at {each} that takes {amounts.time(max(busiest(behind) / made.rate, 1))} or more")
+    if disk.here and not serving:
+        told.append(f"the disk holds {folders.named(disk.here)} of this broker, which go on from there")
+    if lost := [str(one) for one in lived if str(one) in disk.lost]:
+        told.append(f"the records of {', '.join(lost)} are given up")
+    how = f"broker {disk.broker} serves from {disk.path} already: it is not restarted"
+    told.append(how if serving else f"broker {disk.broker} is restarted through the gate, or started where it is down")
+    named = sorted(behind, key=lambda one: (-one.bytes, one.place))
+    told += [f"  {move}: from {','.join(map(str, move.before))}, {amounts.size(move.bytes)}" for move in named[:NAMED]]
+    return told + ([f"  and {len(named) - NAMED} more"] if len(named) > NAMED else [])
+
+
+def begin(admin: Admin, planned: Planned, path: Path, brokers: Collection[int]) -> None:
+    """Write down what is begun, and set its limits. Raises Unfinished, OSError."""
+    try:
+        control.begin(admin, planned.work, path, brokers)
+    except AdminError as error:
+        raise Unfinished(f"{admin.explain(error)}; {AGAIN}", {"changed": True}) from error
+
+
+def wait(
+    admin: Admin, made: Record, disk: NewDisk, path: Path, pause: float, waited: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Wait for `pause` seconds (0: to the end) until the broker is in sync with all of them.
+
+    Raises Unfinished, OSError.
+    """
+
+    def look(run: Run) -> Standing:
+        metadata = run.metadata = seen.at_controller(admin, admin.metadata(), made.moves)
+        return standing(made, disk.broker, metadata.partitions)
+
+    try:
+        if not waited:  # one that was down before could not be told its limits
+            made = control.begin(admin, Work(made), path, admin.metadata().brokers)
+        run = Run(admin, made, control.progress(waited), look=look)
+        return control.carry_on(run, pause, lambda run, now: ended(run, now, disk, path), AGAIN, "with the same again")
+    except AdminError as error:
+        raise Unfinished(f"{admin.explain(error)}; {AGAIN}", {"changed": True}) from error
+
+
+def standing(made: Record, broker: int, partitions: Sequence[Partition]) -> Standing:
+    """Sort the replicas by whether they are in sync; one whose topic was deleted, or that was moved away, is gone.
+
+    What the broker has on its other disks is waited for as well, where somebody leads it: it may have been down.
+    """
+    there = {(one.topic, one.number): one for one in partitions}
+    found: dict[str, list[Move]] = {"done": [], "running": [], "gone": []}
+    for move in made.moves:
+        one = there.get(move.place)
+        kind = "gone" if one is None or broker not in one.replicas else "done" if broker in one.isr else "running"
+        found[kind].append(move)
+    ours = {move.place for move in made.moves}
+    found["running"] += [
+        _move(one, broker, {})
+        for place, one in there.items()
+        if place not in ours and one.leader >= 0 and broker in set(one.replicas) - set(one.isr)
+    ]
+    return Standing(**found)
+
+
+def ended(run: Run, now: Standing, disk: NewDisk, path: Path) -> dict[str, Any]:
+    """Take the limits back, see that the broker serves from the disk, forget the record.
+
+    Raises Unfinished, AdminError.
+    """
+    admin = run.admin
+    left = throttles.take_out(admin, run.record, run.metadata.brokers)
+    if not new_disk.serves(disk, log_dirs(admin, [disk.broker])):
+        text = f"all is in sync, and broker {disk.broker} does not serve from {disk.path}: its log says why"
+        raise Unfinished(f"{text} (journalctl -u kafka); {AGAIN}", {"changed": True})
+    path.unlink(missing_ok=True)
+    done = control.copied(now, run.progress)
+    words = (
+        f"broker {disk.broker} serves from {disk.path}: {len(now.done)} replicas, {amounts.size(done['bytes'])}, are "
+        f"in sync after {amounts.time(done['seconds'])}"
+    )
+    return {"changed": bool(now.done), **done, "notes": left, "answer": words}

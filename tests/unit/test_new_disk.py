@@ -1,0 +1,201 @@
+"""The module kafka_log_dir: which disks a broker takes in, what is limited, waited for and taken back."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from unit.clock import Clock
+from unit.fake_cluster import FakeCluster
+from unit.fake_wire import modules
+from unit.reassigning import FOLLOWER, LEADER, MIB, RATES, limits, records
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.new_disk import NewDisk, refusals
+from ansible_collections.millrace.kafka.plugins.modules import kafka_log_dir
+
+LogDir = Callable[..., dict[str, Any]]
+CLUSTER = "cluster-of-a-test"
+META = {"broker.id": "3", "cluster.id": CLUSTER, "version": "0"}
+OURS = [".lock", "meta.properties", "recovery-point-offset-checkpoint"]
+
+
+def mount(*names: str, **more: Any) -> dict[str, Any]:
+    """Return what a host says of a log dir."""
+    return {"mounted": True, "size": 100 * MIB, "free": 90 * MIB, "names": [*names], **more}
+
+
+@pytest.fixture
+def failed() -> FakeCluster:
+    """Broker 3 has given up its second log dir, with two of its three replicas."""
+    made = FakeCluster(4)
+    made.topics = {"orders": [[1, 3], [3, 2], [2, 3]], "other": [[1, 2]]}
+    made.sizes = {("orders", 0): 3 * MIB, ("orders", 1): 5 * MIB, ("orders", 2): 1 * MIB}
+    made.given_up = {3: ["/data/2"]}
+    made.behind = {(3, "orders", 0), (3, "orders", 1)}
+    return made
+
+
+@pytest.fixture
+def log_dir(failed: FakeCluster, capsys: pytest.CaptureFixture[str], tmp_path: Path, clock: Clock) -> Iterator[LogDir]:
+    """Runs the module on a new, empty disk; waits take no time."""
+    with modules(failed, capsys) as run:
+
+        def module(check_mode: bool = False, new: Any = None, **options: Any) -> dict[str, Any]:
+            mounts = {"/data/1": mount(*OURS, "orders-2"), "/data/2": mount() if new is None else new}
+            said = {
+                "broker": 3,
+                "log_dir": "/data/2",
+                "mounts": mounts,
+                "meta_properties": {path: META for path, one in mounts.items() if "meta.properties" in one["names"]},
+                "rate": "50MB",
+                "record_directory": str(tmp_path / "state"),
+                **options,
+            }
+            return run(kafka_log_dir, check_mode, **said)
+
+        yield module
+
+
+def restarted(failed: FakeCluster) -> dict[str, Any]:
+    """Have the broker take the disk in; return what its host says of it."""
+    failed.given_up = {}
+    return mount(*OURS, "orders-0", "orders-1")
+
+
+def test_taken_in(failed: FakeCluster, log_dir: LogDir, tmp_path: Path) -> None:
+    """Limits hold from before the restart until all is in sync, for what was on the disk alone."""
+    planned = log_dir(check_mode=True)
+    assert (failed.written, records(tmp_path)) == ([], [])
+    begun = log_dir()
+    assert planned["moved"] == ["orders-0", "orders-1"] and planned["plan"] == begun["plan"]
+    assert begun["plan"] == [
+        "broker=3 log_dir=/data/2: 2 replicas are copied anew, 8.0 MiB",
+        "at 50 MB a second of each broker that takes 1 s or more",
+        "broker 3 is restarted through the gate, or started where it is down",
+        "  orders-1: from 2, 5.0 MiB",
+        "  orders-0: from 1, 3.0 MiB",
+    ]
+    assert begun["restart"] is True
+    assert limits(failed) == (
+        {"orders": {LEADER: "0:1,1:2", FOLLOWER: "0:3,1:3"}},
+        {"1": RATES, "2": RATES, "3": RATES},
+    )
+    assert records(tmp_path) == ["disk-cluster-of-a-test.json"]
+    new = restarted(failed)
+    going = log_dir(new=new, question="wait", pause=1)["waiting"]
+    assert going["what"][0].startswith("0 of 2 partitions, ")
+    failed.behind = {(3, "orders", 0)}
+    again = log_dir(new=new)
+    assert (again["changed"], again["restart"], again["plan"][0]) == (
+        True, False, "broker=3 log_dir=/data/2: 1 replicas are copied anew, 3.0 MiB")  # fmt: skip
+    failed.behind = set()
+    done = log_dir(new=new, question="wait", pause=1, waited=going["waited"])
+    assert done["moved"] == ["orders-0", "orders-1"] and done["bytes"] == 8 * MIB
+    assert done["answer"].startswith("broker 3 serves from /data/2: 2 replicas, 8.0 MiB, are in sync after ")
+    assert (limits(failed), records(tmp_path)) == (({}, {}), [])
+    nothing = log_dir(new=new)
+    assert (nothing["changed"], nothing["restart"]) == (False, False)
+
+
+def test_a_broker_that_is_down_is_told_when_it_is_back(failed: FakeCluster, log_dir: LogDir) -> None:
+    """What is on its other disk is not copied, though the broker is in sync with nothing."""
+    failed.down = {3}
+    assert log_dir()["plan"][0].startswith("broker=3 log_dir=/data/2: 2 replicas are copied anew")
+    assert limits(failed)[1] == {"1": RATES, "2": RATES}
+    failed.down = set()
+    new = restarted(failed)
+    going = log_dir(new=new, question="wait", pause=1)["waiting"]
+    assert limits(failed)[1] == {"1": RATES, "2": RATES, "3": RATES}
+    failed.behind = {(3, "orders", 2)}  # on its other disk
+    going = log_dir(new=new, question="wait", pause=1, waited=going["waited"])["waiting"]
+    assert going["what"][0].startswith("2 of 2 partitions")
+    failed.behind = set()
+    assert "answer" in log_dir(new=new, question="wait", pause=1, waited=going["waited"])
+
+
+def test_what_was_limited_before_stays(failed: FakeCluster, log_dir: LogDir) -> None:
+    failed.told = {"2": {"leader.replication.throttled.rate": "7"}}
+    log_dir()
+    new, failed.behind = restarted(failed), set()
+    assert "answer" in log_dir(new=new, question="wait")
+    assert limits(failed) == ({}, {"2": {"leader.replication.throttled.rate": "7"}})
+
+
+def test_without_a_rate_nothing_is_limited(failed: FakeCluster, log_dir: LogDir, tmp_path: Path) -> None:
+    assert log_dir(rate="")["restart"] is True
+    assert failed.written == [] and records(tmp_path) == ["disk-cluster-of-a-test.json"]
+
+
+def test_a_disk_that_is_given_up_again_is_said(failed: FakeCluster, log_dir: LogDir, tmp_path: Path) -> None:
+    log_dir()
+    failed.behind = set()
+    wrong = log_dir(new=mount(*OURS), question="wait")["msg"]
+    assert "all is in sync, and broker 3 does not serve from /data/2: its log says why (journalctl -u kafka)" in wrong
+    assert records(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("new", "meta", "words"),
+    [
+        (mount(mounted=False), {}, "/data/2: no file system is mounted there"),
+        (mount(error="Input/output error"), {}, "/data/2: the file system fails: Input/output error: mount a disk"),
+        (mount("lost+found"), {}, "remove that empty folder (rmdir /data/2/lost+found)"),
+        (mount("pg_wal", "base"), {}, "/data/2 holds pg_wal, base, which no broker made"),
+        (mount("meta.properties"), META | {"broker.id": "7"}, "broker.id=7: the disk is of that broker"),
+        (mount("meta.properties"), META | {"cluster.id": "x"}, "says cluster.id=x, and this cluster is cluster-of"),
+        (mount("orders-0"), {}, "/data/2 holds orders-0 and no meta.properties that says of whom"),
+        (mount("orders-2", "orders-0"), META, "/data/2 holds orders-2, which another log dir of broker 3 holds, too"),
+        (mount(free=12 * MIB), {}, "broker 3: /data/2 would get 3.0 MiB, and 12.0 MiB are free there"),
+    ],
+)
+def test_what_is_no_new_disk(
+    failed: FakeCluster, log_dir: LogDir, new: Any, meta: dict[str, str], words: str, tmp_path: Path
+) -> None:
+    wrong = log_dir(new=new, meta_properties={"/data/1": META, "/data/2": meta})["msg"]
+    assert wrong.startswith("log dir: nothing was changed: 1 refused\n- ") and words in wrong
+    assert (failed.written, records(tmp_path)) == ([], [])
+
+
+def test_everything_that_is_wrong_is_said_together(failed: FakeCluster, log_dir: LogDir) -> None:
+    """Beside a log dir that is offline nothing is made anew; what nobody else has would be led with nothing."""
+    failed.behind |= {(1, "orders", 0)}
+    bad = {"/data/1": mount(error="Input/output error"), "/data/2": mount("x.txt")}
+    wrong = log_dir(mounts=bad)["msg"]
+    assert "3 refused" in wrong and "which no broker made" in wrong
+    assert "/data/1 of broker 3 is of no use either (Input/output error), and beside a log dir that is offline" in wrong
+    assert "orders-0: broker 3 alone was in sync, with what was on the disk that failed" in wrong
+    assert "(-e lost=orders-0)" in wrong
+
+
+def test_records_that_are_given_up(failed: FakeCluster, log_dir: LogDir) -> None:
+    failed.behind |= {(1, "orders", 0)}
+    assert "the records of orders-0 are given up" in log_dir(lost=["orders-0"])["plan"]
+
+
+def test_the_old_disk_may_come_back(failed: FakeCluster, log_dir: LogDir) -> None:
+    """With what it held; nobody is led with nothing then."""
+    failed.behind |= {(1, "orders", 0)}
+    old = mount("meta.properties", "orders-0", "orders-1")
+    said = log_dir(new=old, meta_properties={"/data/1": META, "/data/2": META})
+    assert "the disk holds orders-0, orders-1 of this broker, which go on from there" in said["plan"]
+
+
+def test_a_broker_that_holds_the_old_one_open_is_stopped_first(failed: FakeCluster, log_dir: LogDir) -> None:
+    failed.given_up, failed.behind = {}, set()
+    assert "broker 3 still serves from the file system that was mounted at /data/2 before" in log_dir()["msg"]
+
+
+def test_another_request_is_refused_while_one_is_interrupted(failed: FakeCluster, log_dir: LogDir) -> None:
+    log_dir()
+    assert (
+        "an earlier run, broker=3 log_dir=/data/2, was interrupted: run that again first (-e broker=3 -e log_dir"
+        in (log_dir(log_dir="/data/1")["msg"])
+    )
+
+
+def test_a_log_dir_that_is_none() -> None:
+    disk = NewDisk(3, "/data/9", {"/data/1": mount(), "/data/2": mount()})
+    (wrong,) = refusals(disk, CLUSTER)
+    assert (
+        wrong.startswith("broker 3 has no log dir /data/9: those that it was installed with") and "/data/1, " in wrong
+    )

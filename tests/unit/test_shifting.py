@@ -1,0 +1,123 @@
+"""The module kafka_reassign between log dirs of one broker: planned, moved, gone on with, put back."""
+
+from pathlib import Path
+
+import pytest
+from unit.fake_cluster import FakeCluster
+from unit.reassigning import MIB, RATES, Reassign, limits, records
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.control import RATE
+
+pytest_plugins = ["unit.reassigning"]
+
+
+@pytest.fixture
+def three(six: FakeCluster) -> FakeCluster:
+    """Broker 3 with two log dirs, the second one empty."""
+    six.topics = {"orders": [[1, 3], [3, 2], [2, 3]]}
+    six.sizes = {("orders", 0): 3 * MIB, ("orders", 1): 5 * MIB, ("orders", 2): 1 * MIB}
+    six.disks = {3: (100 * MIB, 50 * MIB)}
+    return six
+
+
+def test_a_log_dir_is_emptied(three: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
+    """Check mode says what is then done; the limit of its broker is taken back."""
+    planned = reassign(check_mode=True, empty=["3:/data/1"])
+    assert (three.written, records(tmp_path)) == ([], [])
+    assert planned["plan"][:5] == [
+        "empty=3:/data/1: 3 replicas go to another log dir of their broker, 9.0 MiB",
+        "at 50 MB a second that takes 1 s or more",
+        "  orders-1 of broker 3: /data/1 -> /data/2, 5.0 MiB",
+        "  orders-0 of broker 3: /data/1 -> /data/2, 3.0 MiB",
+        "  orders-2 of broker 3: /data/1 -> /data/2, 1.0 MiB",
+    ]
+    assert " ".join(planned["plan"][6].split()) == "3 /data/1 3 -> 0 9.0 MiB -> 0 B 50% -> 41%"
+    done = reassign(empty=["3:/data/1"], plan=planned["plan"][-1].split()[1])
+    assert done["notes"] == []
+    assert done["moved"] == planned["moved"] == ["orders-0", "orders-1", "orders-2"]
+    assert three.where == {(3, "orders", number): "/data/2" for number in (0, 1, 2)}
+    assert three.topics == {"orders": [[1, 3], [3, 2], [2, 3]]}
+    assert (limits(three), records(tmp_path)) == (({}, {}), [])
+    assert reassign(empty=["3:/data/1"])["plan"] == ["empty=3:/data/1: nothing to move"]
+
+
+def interrupted(three: FakeCluster, reassign: Reassign, **asked: object) -> None:
+    """Leave a run that was ended between two of its parts."""
+    three.stuck = {"orders"}
+    assert "waiting" in reassign(pause=1, **asked)
+    three.stuck, three.looks = set(), 4
+
+
+def test_interrupted_and_gone_on_with(three: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
+    """Its limit stays until then, and any other request is refused."""
+    three.told = {"3": {RATE: "7"}}
+    interrupted(three, reassign, disk=["3:/data/1:/data/2"])
+    assert limits(three)[1] == {"3": {RATE: "50000000"}}
+    assert len(three.future) == 3 and records(tmp_path) == ["moves-cluster-of-a-test.json"]
+    for other in ({"drain": [3]}, {"disks": [3]}):
+        assert "an earlier run, disk=3:/data/1:/data/2, was interrupted with 0 of 3" in reassign(**other)["msg"]
+    again = reassign(disk=["3:/data/1:/data/2"], rate="unlimited")
+    assert again["moved"] == ["orders-0", "orders-1", "orders-2"]
+    assert (limits(three), records(tmp_path)) == (({}, {"3": {RATE: "7"}}), [])
+
+
+def test_cancelled(three: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
+    """What is on its way is called off, what has arrived goes back."""
+    interrupted(three, reassign, empty=["3:/data/1"])
+    three.where[3, "orders", 0] = "/data/2"
+    del three.future[3, "orders", 0]
+    three.written.clear()
+    assert reassign(cancel=True, rate="")["changed"]
+    assert three.future == {} and set(three.where.values()) == {"/data/1"}
+    assert sorted(text for text in three.written if text[0] in "kp") == [
+        "keep orders-1 of 3 in /data/1",
+        "keep orders-2 of 3 in /data/1",
+        "put orders-0 of 3 into /data/1",
+    ]
+    assert (limits(three), records(tmp_path)) == (({}, {}), [])
+
+
+def test_a_run_of_moves_goes_first(three: FakeCluster, reassign: Reassign) -> None:
+    three.stuck = {"orders"}
+    assert "waiting" in reassign(pause=1, drain=[3])
+    assert "an earlier run, drain=3, was interrupted with 0 of 3 partitions" in reassign(disks=[3])["msg"]
+    assert set(limits(three)[1]["3"]) == set(RATES)
+
+
+def test_progress_and_an_end_where_nothing_comes(three: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
+    """More is written than the rate lets through, or nothing comes at all: it ends after 10 min, and can go on."""
+    three.stuck = {"orders"}
+    three.come = {(3, "orders", 1): 2 * MIB}
+    going = reassign(pause=1, empty=["3:/data/1"])["waiting"]
+    assert going["what"][0].startswith("0 of 3 replicas, 2.0 MiB of 9.0 MiB")
+    wrong = reassign(empty=["3:/data/1"])["msg"]
+    assert "for 600 s nothing has come closer to its end (more may be written meanwhile than the rate lets" in wrong
+    assert records(tmp_path)
+
+
+def test_a_broker_that_is_restarted_is_waited_for(three: FakeCluster, reassign: Reassign) -> None:
+    """And named where it does not come back."""
+    three.stuck = {"orders"}
+    going = reassign(pause=1, empty=["3:/data/1"])["waiting"]
+    three.down = {3}
+    said = reassign(pause=1, empty=["3:/data/1"], waited=going["waited"])
+    assert "broker 3 does not answer" in said["waiting"]["what"][0]
+    wrong = reassign(empty=["3:/data/1"], waited=going["waited"])["msg"]
+    assert "broker 3 does not answer: start it, then run the same again" in wrong
+    assert "broker 3 is down, and has replicas on their way: start it" in reassign(empty=["3:/data/1"])["msg"]
+
+
+def test_what_comes_to_an_emptied_log_dir_is_told(three: FakeCluster, reassign: Reassign) -> None:
+    interrupted(three, reassign, empty=["3:/data/1"])
+    three.topics["new"] = [[3]]
+    assert reassign(empty=["3:/data/1"])["notes"] == [
+        "/data/1 of broker 3 holds new-0, which came there meanwhile: run the same again"
+    ]
+
+
+def test_what_is_refused_is_said_together(three: FakeCluster, reassign: Reassign) -> None:
+    three.given_up = {3: ["/data/2"]}
+    wrong = reassign(disk=["3:/data/1:/data/2"], topic=["nope"])["msg"]
+    assert wrong.startswith("reassign: nothing was moved: 2 refused\n- there is no topic nope")
+    assert "broker 3 has given up /data/2" in wrong and three.written == []
+    assert "say one of add" in reassign(disk=["3:/data/1:/data/2"], drain=[3])["msg"]
