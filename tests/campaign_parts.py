@@ -1,0 +1,224 @@
+"""The parts of the campaign: what is long and new goes here, a function, and its line in CONTRIBUTING.md."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from campaign_run import SEEN, Campaign, prepared
+from elsewhere.repository import Repository
+from faults.inventory import ROOT
+from operations.older import OLDER
+from operations.older import archives as older_archives
+
+TEXT = "/usr/share/common-licenses"
+ALL = "1000"
+"""More pairs than a layout has."""
+
+
+def pairs(campaign: Campaign) -> None:
+    """Every server, datacenter and pair of servers of lab_stretch2 and lab_stretch3 is killed: quorum and writes."""
+    campaign.survival("lab_stretch2,lab_stretch3", "--survival-pairs", ALL, tests="test_survival.py")
+
+
+def stretch2_5(campaign: Campaign) -> None:
+    """The whole table of lab_stretch2_5, a witness in a third place: servers, pairs, cuts, networks, losses."""
+    campaign.survival("lab_stretch2_5", "--survival-pairs", ALL)
+
+
+def cuts(campaign: Campaign) -> None:
+    """Each datacenter is cut off, both ways and in one direction; both networks go everywhere, one after the other."""
+    campaign.survival("lab_stretch2,lab_stretch3", tests="test_cuts.py")
+
+
+def losses(campaign: Campaign) -> None:
+    """The column `zero loss`: servers, datacenters and some pairs never come back, their disks wiped.
+
+    The ISR had shrunk before, as far as it may.
+    """
+    campaign.survival("lab_stretch2,lab_stretch3", tests="test_losses.py")
+
+
+def rotation(campaign: Campaign) -> None:
+    """The chain of CAs under load."""
+    with campaign.lab("rotation", *prepared()) as inventory:
+        campaign.run("pytest", "tests/rotation", "-m", "campaign", "--inventory", inventory)
+
+
+def fencing(campaign: Campaign) -> None:
+    """Leaders are killed, frozen, and not wholly gone: whose registration is removed, and how long writes wait."""
+    with campaign.lab("fencing", *prepared()) as inventory:
+        seed = ("--faults-seed", str(campaign.seed))
+        own = ("--ignore", "tests/faults/test_kills.py", "--ignore", "tests/faults/test_matrix.py")
+        campaign.run("pytest", "tests/faults", "-m", "campaign", *own, *seed, "--inventory", inventory)
+
+
+def faults(campaign: Campaign) -> None:
+    """The fault matrix twice: nothing is lost, and what each fault took goes to docs/reliability.md."""
+    with campaign.lab("faults", *prepared()) as inventory:
+        (ROOT / SEEN / "faults.json").unlink(missing_ok=True)  # what was seen before stays where there is no lab
+        try:
+            for _ in range(2):
+                tests = ("tests/faults/test_matrix.py", "-m", "campaign", "--faults-record", f"{SEEN}/faults.json")
+                campaign.run("pytest", *tests, "--inventory", inventory)
+        finally:
+            campaign.run("make", "docs")
+
+
+def kills(campaign: Campaign) -> None:
+    """Rounds of kills, freezes, power-offs and cuts that the seed chooses, under load: nothing is lost or doubled."""
+    with campaign.lab("kills", *prepared()) as inventory:
+        seed = ("--faults-seed", str(campaign.seed), "--faults-rounds", "30")
+        campaign.run("pytest", "-s", "tests/faults/test_kills.py", "-m", "campaign", *seed, "--inventory", inventory)
+
+
+def cures(campaign: Campaign) -> None:
+    """Wrong inventories on running servers, and what mends them; a planned outage; what else a playbook puts right."""
+    with campaign.lab("cures", *prepared()) as inventory:
+        names = ("cures", "through_the_gate", "class_data", "firewall")
+        campaign.run(
+            "pytest",
+            *(f"tests/operations/test_{name}.py" for name in names),
+            "-m",
+            "campaign",
+            "--inventory",
+            inventory,
+        )
+
+
+def resources(campaign: Campaign) -> None:
+    """What others did to a cluster by hand, settings of running brokers, a cluster without a quorum."""
+    with campaign.lab("by-hand", *prepared()) as inventory:
+        tests = ("tests/operations/test_live_settings.py", "tests/operations/test_resources_by_hand.py")
+        campaign.run("pytest", *tests, "-m", "campaign", "--inventory", inventory)
+
+
+def moves(campaign: Campaign) -> None:
+    """Replicas move under load: the control node is killed in the middle, the run gone on with, or put back."""
+    with campaign.lab("moves", *prepared()) as inventory:
+        tests = ("tests/operations/test_reassign.py", "tests/operations/test_replace_disk.py")
+        campaign.run("pytest", *tests, "-m", "campaign", "--inventory", inventory)
+
+
+def roll(campaign: Campaign) -> None:
+    """All brokers are restarted under 2,000 messages a second: by restart.yml, by a bare script, by one that sleeps."""
+    with campaign.lab("roll", *prepared()) as inventory:
+        campaign.run("pytest", "tests/operations/test_roll.py", "-m", "campaign", "--inventory", inventory)
+
+
+def upgrade(campaign: Campaign) -> None:
+    """Kafka and ZooKeeper of older versions are upgraded under load, and rolled back."""
+    with TemporaryDirectory() as folder:
+        older = {f"{product}_version": version for product, version in OLDER.items()}
+        with campaign.lab("upgrade", archives=str(older_archives(Path(folder))), **older) as inventory:
+            tests = ("pytest", "tests/operations/test_upgrade.py", "-m", "campaign")
+            campaign.run(*tests, "--inventory", inventory)
+
+
+def debian13(campaign: Campaign) -> None:
+    """Hosts of Debian 13: converged, healthy, tested, and their job counts the words of real text."""
+    with campaign.lab("debian13", lab_release="trixie") as inventory:
+        campaign.run("ansible-playbook", "-i", inventory, "playbooks/check.yml")
+        campaign.run("pytest", "tests/infra", "--inventory", inventory)
+        campaign.run("python", "lab/wordcount.py", "--lab", ".lab/campaign", "--text", TEXT)
+
+
+def orders(campaign: Campaign) -> None:
+    """Orders are kept in PostgreSQL: equal to their events, also after changes of its settings; who is let in."""
+    with campaign.lab("orders", source="lab_orders") as inventory:
+        compare = ("python", "lab/orders.py", "--lab", ".lab/campaign")
+        campaign.run(*compare)
+        campaign.play(inventory, "playbooks/check.yml")
+        campaign.run("pytest", "tests/infra", "--inventory", inventory)
+        campaign.run("pytest", "tests/operations/test_database.py", "-m", "campaign", "--inventory", inventory)
+        campaign.run(*compare)
+
+
+def order_kills(campaign: Campaign) -> None:
+    """50 kills of a job, of its database and its broker, which the seed chooses: the read model of orders is exact."""
+    campaign.run("env", f"PYTEST_ADDOPTS=-s -m campaign -k kills --kills-seed {campaign.seed}", "tests/run.sh", "spark")
+
+
+def order_outages(campaign: Campaign) -> None:
+    """Ten minutes without brokers, ten without a database: said once a minute, and the read model is exact."""
+    campaign.run("env", "PYTEST_ADDOPTS=-s -m campaign -k outage", "tests/run.sh", "spark")
+
+
+def sudo(campaign: Campaign) -> None:
+    """Hosts that nobody enters as root: a user with sudo, which asks for a password."""
+    password = "{{ lookup('ansible.builtin.password', lab_directory ~ '/secrets/sudo', length=32) }}"
+    login = ("tests/sudo_login.yml", "-e", "ansible_user=root")
+    users = {"ansible_user": "operator", "ansible_become_password": password}
+    with campaign.lab("sudo", *prepared(), before=login, **users) as inventory:
+        refused = "2>&1 >/dev/null | tee /dev/stderr | grep -q 'Permission denied'"
+        campaign.run("sh", "-c", f"ssh -F .lab/campaign/ssh_config -o BatchMode=yes root@dc1-zk1 true {refused}")
+        campaign.play(inventory, "playbooks/check.yml")
+
+
+def neighbours(campaign: Campaign) -> None:
+    """Labs of several checkouts: at once, left behind, renamed, with a damaged claim, replaced."""
+    campaign.run("pytest", "tests/lab", "-m", "campaign")
+
+
+def elsewhere(campaign: Campaign) -> None:
+    """A repository of a site's own: the collection, one inventory file, a vault, and no way to this checkout."""
+    place = ROOT / ".lab" / "elsewhere"
+    campaign.down(place.name)  # left behind by a run that was killed
+    shutil.rmtree(place, ignore_errors=True)
+    site = Repository(place, campaign.run)
+    try:
+        site.make()
+        campaign.play(site.inventory, "lab/create.yml", *prepared())
+        site.install()
+        for playbook in ("preflight", "site", "check"):
+            site.play(playbook)
+    finally:
+        campaign.down(place.name)
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def bench_unchanged(campaign: Campaign) -> None:
+    """What an unchanged site.yml costs, on a lab of its own."""
+    with campaign.lab("bench", *prepared()) as inventory:
+        campaign.run("python", "tests/bench_unchanged.py", "--inventory", inventory)
+
+
+def bench_resources(campaign: Campaign) -> None:
+    """What an unchanged run costs on 1,000 topics and 1,000 ACLs, on a lab of its own."""
+    with campaign.lab("resources", *prepared()) as inventory:
+        campaign.run("python", "tests/bench_resources.py", "--inventory", inventory)
+
+
+def bench_tls(campaign: Campaign) -> None:
+    """What security costs; writes docs/performance.md."""
+    campaign.run("python", "tests/bench_tls.py")
+
+
+# In the order in which they are run.
+PARTS: dict[str, Callable[[Campaign], None]] = {
+    "pairs": pairs,
+    "stretch2_5": stretch2_5,
+    "cuts": cuts,
+    "losses": losses,
+    "rotation": rotation,
+    "fencing": fencing,
+    "faults": faults,
+    "kills": kills,
+    "cures": cures,
+    "moves": moves,
+    "roll": roll,
+    "upgrade": upgrade,
+    "resources": resources,
+    "debian13": debian13,
+    "orders": orders,
+    "order-kills": order_kills,
+    "order-outages": order_outages,
+    "sudo": sudo,
+    "neighbours": neighbours,
+    "elsewhere": elsewhere,
+    "bench-unchanged": bench_unchanged,
+    "bench-resources": bench_resources,
+    "bench-tls": bench_tls,
+}
