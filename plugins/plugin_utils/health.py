@@ -210,7 +210,8 @@ def disks(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
     for host, facts in hosts.items():
         given_up = probes.get(host, {}).get("given_up", [])
         problems += [
-            f"the broker on {host} has given up {path}: repair the disk, then restart kafka.service"
+            f"the broker on {host} has given up {path}: repair the disk, then restart kafka.service; or mount a new "
+            "one, then replace_disk.yml"
             for path in given_up
         ]
         for path, mount in probes.get(host, {}).get("mounts", {}).items():

@@ -27,6 +27,7 @@ class Scene:
         """Make the topic."""
         self.operator, self.inventory, self.topic = operator, operator.inventory, name
         self.lab = Lab(operator.inventory)
+        self.lab.wait()
         self.lab.create_topic(name)
         self.disk = Disk(operator.inventory, self.lab.leader(name), SECOND)
         self.broker = operator.inventory.broker_id(self.disk.host)

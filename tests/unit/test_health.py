@@ -179,7 +179,8 @@ def test_a_disk_that_fails_and_a_directory_that_the_broker_left() -> None:
     text, found = page(declared(), answers, cluster())
     assert found == [
         "kafka1:/d2 fails: Input/output error",
-        "the broker on kafka2 has given up /d1: repair the disk, then restart kafka.service",
+        "the broker on kafka2 has given up /d1: repair the disk, then restart kafka.service; or mount a new one, then "
+        "replace_disk.yml",
     ]
     assert "  kafka1  /d2   -     Input/output error\n" in text
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from ansible.errors import AnsibleFilterError
 from unit.test_filters import general
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils import run_lock
@@ -16,6 +17,16 @@ def test_the_pattern_of_preflight_makes_ready_what_keeps_locks(monkeypatch: pyte
     monkeypatch.setattr(run_lock, "_KEEPER", run_lock.Keeper())
     assert general["function_pattern"]({"all": ["a"], "kafka": ["a"]}) == "kafka"
     assert run_lock._KEEPER.sender
+
+
+def test_the_host_of_a_broker() -> None:
+    """By its id, as it is typed; where there is no such broker, those that there are are named."""
+    hostvars = {"a": {"kafka_broker_id": 3}, "b": {"kafka_broker_id": 12}}
+    assert [general["broker_host"](["a", "b"], hostvars, one) for one in (3, " 12")] == ["a", "b"]
+    assert general["broker_host"](["a"], {}, "") == "all:!all"
+    for said, words in (("", "no broker is named: say one of 12, 3"), (9, "there is no broker 9: say one of 12, 3")):
+        with pytest.raises(AnsibleFilterError, match=words):
+            general["broker_host"](["a", "b"], hostvars, said)
 
 
 def probed(*java: str, **inputs: str) -> dict[str, Any]:

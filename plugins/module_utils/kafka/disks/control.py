@@ -166,8 +166,8 @@ def ended(run: Run, now: Standing, path: Path) -> Result:
     """Take the limits back, look at all once more, and forget the record. Raises AdminError."""
     made = run.record
     left = throttles.take_out(run.admin, made, run.admin.metadata().brokers)
-    path.unlink(missing_ok=True)
     notes = [*left, *come(made, log_dirs(run.admin, sorted({one.broker for one in made.shifts})))]
+    path.unlink(missing_ok=True)
     if now.gone:
         names = named(one.place for one in now.gone)
         notes.append(f"{names}: the broker has no such replica any more, or somebody else moved it; it is left so")
