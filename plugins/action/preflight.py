@@ -55,7 +55,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             probes = {host: one["probe"] for host, one in answers.items() if not one.get("unreachable")}
             what = count(list(probes), "host")
             mends = self._task.args.get("mends") or ()
-            problems = [replace(one, warning=True) if one.code in mends else one for one in check_hosts(model, probes)]
+            found = check_hosts(model, probes, self._task.args.get("undeclared") or {})
+            problems = [replace(one, warning=True) if one.code in mends else one for one in found]
         errors = [problem for problem in problems if not problem.warning]
         said = report(problems, {**model.groups, **model.all_groups})
         if task_vars.get("preflight_output") == "json":

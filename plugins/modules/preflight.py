@@ -24,6 +24,12 @@ options:
     type: list
     elements: str
     default: []
+  undeclared:
+    description:
+      - With I(register), what kafka_cluster answered of brokers that nobody declares. One that holds replicas is a
+        mistake.
+    type: dict
+    default: {}
   survival:
     description: Whether what the layout survives is printed, where nothing is wrong.
     type: bool

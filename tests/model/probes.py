@@ -38,6 +38,8 @@ class Probe:
     """Variables of that host besides those of the lab."""
     also: frozenset[str] = frozenset()
     inventory: str = "lab"
+    undeclared: Mapping[str, int] = field(default_factory=dict)
+    """Replicas of brokers that nobody declares, by id."""
 
 
 @cache
@@ -93,6 +95,7 @@ def healthy(number: int, host: str, inventory: str = "lab") -> dict[str, Any]:
             for name in archives(found, machine)
             if inputs.get(name)
         },
+        "known_names": [],
         "nft": "",
         "firewall": "",
         "ssh_port": 22,
@@ -208,6 +211,12 @@ PROBES: tuple[Probe, ...] = (
             log_dirs=["/data/kafka1", "/data/kafka2", "/data/kafka3"],
             dropped={"/data/kafka3": {"mounted": True, "names": [".lock", "orders-0", "orders-1.ab12-delete"]}},
         ),
+    ),
+    Probe(
+        "BROKER_DROPPED",
+        "group kafka/kafka_broker_id",
+        "first playbooks/reassign.yml -e drain=4",
+        undeclared={"4": 12, "5": 0},
     ),
     Probe("DEVICE_SHARED", f"{KAFKA}/kafka_log_dirs", "a device for each", mount("/data/kafka2", device=300)),
     Probe(

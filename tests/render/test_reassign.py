@@ -78,3 +78,22 @@ def test_a_log_dir_that_was_taken_out_is_emptied_here_alone(tmp_path: Path) -> N
     (tmp_path / "other").mkdir()
     other = Played(tmp_path / "other", "restart", "--check", noted_probe=dropped)
     assert other.code != 0 and "LOG_DIR_DROPPED" in other.output and other.calls == []
+
+
+def test_a_broker_that_left_the_inventory_with_replicas_is_drained_here_alone(tmp_path: Path) -> None:
+    """Every other playbook refuses it before it asks for more; the cluster is asked where a known name has left."""
+    left = {"noted_probe": {"known_names": ["dc1-kafka1", "dc1-kafka9"]}}
+    answers = {**ANSWERS, "kafka_cluster": {"may_stop": {"undeclared": {"9": 12}}}}
+    run = Played(tmp_path, "reassign", "-e", "drain=9", "-e", "rate=1MB", answers=answers, **left)
+    assert run.code == 0 and "BROKER_DROPPED" in run.output, run.output
+    assert [name for name, _, _ in run.calls] == ["kafka_cluster", "kafka_reassign", "kafka_leaders"]
+    for name, known, replicas, refused in (
+        ("holds", "dc1-kafka9", 12, True),
+        ("empty", "dc1-kafka9", 0, False),
+        ("all", "dc1-kafka2", 12, False),
+    ):
+        (tmp_path / name).mkdir()
+        answers = {"kafka_cluster": {"may_stop": {"undeclared": {"9": replicas}}}}
+        options = {"answers": answers, "noted_probe": {"known_names": [known]}}
+        checked = Played(tmp_path / name, "preflight", **options)
+        assert ("BROKER_DROPPED" in checked.output, checked.code != 0) == (refused, refused), checked.output

@@ -130,3 +130,14 @@ def test_the_file_system_that_a_path_is_on(path: str, point: str) -> None:
 def test_log_dirs_that_are_taken_out() -> None:
     """Of what is installed, however its path is written."""
     assert probe.dropped(["/data/1", "/data/2/", "/data/3"], ["/data/2", "/data/3", "/data/4"]) == ["/data/1"]
+
+
+def test_names_are_those_of_our_own_part_of_etc_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = "# BEGIN millrace\n198.18.1.11 zk1 zk1.example.org\n198.18.1.21 kafka1\n# END millrace\n"
+    for text, names in (
+        ("127.0.0.1 localhost\n" + ours + "192.0.2.1 other\n", ["zk1", "zk1.example.org", "kafka1"]),
+        ("127.0.0.1 localhost\n", []),
+        ("", []),
+    ):
+        monkeypatch.setattr(probe, "read", lambda path, text=text: text if path == "/etc/hosts" else "")
+        assert probe.known_names() == names

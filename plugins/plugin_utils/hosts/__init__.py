@@ -12,6 +12,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import (
     archives,
     connections,
     databases,
+    departed,
     disks,
     machine,
     ports,
@@ -35,10 +36,13 @@ OF_A_MACHINE: tuple[Check, ...] = (
 )
 
 
-def check_hosts(model: Model, probes: Mapping[str, Probe]) -> list[Problem]:
+def check_hosts(
+    model: Model, probes: Mapping[str, Probe], undeclared: Mapping[str, int] | None = None
+) -> list[Problem]:
     """Return everything on the probed hosts that contradicts the model.
 
     `probes` holds the answers of the hosts of this run (with --limit: of some); the others are not judged.
+    `undeclared` holds, by id, the replicas of brokers that nobody declares.
     """
     problems: list[Problem] = []
     older = {host: connections.older_ports(model.machines[host], probe) for host, probe in probes.items()}
@@ -58,4 +62,5 @@ def check_hosts(model: Model, probes: Mapping[str, Probe]) -> list[Problem]:
         *disks.capacity(model, probes),
         *archives.verified(model, probes),
         *ports.changed(model, probes),
+        *departed.brokers(model, undeclared or {}),
     ]
