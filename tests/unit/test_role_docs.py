@@ -130,3 +130,13 @@ def test_only_what_is_between_the_marks_is_written(tmp_path: Path) -> None:
 def test_a_readme_without_marks(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"README\.md: no single place for what is generated, .*<!-- inputs: end -->"):
         generator.generate(role_with(tmp_path, "# a role\n"))
+
+
+def test_defaults_that_have_no_effect_on_a_site_say_so() -> None:
+    """Where groups/*.yml say a word, who changes the role's default changes nothing for any site."""
+    said: set[str] = set()
+    for file in (ROOT / "groups").glob("*.yml"):
+        said |= yaml.safe_load(file.read_text()).get("variables", {}).keys()
+    lines = re.findall(r"^(?:# )?(\w+):(?=\s)(.*)$", "\n".join(map(defaults_text, ROLES)), re.MULTILINE)
+    assert len(lines) > 100
+    assert [name for name, rest in lines if rest.endswith(" (groups)") != (name in said)] == []

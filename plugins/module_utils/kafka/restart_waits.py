@@ -1,4 +1,7 @@
-"""The waits of a restart: until brokers may stop, and until the cluster is as good as before; no Ansible import."""
+"""The waits of a restart: until brokers may stop, and until the cluster is as good as before.
+
+How long, says kafka_restart_timeout (groups/kafka.yml). No Ansible import.
+"""
 
 from __future__ import annotations
 
