@@ -55,7 +55,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             probes = {host: one["probe"] for host, one in answers.items() if not one.get("unreachable")}
             what = count(list(probes), "host")
             mends = self._task.args.get("mends") or ()
-            found = check_hosts(model, probes, self._task.args.get("undeclared") or {})
+            undeclared, offline = self._task.args.get("undeclared"), self._task.args.get("offline")
+            found = check_hosts(model, probes, undeclared or {}, offline or ())
             problems = [replace(one, warning=True) if one.code in mends else one for one in found]
         errors = [problem for problem in problems if not problem.warning]
         said = report(problems, {**model.groups, **model.all_groups})

@@ -30,6 +30,13 @@ options:
         mistake.
     type: dict
     default: {}
+  offline:
+    description:
+      - With I(register), the partitions without a leader, as kafka_cluster names them (C(lacking)). No log dir of a
+        disk that failed is taken out beside them.
+    type: list
+    elements: str
+    default: []
   survival:
     description: Whether what the layout survives is printed, where nothing is wrong.
     type: bool

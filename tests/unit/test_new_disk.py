@@ -180,6 +180,15 @@ def test_the_old_disk_may_come_back(failed: FakeCluster, log_dir: LogDir) -> Non
     assert "the disk holds orders-0, orders-1 of this broker, which go on from there" in said["plan"]
 
 
+@pytest.mark.parametrize(("free", "refused"), [(1.5, False), (5, True)])
+def test_what_is_there_already_does_not_come(failed: FakeCluster, log_dir: LogDir, free: float, refused: bool) -> None:
+    """A disk that was repaired is full of it; after an interruption the rest has to have room, a tenth besides."""
+    size = int(10 * MIB if not refused else 6 * MIB)
+    old = mount("meta.properties", "orders-0", "orders-1", size=size, free=int(free * MIB))
+    said = log_dir(new=old, meta_properties={"/data/1": META, "/data/2": META})
+    assert ("/data/2 would get 7.0 MiB" in said.get("msg", "")) == refused, said
+
+
 def test_a_broker_that_holds_the_old_one_open_is_stopped_first(failed: FakeCluster, log_dir: LogDir) -> None:
     failed.given_up, failed.behind = {}, set()
     assert "broker 3 still serves from the file system that was mounted at /data/2 before" in log_dir()["msg"]

@@ -58,20 +58,24 @@ def test_what_is_even_stays() -> None:
     ("wish", "words"),
     [
         (DiskWish(empty=[(9, "/d/1")]), "broker 9 is down, or there is none: start it, or name another"),
-        (DiskWish(empty=[(3, "/d/7")]), "broker 3 has no log dir /d/7: it has /d/1, /d/2, /d/4"),
+        (DiskWish(empty=[(3, "/d/7")]), "broker 3 has no log dir /d/7: it has /d/1, /d/2"),
         (
             DiskWish(empty=[(3, "/d/4")]),
-            "broker 3 has given up /d/4, and nothing can be read from it or put there: mount a new disk "
-            "(playbooks/replace_disk.yml -e broker=3 -e log_dir=/d/4)",
+            "broker 3 has given up /d/4, and beside a log dir that is offline it makes no replica anew: mount a new "
+            "disk (playbooks/replace_disk.yml -e broker=3 -e log_dir=/d/4)",
         ),
-        (DiskWish({(3, "/d/1"): "/d/4"}), "broker 3 has given up /d/4, and nothing can be read from it or put there"),
-        (DiskWish(disks=[3]), "broker 3 has given up /d/4, and nothing can be read from it or put there"),
+        (
+            DiskWish({(3, "/d/1"): "/d/4"}),
+            "broker 3 has given up /d/4, and beside a log dir that is offline it makes no replica",
+        ),
+        (DiskWish(disks=[3]), "broker 3 has given up /d/4, and beside a log dir that is offline it makes no replica"),
         (
             DiskWish(empty=[(3, "/d/1")]),
             "broker 3: 5.0 GiB of /d/1 have no room in its other log dirs, where a tenth stays free (free now: /d/2 "
             "18.0 GiB): give it a larger disk",
         ),
-        (DiskWish(empty=[(3, "/d/1"), (3, "/d/2")]), "broker 3 has no other log dir than /d/1, /d/2, /d/4"),
+        (DiskWish(empty=[(5, "/d/1")]), "broker 5 has given up /d/4, and beside a log dir that is offline it makes no"),
+        (DiskWish(empty=[(3, "/d/1"), (3, "/d/2")]), "broker 3 has no other log dir than /d/1, /d/2"),
         (DiskWish(empty=[(4, "/d/1")]), "broker 4 copies t9-0 from one log dir to another already, for somebody else"),
     ],
 )
@@ -79,7 +83,8 @@ def test_what_is_refused(wish: DiskWish, words: str) -> None:
     dirs = (
         log_dir("/d/1", 5, 6),
         log_dir("/d/2", 10, free=18),
-        log_dir("/d/4", given_up=True),
+        *([log_dir("/d/4", given_up=True)] if "/d/4" in words else []),
+        *(log_dir("/d/1", 5, broker=5), log_dir("/d/2", broker=5), log_dir("/d/4", broker=5, given_up=True)),
         log_dir("/d/1", 5, broker=4),
         log_dir("/d/2", broker=4, coming={("t9", 0): 1}),
     )

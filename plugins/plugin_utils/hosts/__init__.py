@@ -5,7 +5,7 @@ One module per subject; a check reads a machine and its answer and yields what i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import (
@@ -37,12 +37,15 @@ OF_A_MACHINE: tuple[Check, ...] = (
 
 
 def check_hosts(
-    model: Model, probes: Mapping[str, Probe], undeclared: Mapping[str, int] | None = None
+    model: Model,
+    probes: Mapping[str, Probe],
+    undeclared: Mapping[str, int] | None = None,
+    offline: Sequence[str] = (),
 ) -> list[Problem]:
     """Return everything on the probed hosts that contradicts the model.
 
     `probes` holds the answers of the hosts of this run (with --limit: of some); the others are not judged.
-    `undeclared` holds, by id, the replicas of brokers that nobody declares.
+    `undeclared` holds, by id, the replicas of brokers that nobody declares, `offline` the partitions without a leader.
     """
     problems: list[Problem] = []
     older = {host: connections.older_ports(model.machines[host], probe) for host, probe in probes.items()}
@@ -63,4 +66,5 @@ def check_hosts(
         *archives.verified(model, probes),
         *ports.changed(model, probes),
         *departed.brokers(model, undeclared or {}),
+        *departed.log_dirs(model, probes, offline),
     ]

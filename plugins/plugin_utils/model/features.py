@@ -32,12 +32,16 @@ OWN = (
     "org.apache.kafka.common.replica.RackAwareReplicaSelector",
     "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder",
     "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler",
+    "org.apache.kafka.common.security.oauthbearer.internals.unsecured.OAuthBearerUnsecuredLoginCallbackHandler",
+    "org.apache.kafka.common.security.oauthbearer.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler",
     "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler",
     "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerLoginCallbackHandler",
     "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerValidatorCallbackHandler",
     "org.apache.kafka.common.security.ssl.CommonNameLoggingSslEngineFactory",
     "org.apache.kafka.common.security.ssl.DefaultSslEngineFactory",
     "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "org.apache.kafka.server.log.remote.storage.NoOpRemoteLogMetadataManager",
+    "org.apache.kafka.server.log.remote.storage.NoOpRemoteStorageManager",
     "org.apache.kafka.server.log.remote.metadata.storage.TopicBasedRemoteLogMetadataManager",
 )
 # Options of the JVM that bring classes, too.

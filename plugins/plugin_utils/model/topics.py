@@ -176,7 +176,13 @@ def _held(model: Model, topic: Topic) -> Iterator[Problem]:
         if not place.endswith("]"):  # a profile's
             told, shown = f"{told}, and {MESSAGE} {largest}", topic.get("profile")
         yield Problem(
-            names(model.brokers), place, "TOPIC_MESSAGE", shown, f"{wrong} ({told})", "correct one of the two"
+            names(model.brokers),
+            place,
+            "TOPIC_MESSAGE",
+            shown,
+            f"{wrong} ({told})",
+            "correct one of the two",
+            warning=not said,  # nobody may write what Kafka lets in by default
         )
 
 

@@ -108,7 +108,7 @@ def _others(disk: NewDisk) -> list[str]:
     }
     return [
         f"{path} of broker {disk.broker} is of no use either ({why}), and beside a log dir that is offline it makes no "
-        "replica anew: mount a new disk there, too, or take it out of kafka_log_dirs"
+        "replica anew: mount a new disk there, too, or take it out of kafka_log_dirs and run site.yml"
         for path, why in gone.items()
     ]
 

@@ -164,9 +164,9 @@ def impossible(wish: DiskWish, broker: int, dirs: Sequence[LogDir]) -> list[str]
     asked = sources | targets | ({*known} if broker in wish.disks else set())
     wrong = [f"broker {broker} has no log dir {path}: it has {', '.join(known)}" for path in sorted(asked - {*known})]
     wrong += [
-        f"broker {broker} has given up {path}, and nothing can be read from it or put there: mount a new disk "
-        f"(playbooks/replace_disk.yml -e broker={broker} -e log_dir={path})"
-        for path in sorted(asked & lost)
+        f"broker {broker} has given up {path}, and beside a log dir that is offline it makes no replica anew: mount a "
+        f"new disk (playbooks/replace_disk.yml -e broker={broker} -e log_dir={path})"
+        for path in sorted(lost)
     ]
     if not wrong and not {*known} - lost - (sources if not targets else set()):
         wrong.append(f"broker {broker} has no other log dir than {', '.join(known)}: give it one more (kafka_log_dirs)")

@@ -83,17 +83,19 @@ def _move(one: Partition, broker: int, sizes: Mapping[tuple[str, int], int]) -> 
 
 
 def no_room(disk: NewDisk, there: seen.Seen, behind: Sequence[Move]) -> list[str]:
-    """Return which log dirs would not hold what comes to them, by what the broker's host says of them."""
-    own = [
-        LogDir(
-            disk.broker,
-            path,
-            mount.get("size"),
-            mount.get("free"),
-            dict.fromkeys(folders.replicas(mount.get("names", [])), 0),
-        )
-        for path, mount in disk.mounts.items()
-    ]
+    """Return which log dirs would not hold what comes to them, by what the broker's host says of them.
+
+    What a replica has there already, after an interruption or on a disk that was repaired, comes to it no more. The
+    broker says how much, where it serves; else what is in use of the disk counts as theirs, by their sizes.
+    """
+    ours = [one for one in there.dirs if one.broker == disk.broker]
+    told = {(one.path, place): size for one in ours for place, size in one.sizes.items()}
+    own = []
+    for path, mount in disk.mounts.items():
+        whole = {place: there.sizes.get(place, 0) for place in folders.replicas(mount.get("names", []))}
+        share = min(1, max(0, (mount.get("size") or 0) - (mount.get("free") or 0)) / max(1, sum(whole.values())))
+        sizes = {place: told.get((path, place), int(size * share)) for place, size in whole.items()}
+        own.append(LogDir(disk.broker, path, mount.get("size"), mount.get("free"), sizes))
     others = [one for one in there.dirs if one.broker != disk.broker]
     return seen.too_full(seen.disks_after(replace(there, dirs=[*others, *own]), behind))
 
