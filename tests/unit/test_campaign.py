@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import campaign
+import campaign_parts
 import checkout_lock
 import pytest
 from campaign_run import Campaign
@@ -152,7 +153,7 @@ def test_each_part_is_explained() -> None:
     assert [name for name in PARTS if f"`{name}`" not in text] == []
 
 
-PARTS = dict(campaign.PARTS)
+PARTS = dict(campaign_parts.PARTS)
 
 
 @pytest.mark.parametrize("script", ["campaign", "bench_unchanged", "bench_tls"])
