@@ -225,6 +225,11 @@ def bench_tls(campaign: Campaign) -> None:
     campaign.run("python", "tests/bench_tls.py")
 
 
+def bench_jobs(campaign: Campaign) -> None:
+    """What the Spark jobs cost against others; writes docs/performance.md."""
+    campaign.run("tests/run.sh", "bench-jobs")
+
+
 # In the order in which they are run. What is long and new goes here: a function, and its line in CONTRIBUTING.md.
 PARTS: dict[str, Callable[[Campaign], None]] = {
     "pairs": pairs,
@@ -250,6 +255,7 @@ PARTS: dict[str, Callable[[Campaign], None]] = {
     "bench-unchanged": bench_unchanged,
     "bench-resources": bench_resources,
     "bench-tls": bench_tls,
+    "bench-jobs": bench_jobs,
 }
 
 
