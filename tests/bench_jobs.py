@@ -43,7 +43,7 @@ def text(parts: list[Part]) -> str:
 
 def page(parts: list[Part]) -> str:
     """Return the page with this part anew; raises ValueError where its place is gone."""
-    return pages.between(PAGE, PAGE.read_text(encoding="utf-8"), BEGIN, END, f"\n{text(parts)}\n")
+    return pages.between(PAGE, PAGE.read_text(encoding="utf-8"), BEGIN, END, f"\n{text(parts)}\n\n")
 
 
 def main(names: list[str]) -> int:

@@ -128,7 +128,7 @@ def running(command: Sequence[str], folder: Path, archive: ClassData | None = No
         process = subprocess.Popen(
             command,
             cwd=folder,
-            env=environment(archive) if archive else None,
+            env=within,
             stdout=said,
             stderr=said,
             start_new_session=True,
@@ -140,7 +140,7 @@ def running(command: Sequence[str], folder: Path, archive: ClassData | None = No
         with suppress(subprocess.TimeoutExpired):
             process.wait(60)
         with suppress(SystemExit):  # its JVM ends after it, and writes class data then
-            until("all of it has ended", lambda: not group_lives(process.pid), 60)
+            until("all of it has ended", lambda: not group_lives(process.pid))
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()

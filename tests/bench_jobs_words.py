@@ -18,7 +18,7 @@ from spark.built import unpacked
 INPUT, OUTPUT = "streams-plaintext-input", "streams-wordcount-output"
 """Those of the demo, which takes no others; the job's own defaults."""
 PARTITIONS, LINES, DISTINCT, WORDS, VOCABULARY = 4, 2_000_000, 200_000, 11, 50_000
-STREAMS_LINES, TUTORIAL_LINES, TUTORIAL_BATCH = 200_000, 60_000, 20_000
+STREAMS_LINES, TUTORIAL_LINES, TUTORIAL_BATCH = 400_000, 40_000, 20_000
 """The rivals are slow: each takes the last so many lines of the same topic."""
 JOB_BATCH = 1_000_000
 CACHE = 10 * 1024 * 1024
@@ -50,15 +50,15 @@ class Count:
         return [self.lines / (whole - start) for whole, start in zip(self.whole, starts, strict=True)]
 
 
-def lines() -> Iterator[bytes]:
+def lines(distinct: int = DISTINCT) -> Iterator[bytes]:
     """Endless lines, the same each time: the rarer a word, the less often, as in prose; after some they come again."""
     chance = random.Random(1)
     vocabulary = [
         "".join(chance.choices("etaoinshrdlucmfwypvbgkjqxz", k=chance.randint(2, 9))) for _ in range(VOCABULARY)
     ]
     weights = list(itertools.accumulate(1 / rank for rank in range(1, VOCABULARY + 1)))
-    distinct = [" ".join(chance.choices(vocabulary, cum_weights=weights, k=WORDS)).encode() for _ in range(DISTINCT)]
-    return itertools.cycle(distinct)
+    texts = [" ".join(chance.choices(vocabulary, cum_weights=weights, k=WORDS)).encode() for _ in range(distinct)]
+    return itertools.cycle(texts)
 
 
 def preload(broker: Broker) -> None:
