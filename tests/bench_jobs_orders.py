@@ -19,7 +19,7 @@ NAMES = {
     "unguarded": "the same upsert, no offsets",
     "append": "the same rows appended, no key",
 }
-HOW = f"""\\
+HOW = f"""\
 {EVENTS:,} order events in batches of {BATCH:,}, into PostgreSQL on a socket of this machine (`fsync` off), by the
 parts of the job's own sink in one warm session; CPU-seconds of Spark and PostgreSQL together; {ROUNDS} rounds in turns
 after one to warm up."""

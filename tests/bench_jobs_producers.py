@@ -19,7 +19,7 @@ SETTINGS: dict[str, dict[str, str]] = {
     "librdkafka's (linger.ms 5, batch.size 1000000)": {},
 }
 """The first as `millrace_jobs.io` has them."""
-HOW = f"""\\
+HOW = f"""\
 {PER_SECOND:,} records a second of {SIZE} bytes for {SECONDS} s by one producer of librdkafka with acks=all to
 {PARTITIONS} partitions: the broker's CPU-seconds, its idle use taken off; {ROUNDS} rounds in turns after one to warm
 up."""
@@ -43,25 +43,32 @@ def send(broker: Broker, topic: str, settings: dict[str, str]) -> None:
         sys.exit("the broker does not take the records")
 
 
-def cost(broker: Broker, settings: dict[str, str]) -> float:
-    """CPU seconds of the broker for a million records."""
-    assert broker.process is not None
-    topic, pid = broker.topic(PARTITIONS), broker.process.pid
-    idle, begun = cpu_of(pid), time.monotonic()
+def idle_use(pid: int) -> float:
+    """CPU seconds a second of a broker of which nothing is asked."""
+    before, began = cpu_of(pid), time.monotonic()
     Event().wait(IDLE_SECONDS)
+    return (cpu_of(pid) - before) / (time.monotonic() - began)
+
+
+def cost(broker: Broker, pid: int, idle: float, settings: dict[str, str]) -> float:
+    """CPU seconds of the broker for a million records."""
+    topic = broker.topic(PARTITIONS)
     before, began = cpu_of(pid), time.monotonic()
     send(broker, topic, settings)
     used, took = cpu_of(pid) - before, time.monotonic() - began
     broker.delete(topic)
-    return (used - (before - idle) / (began - begun) * took) / (PER_SECOND * SECONDS) * 1e6
+    return (used - idle * took) / (PER_SECOND * SECONDS) * 1e6
 
 
 def measure(broker: Broker, _: Path) -> Part:
     """Both in turns."""
     found: dict[str, list[float]] = {name: [] for name in SETTINGS}
+    assert broker.process is not None
+    pid = broker.process.pid
+    idle = idle_use(pid)
     for number in range(ROUNDS + 1):
         for name, settings in SETTINGS.items():
-            found[name].append(cost(broker, settings))
+            found[name].append(cost(broker, pid, idle, settings))
             print(f"producers, round {number}, {name}: {found[name][-1]:.1f} CPU-s per million", flush=True)
     for values in found.values():
         del values[0]

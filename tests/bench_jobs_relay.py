@@ -16,21 +16,21 @@ from spark.broker import Broker
 ROUNDS, GOAL, WARM_UP = 3, 0.5, 800_000
 """A job is warm after some batches of the size that it has unless told, 200,000 records."""
 LOOP = Path(__file__).parent / "spark" / "loop.py"
-HOW = f"""\\
+HOW = f"""\
 The {LINES:,} lines of the same topic. `relay` has its own settings but for its topics, and is measured from its
 first {WARM_UP:,} records on, to the last; the loop is librdkafka with its defaults in Python, no headers, 1,000 records
 at a time, measured from its first record to the last acknowledged; {ROUNDS} rounds in turns."""
 TRIGGERS = {
-    "micro-batch, every second (the default)": {},
-    "micro-batch, one after the other": {"trigger_interval": "0 seconds"},
+    "micro-batch": {"trigger_interval": "0 seconds"},
     "real-time": {"trigger": "real-time"},
 }
 PER_SECOND, WINDOW_SECONDS, WINDOWS = 1000, 8, 3
 """The first window is the one that warms."""
-LATENCY = f"""\\
+LATENCY = f"""\
 `measure_latency` sends {PER_SECOND:,} records a second to a topic of {CORES} partitions and reads them where `relay`
 sends them: milliseconds from sending to reading, {WINDOWS - 1} windows of {WINDOW_SECONDS} s after one to warm up.
-In real time progress is kept every 5 s, and records wait meanwhile."""
+A micro-batch begins when the one before has ended; unless told, each second, which adds up to that. In real time
+progress is kept every 5 s, and records wait meanwhile."""
 
 
 def relay(broker: Broker, folder: Path) -> float:

@@ -10,7 +10,7 @@ from spark.broker import Broker
 
 ROUNDS, GOAL = 3, 12
 TEXT = "to be\nor not\nto be\n"
-HOW = f"""\\
+HOW = f"""\
 From exec to the end of a first batch of three lines, the whole process tree, with the class-data archive that a host
 has; {ROUNDS} rounds in turns."""
 

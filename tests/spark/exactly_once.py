@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psycopg
 from bench_jobs_programs import cpu_of
 from millrace_jobs import codec, postgres, runtime, session
 from millrace_jobs.config import JOBS, parse
@@ -63,8 +64,7 @@ WAYS = {"guarded": ReadModel, "unguarded": Unguarded, "append": Append}
 def run(spark: SparkSession, server: Server, data: dict[str, object], way: str, folder: Path) -> dict[str, object]:
     """Write all that the topic holds, into a database of its own."""
     database = server.database("orders")
-    with_postgres = postgres.psycopg.connect(**database)
-    with with_postgres as connection:
+    with psycopg.connect(**database) as connection:
         connection.execute("CREATE TABLE appended (LIKE orders_v1)")
     config = parse("project_orders", {**data, "database": database, "checkpoint": str(folder)})
     job = JOBS["project_orders"]
@@ -72,7 +72,7 @@ def run(spark: SparkSession, server: Server, data: dict[str, object], way: str, 
     assert isinstance(sink, PostgresSink)
     made = runtime._read_model(config, job, sink, "project_orders", config.checkpoint, threading.Event())
     made.check()
-    batches = WAYS[way](**{name: value for name, value in vars(made).items()})
+    batches = WAYS[way](**vars(made))
     records = read(spark, config.inputs[job.inputs[0].name], config.checkpoint, headers=True)
     writer = records.writeStream.foreachBatch(batches).option("checkpointLocation", config.checkpoint)
     assert server.process is not None
@@ -82,6 +82,7 @@ def run(spark: SparkSession, server: Server, data: dict[str, object], way: str, 
     query.awaitTermination()
     used = [cpu_of(pid) - one for pid, one in zip(pids, before, strict=True)]
     took = time.monotonic() - began
+    batches._connected().close()
     (held,) = rows(database, f"SELECT sum(events) FROM {'appended' if way == 'append' else 'orders_v1'}")
     return {"way": way, "spark": used[0], "postgresql": used[1], "seconds": took, "events": int(held[0])}
 
