@@ -6,6 +6,7 @@ Writes its part of docs/performance.md, and ends with 1 where a goal is not met.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -48,6 +49,7 @@ def page(parts: list[Part]) -> str:
 
 def main(names: list[str]) -> int:
     """Measure all, or only print what is named; 1 where a goal is not met."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # what runs is ended then, as on Ctrl-C
     began = time.monotonic()
     with TemporaryDirectory(prefix="millrace-bench-") as name:
         folder = Path(name)
