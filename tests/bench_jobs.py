@@ -39,7 +39,10 @@ PARTS: dict[str, Callable[[Broker, Path], Part]] = {
 
 def text(parts: list[Part]) -> str:
     """Return what the page says of the jobs."""
-    return section(parts, f"{os.cpu_count()} cores for everything, the broker included, {MEMORY} of heap for a job.")
+    machine = (
+        f"{os.cpu_count()} cores for everything, the broker included, load average {os.getloadavg()[0]:.1f} at the"
+    )
+    return section(parts, f"{machine}\nend, {MEMORY} of heap for a job.")
 
 
 def page(parts: list[Part]) -> str:
