@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from pages import ROOT
 from spark.broker import Broker
 from spark.built import unpacked
 
-ROUNDS, EVENTS, BATCH, GOAL = 5, 240_000, 60_000, 1.05
+WARM_UP, ROUNDS, EVENTS, BATCH, GOAL = 2, 4, 160_000, 40_000, 1.05
 NAMES = {
     "guarded": "upsert and offsets in one transaction, as the job does",
     "unguarded": "the same upsert, no offsets",
@@ -21,8 +22,8 @@ NAMES = {
 }
 HOW = f"""\
 {EVENTS:,} order events in batches of {BATCH:,}, into PostgreSQL on a socket of this machine (`fsync` off), by the
-parts of the job's own sink in one warm session; CPU-seconds of Spark and PostgreSQL together; {ROUNDS} rounds in turns
-after one to warm up."""
+parts of the job's own sink in one warm session; CPU-seconds of Spark and PostgreSQL together; {ROUNDS} rounds there
+and back after {WARM_UP} to warm up."""
 
 
 def measure(broker: Broker, folder: Path) -> Part:
@@ -31,7 +32,7 @@ def measure(broker: Broker, folder: Path) -> Part:
     broker.make(f"{topic}-dead")
     command = [
         *(str(PYTHON), "-m", "spark.exactly_once", broker.servers, topic, str(unpacked("spark-jars-*.tgz"))),
-        *(f"local[{CORES}]", str(EVENTS), str(BATCH), str(ROUNDS), str(folder)),
+        *(f"local[{CORES}]", str(EVENTS), str(BATCH), str(WARM_UP), str(ROUNDS), str(folder)),
     ]
     used: dict[str, list[float]] = {way: [] for way in NAMES}
     took: dict[str, list[float]] = {way: [] for way in NAMES}
@@ -41,15 +42,18 @@ def measure(broker: Broker, folder: Path) -> Part:
         (folder / "log").open("wb") as log,
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=within) as program,
     ):
-        assert program.stdout is not None
-        for line in program.stdout:
-            one = json.loads(line)
-            print(f"exactly once, round {one['round']}, {one['way']}: {line.decode().strip()}", flush=True)
-            if one["events"] != EVENTS:
-                sys.exit(f"{one['way']}: {one['events']} of {EVENTS} events")
-            if one["round"]:
-                used[one["way"]].append(one["spark"] + one["postgresql"])
-                took[one["way"]].append(one["seconds"])
+        try:
+            assert program.stdout is not None
+            for line in program.stdout:
+                one = json.loads(line)
+                print(f"exactly once, round {one['round']}, {one['way']}: {line.decode().strip()}", flush=True)
+                if one["events"] != EVENTS:
+                    sys.exit(f"{one['way']}: {one['events']} of {EVENTS} events")
+                if one["round"] >= WARM_UP:
+                    used[one["way"]].append(one["spark"] + one["postgresql"])
+                    took[one["way"]].append(one["seconds"])
+        finally:
+            program.send_signal(signal.SIGINT)  # where it has not ended: it stops its database then
     if program.returncode:
         sys.exit(f"the comparison failed:\n{(folder / 'log').read_text(errors='replace')[-3000:]}")
     rows = [
