@@ -14,7 +14,7 @@ PATHS = PYTHONPATH=collections:packaging:tests:lab
 
 .PHONY: help lab lab-orders lab-down lab-down-all setup archives collection test lint unit render spark molecule
 .PHONY: alone survival campaign
-.PHONY: faults kills bench-unchanged bench-resources bench-tls docs definitions lock python
+.PHONY: faults kills bench-unchanged bench-resources bench-tls bench-jobs docs definitions lock python
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -83,6 +83,9 @@ bench-resources: ## CPU cost of an unchanged run on 1,000 topics and 1,000 ACLs 
 
 bench-tls: ## throughput and CPU of a secure cluster against one in the clear; writes docs/performance.md
 	@$(PATHS) python tests/bench_tls.py
+
+bench-jobs: ## CPU cost of the Spark jobs against Kafka Streams and others, 10 minutes; writes docs/performance.md
+	@tests/run.sh bench-jobs
 
 docs: ## write the generated pages and tables anew: roles, errors, layouts, resources, security, reliability
 	@for page in role_docs site_docs errors layouts resources security reliability; do \

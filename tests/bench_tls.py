@@ -1,7 +1,7 @@
 """What TLS, logins and ACLs cost: throughput and CPU of a secure cluster against one in the clear, in turns.
 
 Two clusters of inventories/lab_mirrored, made for this and removed afterwards; load goes to one of them at a time.
-Writes docs/performance.md.
+Writes its part of docs/performance.md.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pages
 from bench_unchanged import Meter
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
@@ -31,6 +32,7 @@ COMPILED: dict[str, list[str]] = {"kafka_java_options": [], "zookeeper_java_opti
 """As in production: the optimising compiler, which labs leave out of the JVM to start fast, encrypts at speed."""
 WARM_UP, ROUNDS, RECORDS, SIZE, PARTITIONS = 3, 5, 300_000, 1024, 6
 PAGE = ROOT / "docs" / "performance.md"
+BEGIN, END = "<!-- security: begin, by make bench-tls -->\n", "<!-- security: end -->\n"
 TOPIC = "bench"
 
 
@@ -109,8 +111,8 @@ def java(properties: dict[str, str]) -> dict[str, str]:
     return found
 
 
-def page(sides: list[Side]) -> str:
-    """Return the page: medians of both sides, and the median of what a round's two are to each other."""
+def section(sides: list[Side]) -> str:
+    """Return what the page says: medians of both sides, and the median of what a round's two are to each other."""
     rows = {side.profile: (statistics.median(side.rates), statistics.median(side.cpu)) for side in sides}
     secure, clear = rows["secure"], rows["plaintext"]
     first, other = sorted(sides, key=lambda side: side.profile, reverse=True)
@@ -119,10 +121,7 @@ def page(sides: list[Side]) -> str:
         for pair in ((first.rates, other.rates), (first.cpu, other.cpu))
     )
     spread = {side.profile: f"{min(side.rates):,.0f} to {max(side.rates):,.0f}" for side in sides}
-    return f"""# Performance
-
-Written by `make bench-tls`; the ratios are what matters, the machine is shared and small.
-
+    return f"""
 ## What security costs
 
 {PARTITIONS} partitions, RF 3, min ISR 2, acks=all, {RECORDS:,} records of {SIZE} bytes, \
@@ -139,7 +138,13 @@ use taken off.
 | secure | {secure[0]:,.0f} | {spread["secure"]} | {secure[1]:.1f} |
 | secure / plaintext, median of the rounds | {statistics.median(rates):.2f} | {min(rates):.2f} to {max(rates):.2f} | \
 {statistics.median(cpu):.2f} ({min(cpu):.2f} to {max(cpu):.2f}) |
+
 """
+
+
+def page(sides: list[Side]) -> str:
+    """Return the page with this part anew; raises ValueError where its place is gone."""
+    return pages.between(PAGE, PAGE.read_text(encoding="utf-8"), BEGIN, END, section(sides))
 
 
 def main() -> int:
@@ -157,8 +162,8 @@ def main() -> int:
                 )
         for side in sides:
             del side.rates[:WARM_UP], side.cpu[:WARM_UP]
-        PAGE.write_text(page(sides), encoding="utf-8")
-        print(page(sides))
+        pages.write(PAGE, lambda: page(sides))
+        print(section(sides))
     return 0
 
 

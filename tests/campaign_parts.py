@@ -192,6 +192,11 @@ def bench_resources(campaign: Campaign) -> None:
         campaign.run("python", "tests/bench_resources.py", "--inventory", inventory)
 
 
+def bench_jobs(campaign: Campaign) -> None:
+    """What the Spark jobs cost against their rivals; writes its part of docs/performance.md."""
+    campaign.run("tests/run.sh", "bench-jobs")
+
+
 def bench_tls(campaign: Campaign) -> None:
     """What security costs; writes docs/performance.md."""
     campaign.run("python", "tests/bench_tls.py")
@@ -222,4 +227,5 @@ PARTS: dict[str, Callable[[Campaign], None]] = {
     "bench-unchanged": bench_unchanged,
     "bench-resources": bench_resources,
     "bench-tls": bench_tls,
+    "bench-jobs": bench_jobs,
 }

@@ -25,9 +25,9 @@ unit() { pytest -n auto --maxprocesses 4 --dist worksteal tests/unit tests/model
 
 render() { pytest tests/render; }
 
-# The jobs' tests run in an environment of their own, made for the control node's Python from the wheelhouse that the
-# role installs; pytest and mypy are the control node's.
-spark() {
+# The jobs' environment: made for the control node's Python from the wheelhouse that the role installs; pytest and mypy
+# are the control node's.
+jobs_environment() {
   local venv=.build/venv-spark house key path
   house=$(packaging/build.sh --list wheelhouse)
   key=$({ python -c 'import os, sys; print(sys.version, os.path.realpath(sys.executable))' &&
@@ -45,8 +45,17 @@ spark() {
   path=$(echo "$venv"/lib/python3*/site-packages)/control-node.pth   # where the checkout stands now
   python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' >"$path"
   "$venv/bin/python" -m pip install --quiet --no-index --no-deps --force-reinstall .build/archives/millrace_jobs-*.whl
-  "$venv/bin/python" -m mypy --cache-dir .build/mypy-spark --strict spark_jobs/src
-  "$venv/bin/python" -m pytest tests/spark
+}
+
+spark() {
+  jobs_environment
+  .build/venv-spark/bin/python -m mypy --cache-dir .build/mypy-spark --strict spark_jobs/src
+  .build/venv-spark/bin/python -m pytest tests/spark
+}
+
+bench-jobs() {
+  jobs_environment
+  PYTHONPATH=tests python tests/bench_jobs.py
 }
 
 # The containers themselves: made twice, side by side, left behind, removed.
@@ -242,11 +251,11 @@ lanes=() logs=() shown=() scenarios=() labs='' ends=INT
 (((0x$(sed -n 's/^SigIgn:\t//p' /proc/$$/status) & 2) == 0)) || ends=TERM
 for layer in "${@:-none}"; do
   case $layer in
-    lint | unit | render | spark) ;;
+    lint | unit | render | spark | bench-jobs) ;;
     lab | survival) labs=yes ;;
     all | molecule) labs=yes scenarios=(datacenter) ;;
     *) [ "${1:-}" = molecule ] || {
-      echo "run.sh: no layer $layer; there are: all lint unit render spark lab survival molecule" >&2
+      echo "run.sh: no layer $layer; there are: all lint unit render spark lab survival molecule bench-jobs" >&2
       exit 2
     } ;;
   esac

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
+from typing import cast
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -100,12 +101,12 @@ class Broker:
         assert producer.flush(30) == 0
 
     def send_records(
-        self, topic: str, records: Sequence[tuple[str | None, bytes | None, list[tuple[str, bytes]]]]
+        self, topic: str, records: Sequence[tuple[str | None, bytes | None, Sequence[tuple[str, bytes]]]]
     ) -> None:
         """Send records: key, value, headers."""
         producer = Producer({"bootstrap.servers": self.servers, "message.max.bytes": 2_500_000, "log_level": 0})
         for key, value, headers in records:
-            producer.produce(topic, value, key, headers=headers)
+            producer.produce(topic, value, key, headers=list(headers))
         assert producer.flush(30) == 0
 
     def records(self, topic: str) -> list[Record]:
@@ -128,13 +129,14 @@ class Broker:
                 message = consumer.poll(30)
                 assert message is not None and message.error() is None, message
                 first = (message.offset() or 0) + 1
-                found.append((message.key(), message.value(), message.headers() or []))
+                headers = cast(list[tuple[str, bytes]], message.headers() or [])
+                found.append((message.key(), message.value(), headers))
         consumer.close()
         return found
 
 
 @contextmanager
-def running_broker(folder: Path) -> Iterator[Broker]:
+def running_broker(folder: Path, java: Sequence[str] = JAVA) -> Iterator[Broker]:
     """A broker that keeps its data in `folder`; ended by its own process id."""
     libs, data = unpacked("kafka_2.13-*.tgz") / "libs", folder / "data"
     client, controller = _free_ports(2)
@@ -159,7 +161,7 @@ def running_broker(folder: Path) -> Iterator[Broker]:
     archive = ClassData("kafka", libs)
     servers = f"127.0.0.1:{client}"
     admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
-    broker = Broker(servers, admin, [*JAVA, *archive.flags, *main], folder / "log")
+    broker = Broker(servers, admin, [*java, *archive.flags, *main], folder / "log")
     try:
         broker.start()
         yield broker

@@ -21,8 +21,10 @@ def some_events(number: int, seed: int = 7) -> list[Event]:
 def send(servers: str, topic: str, events: Iterable[Event]) -> None:
     """Send events, each acknowledged."""
     producer = Producer({"bootstrap.servers": servers, "enable.idempotence": True, "linger.ms": 5, "log_level": 0})
-    for order, value in events:
+    for number, (order, value) in enumerate(events):
         producer.produce(topic, value, order)
+        if number % 50_000 == 49_999:  # its queue holds 100,000
+            assert producer.flush(60) == 0
     assert producer.flush(30) == 0
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 from millrace_jobs.errors import JobError
-from millrace_jobs.positions import Range, check_sink, ranges_of, unapplied
+from millrace_jobs.positions import Range, between, check_sink, ranges_of, unapplied
+from pyspark.sql import SparkSession
 
 
 def planned(checkpoint: Path, batch: int, **partitions: int) -> None:
@@ -77,3 +78,13 @@ def test_a_sink_that_lacks_what_the_checkpoint_has_done_is_refused(
     else:
         with pytest.raises(JobError, match=f"^q: the database {refused}.*millrace-jobs reposition q .*--to-earliest"):
             check_sink(str(tmp_path), holds, "q")
+
+
+def test_a_batch_that_is_wanted_whole_stays_as_it_is(spark: SparkSession) -> None:
+    """Its offsets would make a new query of each batch, for Spark to compile."""
+    columns = "record struct<topic:string,partition:int,offset:bigint>"
+    batch = spark.createDataFrame([(("t", 0, offset),) for offset in range(4, 9)], columns)
+    whole = {("t", 0): Range(4, 9)}
+    assert between(batch, whole, whole) is batch
+    left = between(batch, {("t", 0): Range(6, 9)}, whole)
+    assert [row.record.offset for row in left.collect()] == [6, 7, 8]

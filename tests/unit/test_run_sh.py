@@ -243,6 +243,14 @@ def test_all_stands_alone(checkout: Checkout) -> None:
     assert (code, checkout.called()) == (2, []) and "all is every layer" in output
 
 
+def test_the_bench_of_jobs_has_their_environment_and_no_tests(checkout: Checkout) -> None:
+    code, output = checkout.run("bench-jobs")
+    called = checkout.called()
+    assert code == 0 and re.search(r"^  bench-jobs: \d+ s", output, re.MULTILINE), output
+    assert [call for call in called if "--force-reinstall" in call] and called[-1] == "python tests/bench_jobs.py"
+    assert not [call for call in called if "pytest" in call or "mypy" in call]
+
+
 def test_the_jobs_environment_is_made_anew_for_another_python(checkout: Checkout) -> None:
     """Also for another of the same version: it may lack what the first one had, or be gone itself."""
     (checkout.folder / "house").mkdir()

@@ -113,12 +113,12 @@ class Archive:
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
         """Keep what the directory does not hold yet."""
-        began = began_at(self.checkpoint)
-        left = unapplied(ranges_of(self.checkpoint, batch_id), self._held(), began, self.query, "archive")
+        ranges = ranges_of(self.checkpoint, batch_id)
+        left = unapplied(ranges, self._held(), began_at(self.checkpoint), self.query, "archive")
         if not left:
             _LOG.info("%s: the archive holds all of this batch already", self.query)
             return
-        decoded = codec.decode(between(batch, left), self.contract)
+        decoded = codec.decode(between(batch, left, ranges), self.contract)
         dead = self._write(decoded, self._staged)
         if any(dead.values()) and self.dead_letters is not None:
             io.send(codec.dead_letters(decoded, self.contract, self.job), self.dead_letters)

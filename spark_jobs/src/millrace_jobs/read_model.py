@@ -73,7 +73,7 @@ class ReadModel:
         if not left:
             _LOG.info("%s: the database holds all of this batch already", self.query)
             return True
-        decoded = codec.decode(between(batch, left), self.contract)
+        decoded = codec.decode(between(batch, left, ranges), self.contract)
         rows, dead = self._rows(decoded)
         if any(dead.values()) and self.dead_letters is not None:
             io.send(codec.dead_letters(decoded, self.contract, self.job), self.dead_letters)

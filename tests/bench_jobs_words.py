@@ -1,0 +1,178 @@
+"""Words of one topic counted by three programs: the job, Kafka Streams' own demo, a script as tutorials have it."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench_jobs_page import Goal, Part, ratios, spread, table, tenths, thousands
+from bench_jobs_programs import CORES, PYTHON, class_data, java, job, read_until, running
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
+from spark.broker import Broker
+from spark.built import unpacked
+
+INPUT, OUTPUT = "streams-plaintext-input", "streams-wordcount-output"
+"""Those of the demo, which takes no others; the job's own defaults."""
+PARTITIONS, LINES, DISTINCT, WORDS, VOCABULARY = 4, 3_000_000, 200_000, 11, 50_000
+STREAMS_LINES, TUTORIAL_LINES, TUTORIAL_BATCH = 400_000, 40_000, 20_000
+"""The rivals are slow: each takes the last so many lines of the same topic."""
+JOB_BATCH = LINES
+"""All in one batch: Kafka Streams, too, sends most counts once, when it commits after 30 s."""
+CACHE = 10 * 1024 * 1024
+"""Bytes; the default of Kafka Streams, which the demo itself turns off."""
+ROUNDS, STREAMS_GOAL, TUTORIAL_GOAL = 3, 5, 20
+TUTORIAL = Path(__file__).parent / "spark" / "tutorial.py"
+HOW = f"""\
+A topic of {PARTITIONS} partitions and {LINES:,} lines of {WORDS} words, frequent and rare as in prose. The job
+reads it from its first line in one batch (`max_offsets_per_trigger`), the rivals its last lines, for they are slower.
+Kafka Streams' demo has the default cache, {CACHE // 1024**2} MiB, which it turns off unless told, one thread, and is
+done when its group has no lag; it commits each 30 s. The script has a Python function that splits lines, Spark's
+200 partitions and batches of {TUTORIAL_BATCH:,}, begun one after the other. The start ends where the first batch is
+planned, of Kafka Streams where it says that it runs; {ROUNDS} rounds in turns: median, lowest and highest."""
+
+
+@dataclass
+class Count:
+    """What one program took for its lines, in CPU seconds, round by round: all of it, and its start alone."""
+
+    name: str
+    lines: int
+    run: Callable[[Broker, Path], tuple[float, float]]
+    whole: list[float] = field(default_factory=list)
+    start: list[float] = field(default_factory=list)
+
+    def rates(self, with_start: bool) -> list[float]:
+        """Lines per CPU second of each round, with its start or without."""
+        starts = [0.0] * len(self.start) if with_start else self.start
+        return [self.lines / (whole - start) for whole, start in zip(self.whole, starts, strict=True)]
+
+
+def lines(distinct: int = DISTINCT) -> Iterator[bytes]:
+    """Endless lines, the same each time: the rarer a word, the less often, as in prose; after some they come again."""
+    chance = random.Random(1)
+    vocabulary = [
+        "".join(chance.choices("etaoinshrdlucmfwypvbgkjqxz", k=chance.randint(2, 9))) for _ in range(VOCABULARY)
+    ]
+    weights = list(itertools.accumulate(1 / rank for rank in range(1, VOCABULARY + 1)))
+    texts = [" ".join(chance.choices(vocabulary, cum_weights=weights, k=WORDS)).encode() for _ in range(distinct)]
+    return itertools.cycle(texts)
+
+
+def preload(broker: Broker) -> None:
+    """Fill the topic that all read, partitions alike."""
+    for topic in (INPUT, OUTPUT, f"{OUTPUT}-tutorial"):
+        broker.make(topic, PARTITIONS)
+    settings = {"linger.ms": 50, "compression.type": "lz4", "queue.buffering.max.messages": 500_000, "log_level": 0}
+    producer = Producer({"bootstrap.servers": broker.servers, **settings})
+    for number, line in enumerate(itertools.islice(lines(), LINES)):
+        while True:
+            try:
+                producer.produce(INPUT, line, partition=number % PARTITIONS)
+                break
+            except BufferError:
+                producer.poll(0.1)
+    if producer.flush(120):
+        sys.exit("the broker does not take the lines")
+
+
+def count_words(broker: Broker, folder: Path) -> tuple[float, float]:
+    """The job, until it has read all."""
+    archive = class_data()
+    command, checkpoint = job("count_words", broker, folder, archive, max_offsets_per_trigger=JOB_BATCH)
+    with running(command, folder, archive) as program:
+        start = program.until("the first batch is planned", (checkpoint / "offsets" / "0").exists)
+        whole = program.until("all lines are counted", lambda: read_until(checkpoint) >= LINES)
+    return whole, start
+
+
+def kafka_streams(broker: Broker, folder: Path) -> tuple[float, float]:
+    """WordCountDemo with the default cache, until its group has committed all of both topics."""
+    name = f"words-{folder.name}"
+    folder.mkdir(parents=True)
+    (folder / "demo.properties").write_text(
+        f"bootstrap.servers={broker.servers}\napplication.id={name}\nstate.dir={folder / 'state'}\n"
+        f"statestore.cache.max.bytes={CACHE}\n"
+    )
+    (folder / "log4j.properties").write_text(
+        "log4j.rootLogger=WARN, out\nlog4j.logger.org.apache.kafka.streams.KafkaStreams=INFO\n"
+        "log4j.appender.out=org.apache.log4j.ConsoleAppender\nlog4j.appender.out.layout=org.apache.log4j.PatternLayout\n"
+        "log4j.appender.out.layout.ConversionPattern=%p %m%n\n"
+    )
+    begin_at_the_last(broker, name, STREAMS_LINES)
+    libs = unpacked("kafka_2.13-*.tgz") / "libs"
+    demo = ["org.apache.kafka.streams.examples.wordcount.WordCountDemo", str(folder / "demo.properties")]
+    logging = f"-Dlog4j.configuration=file:{folder / 'log4j.properties'}"
+    with running([java(), logging, "-cp", f"{libs}/*", *demo], folder) as program:
+        start = program.until("the demo runs", lambda: "to RUNNING" in program.said)
+        whole = program.until("the demo has counted all", lambda: lag(broker, name) == 0)
+    return whole, start
+
+
+def begin_at_the_last(broker: Broker, group: str, lines: int) -> None:
+    """Let a group that has no members yet begin with the last lines."""
+    at = (LINES - lines) // PARTITIONS
+    consumer = Consumer({"bootstrap.servers": broker.servers, "group.id": group, "log_level": 0})
+    consumer.commit(offsets=[TopicPartition(INPUT, number, at) for number in range(PARTITIONS)], asynchronous=False)
+    consumer.close()
+
+
+def lag(broker: Broker, group: str) -> int | None:
+    """Return how many records a group has not done yet; None before it has taken over its second topic."""
+    (future,) = broker.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)]).values()
+    offsets = future.result(30).topic_partitions or []
+    if len({one.topic for one in offsets}) < 2 or len(offsets) < 2 * PARTITIONS:
+        return None
+    consumer = Consumer({"bootstrap.servers": broker.servers, "group.id": "asks", "log_level": 0})
+    try:
+        ends: list[int] = [consumer.get_watermark_offsets(one, timeout=30)[1] for one in offsets]
+    finally:
+        consumer.close()
+    return sum(ends) - sum(int(one.offset) for one in offsets)
+
+
+def tutorial(broker: Broker, folder: Path) -> tuple[float, float]:
+    """The script, until its checkpoint says that it has read all."""
+    checkpoint = folder / "checkpoint"
+    jars = ",".join(map(str, unpacked("spark-jars-*.tgz").glob("*.jar")))
+    at = (LINES - TUTORIAL_LINES) // PARTITIONS
+    command = [
+        *(str(PYTHON), str(TUTORIAL), broker.servers, jars, INPUT, f"{OUTPUT}-tutorial", str(at)),
+        *(str(PARTITIONS), str(TUTORIAL_BATCH), str(checkpoint), f"local[{CORES}]"),
+    ]
+    with running(command, folder, class_data()) as program:
+        start = program.until("the first batch is planned", (checkpoint / "offsets" / "0").exists)
+        whole = program.until("all lines are counted", lambda: read_until(checkpoint) >= LINES)
+    return whole, start
+
+
+def measure(broker: Broker, folder: Path) -> Part:
+    """All three in turns."""
+    ours = Count("count_words", LINES, count_words)
+    streams = Count("Kafka Streams, WordCountDemo", STREAMS_LINES, kafka_streams)
+    script = Count("PySpark as in tutorials", TUTORIAL_LINES, tutorial)
+    counts = [ours, streams, script]
+    for number in range(ROUNDS):
+        for at, one in enumerate(counts):
+            whole, start = one.run(broker, folder / f"{number}-{at}")
+            one.whole.append(whole)
+            one.start.append(start)
+            said = f"{one.lines:,} lines in {whole:.1f} CPU-s, {start:.1f} of them before the first"
+            print(f"words, round {number}, {one.name}: {said}", flush=True)
+    rows = [
+        [one.name, f"{one.lines:,}", spread(one.rates(False), thousands), spread(one.rates(True), thousands)]
+        for one in counts
+    ]
+    for one in (streams, script):
+        found = [spread(ratios(ours.rates(start), one.rates(start)), tenths) for start in (False, True)]
+        rows.append([f"count_words / {one.name}, of each round", "", *found])
+    goals = [
+        Goal(f"words per CPU-second without the start, count_words / {one.name}", bound,
+             ratios(ours.rates(False), one.rates(False)))
+        for one, bound in ((streams, STREAMS_GOAL), (script, TUTORIAL_GOAL))
+    ]  # fmt: skip
+    head = ["", "lines", "thousand lines per CPU-s without the start", "with it"]
+    return Part("Word count", HOW, table(head, rows), goals)
