@@ -6,10 +6,11 @@ import json
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 from bench_jobs_page import Goal, Part, ratios, spread, table, thousands
-from bench_jobs_programs import CORES, class_data, job, read_until, running
+from bench_jobs_programs import CORES, Program, class_data, job, read_until, running
 from bench_jobs_words import INPUT, LINES, PARTITIONS
 from spark.broker import Broker
 
@@ -76,6 +77,11 @@ def reports(log: str) -> list[dict[str, float]]:
     return [one for one in found if "p50_ms" in one]
 
 
+def reported(sender: Program) -> bool:
+    """Tell whether all windows have ended."""
+    return len(reports(sender.said)) > WINDOWS
+
+
 def latency(broker: Broker, folder: Path) -> Part:
     """Each trigger once, warm."""
     rows, archive = [], class_data()
@@ -91,7 +97,7 @@ def latency(broker: Broker, folder: Path) -> Part:
         with running(command, folder / f"{number}", archive) as program:
             program.until("the relay has begun", (checkpoint / "offsets" / "0").exists)
             with running(sends, folder / f"{number}-sends") as sender:
-                sender.until("records took their time", lambda sender=sender: len(reports(sender.said)) > WINDOWS)  # type: ignore[misc]
+                sender.until("records took their time", partial(reported, sender))
                 found = reports(sender.said)[-WINDOWS + 1 :]
         p50, p99 = ([one[key] for one in found] for key in ("p50_ms", "p99_ms"))
         if missing := sum(int(one["missing"]) for one in found):

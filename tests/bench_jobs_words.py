@@ -99,7 +99,8 @@ def kafka_streams(broker: Broker, folder: Path) -> tuple[float, float]:
     )
     (folder / "log4j.properties").write_text(
         "log4j.rootLogger=WARN, out\nlog4j.logger.org.apache.kafka.streams.KafkaStreams=INFO\n"
-        "log4j.appender.out=org.apache.log4j.ConsoleAppender\nlog4j.appender.out.layout=org.apache.log4j.PatternLayout\n"
+        "log4j.appender.out=org.apache.log4j.ConsoleAppender\n"
+        "log4j.appender.out.layout=org.apache.log4j.PatternLayout\n"
         "log4j.appender.out.layout.ConversionPattern=%p %m%n\n"
     )
     begin_at_the_last(broker, name, STREAMS_LINES)
