@@ -23,7 +23,7 @@ MISTAKES: dict[str, tuple[tuple[str, str], list[str]]] = {
         ["ADDRESS_ABSENT dc1-kafka2/replication_address", "correct the inventory, or configure the interface"],
     ),
     "log dir not mounted": (
-        ("    kafka:\n", "    kafka:\n      vars: {kafka_log_dirs: [/data/kafka1, /data/kafka9]}\n"),
+        ("    kafka:\n", "    kafka:\n      vars: {kafka_log_dirs: [/data/kafka1, /data/kafka2, /data/kafka9]}\n"),
         ["NOT_MOUNTED group kafka/kafka_log_dirs = /data/kafka9", "mount the disk"],
     ),
     "archive checksum wrong": (
