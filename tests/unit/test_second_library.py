@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 from unit.fake_cluster import FakeCluster
@@ -54,3 +55,14 @@ def test_a_request_with_a_wrong_field_is_named(cluster: FakeCluster) -> None:
             with pytest.raises(AdminError, match=f"^{type(request).__name__}: what is asked, or answered, ") as said:
                 library.ask(request, ASK, 1)
             assert said.value.unsure and cluster.written == []
+
+
+def test_no_answer_is_said_alike_by_whoever_counted_faster() -> None:
+    from kafka.errors import RequestTimedOutError
+
+    def timed_out() -> None:
+        raise RequestTimedOutError("Request timed out after 1999 ms")
+
+    for function in (timed_out, lambda: time.sleep(60)):
+        with pytest.raises(AdminError, match=r"^no answer within 2 s$"):
+            kafka_python.bounded(2, function, "a request")

@@ -47,11 +47,11 @@ def test_it_is_said_what_is_waited_for(tmp_path: Path) -> None:
     )
     lines = [line for line in done.stdout.splitlines() if line.startswith("a: Wait for")]
     assert len(lines) == 2, done.stdout
-    assert re.match(r"a: Wait for a cluster: [1-9][0-9] of 13 s: listener CLIENT: ", lines[0])
-    assert re.match(r"a: Wait for an ensemble: [1-9][0-9] of 11 s: zk1 \(127.0.0.1:9\): down; 0 leaders$", lines[1])
+    assert re.match(r"a: Wait for a cluster: 1[0-9] of 13 s: listener CLIENT: ", lines[0])
+    assert re.match(r"a: Wait for an ensemble: 1[0-9] of 11 s: zk1 \(127.0.0.1:9\): down; 0 leaders$", lines[1])
     assert "Kafka cluster not whole after 13 s: listener CLIENT: " in done.stdout
     assert "ZooKeeper ensemble not whole after 11 s: zk1 (127.0.0.1:9): down; 0 leaders. No server" in done.stdout
-    assert time.monotonic() - begun > 24
+    assert 24 < time.monotonic() - begun < 60
 
 
 AS_A_JOB = """
