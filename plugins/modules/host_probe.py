@@ -101,10 +101,7 @@ probe:
     postgresql:
       description: "C(release) of the system, as C(debian 12), and the versions of PostgreSQL that are C(installed)."
       type: dict
-    known_names:
-      description: Names that this project wrote into /etc/hosts, when it last did.
-      type: list
-      elements: str
+    converged: {description: Whether this project has written its part of /etc/hosts., type: bool}
     nft: {description: "Why nft cannot be used, empty where it can.", type: str}
     firewall: {description: "The rules that the role base wrote, empty where there are none.", type: str}
     ssh_port: {description: "Port at which this connection came in, 0 where it is not known.", type: int}

@@ -95,7 +95,7 @@ def healthy(number: int, host: str, inventory: str = "lab") -> dict[str, Any]:
             for name in archives(found, machine)
             if inputs.get(name)
         },
-        "known_names": [],
+        "converged": True,
         "nft": "",
         "firewall": "",
         "ssh_port": 22,

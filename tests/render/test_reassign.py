@@ -77,24 +77,38 @@ def test_a_log_dir_that_was_taken_out_is_emptied_here_alone(tmp_path: Path) -> N
     assert run.code == 0 and "LOG_DIR_DROPPED" in run.output, run.output
     (tmp_path / "other").mkdir()
     other = Played(tmp_path / "other", "restart", "--check", noted_probe=dropped)
-    assert other.code != 0 and "LOG_DIR_DROPPED" in other.output
-    assert [name for name, _, _ in other.calls] == ["kafka_cluster"]
+    assert other.code != 0 and "LOG_DIR_DROPPED" in other.output and other.calls == []
 
 
-def test_a_broker_that_left_the_inventory_with_replicas_is_drained_here_alone(tmp_path: Path) -> None:
-    """Every other playbook refuses it before it asks for more; the cluster is asked where a known name has left."""
-    left = {"noted_probe": {"known_names": ["dc1-kafka1", "dc1-kafka9"]}}
-    answers = {**ANSWERS, "kafka_cluster": {"may_stop": {"undeclared": {"9": 12}}}}
-    run = Played(tmp_path, "reassign", "-e", "drain=9", "-e", "rate=1MB", answers=answers, **left)
-    assert run.code == 0 and "BROKER_DROPPED" in run.output, run.output
-    assert [name for name, _, _ in run.calls] == ["kafka_cluster", "kafka_reassign", "kafka_leaders"]
-    for name, known, replicas, refused in (
-        ("holds", "dc1-kafka9", 12, True),
-        ("empty", "dc1-kafka9", 0, False),
-        ("all", "dc1-kafka2", 12, False),
-    ):
-        (tmp_path / name).mkdir()
-        answers = {"kafka_cluster": {"may_stop": {"undeclared": {"9": replicas}}}}
-        options = {"answers": answers, "noted_probe": {"known_names": [known]}}
-        checked = Played(tmp_path / name, "preflight", **options)
-        assert ("BROKER_DROPPED" in checked.output, checked.code != 0) == (refused, refused), checked.output
+ASKS = [
+    ("preflight", 12, True),
+    ("preflight", 0, False),
+    ("zookeeper", 12, True),
+    ("restart", 12, False),
+    ("start", 12, False),
+]
+
+
+@pytest.mark.parametrize(("playbook", "replicas", "refused"), ASKS)
+def test_a_broker_that_nobody_declares_keeps_its_replicas(
+    playbook: str, replicas: int, refused: bool, tmp_path: Path
+) -> None:
+    """Whoever would close firewalls to it asks the cluster first, where hosts were converged before."""
+    answers = {"kafka_cluster": {"may_stop": {"undeclared": {"9": replicas}}}}
+    run = Played(tmp_path, playbook, "--check", answers=answers, noted_probe={"converged": True})
+    assert ("BROKER_DROPPED" in run.output) == refused and (run.code != 0 or not refused), run.output
+    if refused:
+        assert [name for name, _, _ in run.calls] == ["kafka_cluster"]
+
+
+def test_nobody_asks_a_cluster_that_is_not_there_yet(tmp_path: Path) -> None:
+    answers = {"kafka_cluster": {"may_stop": {"undeclared": {"9": 12}}}}
+    run = Played(tmp_path, "preflight", answers=answers)
+    assert run.code == 0 and run.calls == [], run.output
+
+
+def test_a_broker_that_left_the_inventory_is_drained(tmp_path: Path) -> None:
+    run = Played(
+        tmp_path, "reassign", "-e", "drain=9", "-e", "rate=1MB", answers=ANSWERS, noted_probe={"converged": True}
+    )
+    assert run.code == 0 and [name for name, _, _ in run.calls] == ["kafka_reassign", "kafka_leaders"], run.output

@@ -132,12 +132,16 @@ def test_log_dirs_that_are_taken_out() -> None:
     assert probe.dropped(["/data/1", "/data/2/", "/data/3"], ["/data/2", "/data/3", "/data/4"]) == ["/data/1"]
 
 
-def test_names_are_those_of_our_own_part_of_etc_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    ours = "# BEGIN millrace\n198.18.1.11 zk1 zk1.example.org\n198.18.1.21 kafka1\n# END millrace\n"
-    for text, names in (
-        ("127.0.0.1 localhost\n" + ours + "192.0.2.1 other\n", ["zk1", "zk1.example.org", "kafka1"]),
-        ("127.0.0.1 localhost\n", []),
-        ("", []),
-    ):
-        monkeypatch.setattr(probe, "read", lambda path, text=text: text if path == "/etc/hosts" else "")
-        assert probe.known_names() == names
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("127.0.0.1 localhost\n# BEGIN millrace\n198.18.1.11 zk1\n# END millrace\n", True),
+        ("127.0.0.1 localhost\n# BEGIN millrace-other\n", False),
+        ("", False),
+    ],
+)
+def test_a_host_that_was_converged_has_our_part_of_etc_hosts(
+    text: str, said: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe, "read", lambda path: text if path == "/etc/hosts" else "")
+    assert probe.converged() is said

@@ -194,10 +194,9 @@ def read(path: str) -> str:
         return ""
 
 
-def known_names() -> list[str]:
-    """Return the names that this project wrote into /etc/hosts: who belonged to the site when it last did."""
-    found = re.search(r"^# BEGIN millrace\n(.*?)^# END millrace$", read("/etc/hosts"), re.MULTILINE | re.DOTALL)
-    return [name for line in (found.group(1) if found else "").splitlines() for name in line.split()[1:]]
+def converged() -> bool:
+    """Tell whether this project has written its part of /etc/hosts, as it does on every host."""
+    return bool(re.search(r"^# BEGIN millrace$", read("/etc/hosts"), re.MULTILINE))
 
 
 def nft() -> str:
@@ -274,7 +273,7 @@ def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
         "meta_properties": {path: properties(f"{path}/meta.properties") for path in wanted["kafka_log_dirs"]},
         "myid": first_line(f"{wanted['zookeeper_data_dir']}/myid") if wanted.get("zookeeper_data_dir") else "",
         "archives": installed_archives(),
-        "known_names": known_names(),
+        "converged": converged(),
         "nft": nft(),
         "firewall": read("/etc/nftables.d/millrace.nft"),
         "ssh_port": ssh_port(),

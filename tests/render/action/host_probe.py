@@ -31,7 +31,7 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
         "client_ports": [],
         "meta_properties": {},
         "myid": "",
-        "known_names": [],
+        "converged": False,
         "nft": "",
         "firewall": "",
         "ssh_port": 22,
