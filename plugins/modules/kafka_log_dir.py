@@ -33,9 +33,11 @@ options:
   broker: {type: int, required: true, description: C(broker.id).}
   log_dir: {type: str, required: true, description: "The log dir, as C(/data/2)."}
   question:
-    description: C(begin) before the broker is restarted, C(wait) afterwards.
+    description:
+      - C(begin) before the broker is restarted, C(wait) afterwards.
+      - C(cancel) takes back the limits of a run that was interrupted, whichever it was, and forgets it.
     type: str
-    choices: [begin, wait]
+    choices: [begin, wait, cancel]
     default: begin
   mounts:
     description: By log dir of the broker, what its host says of it (C(mounts) of M(millrace.kafka.host_probe)).
@@ -102,7 +104,7 @@ moved:
 bytes: {description: How many were copied., type: int, returned: at the end}
 seconds: {description: How long it took., type: float, returned: at the end}
 notes: {description: What is to be known of it., type: list, elements: str, returned: at the end}
-answer: {description: What was done in one line., type: str, returned: with wait, at the end}
+answer: {description: What was done in one line., type: str, returned: "with wait, at the end, and with cancel"}
 waiting:
   description: >-
     C(what) is under way, and C(waited) for the next call.
@@ -132,6 +134,8 @@ def answer(module: KafkaModule, request: taken_in.Asked, admin: Admin, metadata:
     path = record.path_of(metadata.cluster_id, options["record_directory"], taken_in.KIND)
     try:
         begun = record.load(path)
+        if options["question"] == "cancel":
+            return taken_in.called_off(admin, begun, path, metadata.brokers, module.check_mode)
         if options["question"] == "wait":
             if begun is None or begun.asked != disk.words:
                 raise Unfinished(f"{disk.words} was ended by another run meanwhile", {"changed": True})
@@ -153,7 +157,7 @@ def main() -> None:
             **WRITES,
             "broker": {"type": "int", "required": True},
             "log_dir": {"type": "str", "required": True},
-            "question": {"type": "str", "choices": ["begin", "wait"], "default": "begin"},
+            "question": {"type": "str", "choices": ["begin", "wait", "cancel"], "default": "begin"},
             "mounts": {"type": "dict", "required": True},
             "meta_properties": {"type": "dict", "default": {}},
             "is_mount": {"type": "bool", "default": True},

@@ -84,3 +84,12 @@ def test_what_is_not_said(tmp_path: Path, options: tuple[str, ...], words: str) 
     run = Played(tmp_path, "replace_disk", *options, answers=ANSWERS, noted_probe=PROBE)
     assert run.code != 0 and run.calls == []
     assert words in re.sub(r"\s+", " ", run.output)
+
+
+def test_an_interrupted_run_is_called_off_and_nobody_restarted(tmp_path: Path) -> None:
+    """Whatever else is typed beside it."""
+    answers = {**ANSWERS, "kafka_log_dir": {"cancel": {"changed": True, "answer": "is called off"}}}
+    for name, more in (("alone", ()), ("beside", TYPED)):
+        (tmp_path / name).mkdir()
+        run = Played(tmp_path / name, "replace_disk", "-e", "cancel=true", *more, answers=answers, noted_probe=PROBE)
+        assert run.code == 0 and story(run) == ["kafka_log_dir kafka1 cancel"], run.output

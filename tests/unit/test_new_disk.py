@@ -202,6 +202,25 @@ def test_another_request_is_refused_while_one_is_interrupted(failed: FakeCluster
     )
 
 
+def test_what_was_interrupted_is_called_off(failed: FakeCluster, log_dir: LogDir, tmp_path: Path) -> None:
+    """Whichever disk it was, which may be out of the inventory by now; another one is taken in then."""
+    failed.told = {"2": {"leader.replication.throttled.rate": "7"}}
+    assert log_dir(question="cancel", broker=-1, log_dir="", mounts={})["changed"] is False
+    log_dir()
+    begun = limits(failed)
+    checked = log_dir(check_mode=True, question="cancel", broker=-1, log_dir="", mounts={})
+    assert checked["changed"] is True and limits(failed) == begun and records(tmp_path) != []
+    done = log_dir(question="cancel", broker=-1, log_dir="", mounts={})
+    assert done["answer"].startswith("broker=3 log_dir=/data/2 is called off: its limits are taken back")
+    assert limits(failed) == ({}, {"2": {"leader.replication.throttled.rate": "7"}}) and records(tmp_path) == []
+
+
+def test_a_log_dir_that_was_taken_out_and_still_fails_is_named(failed: FakeCluster, log_dir: LogDir) -> None:
+    """As one that is declared does: until site.yml has run, the broker has it, and makes no replica anew beside it."""
+    mounts = {"/data/1": mount(*OURS), "/data/2": mount(), "/data/9": {"mounted": True, "error": "EIO"}}
+    assert "/data/9 of broker 3 is of no use either (EIO)" in log_dir(mounts=mounts)["msg"]
+
+
 def test_a_log_dir_that_is_none() -> None:
     disk = NewDisk(3, "/data/9", {"/data/1": mount(), "/data/2": mount()})
     (wrong,) = refusals(disk, CLUSTER)

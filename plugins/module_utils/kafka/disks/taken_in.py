@@ -57,7 +57,7 @@ def prepare(asked: Asked, there: seen.Seen, begun: Record | None) -> Planned:
     if begun and begun.asked != disk.words:
         wrong.append(
             f"an earlier run, {begun.asked}, was interrupted: run that again first (-e "
-            f"{begun.asked.replace(' ', ' -e ')})"
+            f"{begun.asked.replace(' ', ' -e ')}), or -e cancel=true, which takes its limits back"
         )
     serving = new_disk.serves(disk, there.dirs)
     lived = new_disk.lacked(disk, partitions, serving)
@@ -124,6 +124,23 @@ def begin(admin: Admin, planned: Planned, path: Path, brokers: Collection[int]) 
         control.begin(admin, planned.work, path, brokers)
     except AdminError as error:
         raise Unfinished(f"{admin.explain(error)}; {AGAIN}", {"changed": True}) from error
+
+
+def called_off(admin: Admin, begun: Record | None, path: Path, brokers: Collection[int], check: bool) -> dict[str, Any]:
+    """Take back the limits of a run that was interrupted, and forget it; what was copied stays.
+
+    Raises Unfinished, OSError.
+    """
+    if begun is None:
+        return {"changed": False, "answer": "no run was interrupted: nothing to call off"}
+    try:
+        left = [] if check else throttles.take_out(admin, begun, brokers)
+    except AdminError as error:
+        raise Unfinished(f"{admin.explain(error)}; run the same again", {"changed": True}) from error
+    if not check:
+        path.unlink(missing_ok=True)
+    answer = f"{begun.asked} is called off: its limits are taken back, and what was copied stays"
+    return {"changed": True, "notes": left, "answer": answer}
 
 
 def wait(
