@@ -11,6 +11,7 @@ from unit.fake_wire import modules
 from unit.reassigning import FOLLOWER, LEADER, MIB, RATES, limits, records
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.new_disk import NewDisk, refusals
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record, path_of, save
 from ansible_collections.millrace.kafka.plugins.modules import kafka_log_dir
 
 LogDir = Callable[..., dict[str, Any]]
@@ -116,6 +117,21 @@ def test_a_broker_that_is_down_is_told_when_it_is_back(failed: FakeCluster, log_
 def test_what_was_limited_before_stays(failed: FakeCluster, log_dir: LogDir) -> None:
     failed.told = {"2": {"leader.replication.throttled.rate": "7"}}
     log_dir()
+    new, failed.behind = restarted(failed), set()
+    assert "answer" in log_dir(new=new, question="wait")
+    assert limits(failed) == ({}, {"2": {"leader.replication.throttled.rate": "7"}})
+
+
+def test_what_an_interrupted_move_had_set_is_not_what_was_there_before(
+    failed: FakeCluster, log_dir: LogDir, tmp_path: Path
+) -> None:
+    """Whichever of the two ends last, nothing of either is left."""
+    before: dict[str, str | None] = {**dict.fromkeys(RATES), "leader.replication.throttled.rate": "7"}
+    moves = Record("drain=4", (4,), 30_000_000, (), rates={"2": before}, used=(30_000_000,))
+    save(path_of(CLUSTER, str(tmp_path / "state")), moves)
+    failed.told = {"2": dict.fromkeys(RATES, "30000000")}
+    log_dir()
+    assert limits(failed)[1]["2"] == RATES
     new, failed.behind = restarted(failed), set()
     assert "answer" in log_dir(new=new, question="wait")
     assert limits(failed) == ({}, {"2": {"leader.replication.throttled.rate": "7"}})

@@ -126,7 +126,7 @@ def begin(admin: Admin, work: Work, path: Path, brokers: Collection[int]) -> Rec
         away = {broker: rates for broker, rates in work.record.rates.items() if int(broker) not in {*brokers}}
         made = replace(work.record, lists={}, rates=away)
     else:
-        made = throttles.planned(admin, work.record, brokers)
+        made = throttles.planned(admin, work.record, brokers, record.beside(path))
     record.save(path, made)
     throttles.put_in(admin, made, brokers)
     return made

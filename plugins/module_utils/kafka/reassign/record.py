@@ -50,6 +50,12 @@ def path_of(cluster_id: str, folder: str = FOLDER, kind: str = "moves") -> Path:
     return Path(folder).expanduser() / f"{kind}-{cluster_id}.json"
 
 
+def beside(path: Path) -> list[Record]:
+    """Return the records of the same cluster's runs of other kinds. Raises ValueError, OSError."""
+    cluster = path.name.partition("-")[2]
+    return [one for other in sorted(path.parent.glob(f"*-{cluster}")) if other != path and (one := load(other))]
+
+
 def load(path: Path) -> Record | None:
     """Return the record; None where no plan was begun, or it was brought to its end. Raises ValueError, OSError."""
     try:

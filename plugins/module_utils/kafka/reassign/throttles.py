@@ -6,7 +6,7 @@ else's already; what was there before stays, and comes back.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import broker_config, moves, topics
@@ -38,10 +38,11 @@ def entries(text: str | None) -> list[str]:
     return [one for one in (text or "").split(",") if one]
 
 
-def planned(admin: Admin, record: Record, brokers: Iterable[int]) -> Record:
+def planned(admin: Admin, record: Record, brokers: Iterable[int], others: Sequence[Record] = ()) -> Record:
     """Return the record with what is to be put in for it, and the rates that are there now. Raises AdminError.
 
-    What it has noted before stays noted: then it was interrupted, and what is there now may be its own.
+    What it has noted before stays noted: then it was interrupted, and what is there now may be its own. A rate that one
+    of the `others` has set, which were interrupted, is noted as what was there before that.
     """
     wanted = lists_of(record.moves) if record.rate else {}
     there = _there(admin, wanted)
@@ -57,9 +58,17 @@ def planned(admin: Admin, record: Record, brokers: Iterable[int]) -> Record:
     for broker in sorted(involved & {*brokers}) if record.rate else ():
         if str(broker) not in rates:
             own = broker_config.describe(admin, broker)[0]
-            rates[str(broker)] = {key: own.get(key) for key in RATES}
+            rates[str(broker)] = {key: _before(str(broker), key, own.get(key), others) for key in RATES}
     used = tuple(dict.fromkeys((*record.used, *([record.rate] if record.rate else []))))
     return replace(record, lists=lists, rates=rates, used=used)
+
+
+def _before(broker: str, key: str, now: str | None, others: Sequence[Record]) -> str | None:
+    """Return a rate as it was before others set it."""
+    for other in others:
+        if broker in other.rates and now in {str(rate) for rate in other.used}:
+            return other.rates[broker].get(key)
+    return now
 
 
 def put_in(admin: Admin, record: Record, brokers: Iterable[int]) -> None:
