@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Event
 
 from bench_jobs_page import Part, ratios, spread, table, tenths
-from bench_jobs_programs import cpu_of
+from bench_jobs_programs import cpu_of, produce
 from bench_jobs_words import PARTITIONS
 from confluent_kafka import Producer
 from spark.broker import Broker
@@ -32,12 +32,7 @@ def send(broker: Broker, topic: str, settings: dict[str, str]) -> None:
     for number in range(PER_SECOND * SECONDS):
         while number > (time.monotonic() - began) * PER_SECOND:
             pause.wait(0.001)
-        while True:
-            try:
-                producer.produce(topic, value, partition=number % PARTITIONS)
-                break
-            except BufferError:
-                producer.poll(0.1)
+        produce(producer, topic, value, number % PARTITIONS)
         producer.poll(0)
     if producer.flush(60):
         sys.exit("the broker does not take the records")

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 
+from confluent_kafka import Producer
 from spark.broker import Broker
 from spark.built import BUILD, ClassData, unpacked
 
@@ -88,6 +89,16 @@ def read_until(checkpoint: Path) -> int:
     last = (checkpoint / "offsets" / str(max(done))).read_text().splitlines()[-1]
     (partitions,) = json.loads(last).values()
     return sum(partitions.values())
+
+
+def produce(producer: Producer, topic: str, value: bytes | str, partition: int) -> None:
+    """Send one record, once the queue has room for it."""
+    while True:
+        try:
+            producer.produce(topic, value, partition=partition)
+            return
+        except BufferError:
+            producer.poll(0.1)
 
 
 @dataclass

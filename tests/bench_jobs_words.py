@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench_jobs_page import Goal, Part, ratios, spread, table, tenths, thousands
-from bench_jobs_programs import CORES, PYTHON, class_data, java, job, read_until, running
+from bench_jobs_programs import CORES, PYTHON, class_data, java, job, produce, read_until, running
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
 from spark.broker import Broker
 from spark.built import unpacked
@@ -69,12 +69,7 @@ def preload(broker: Broker) -> None:
     settings = {"linger.ms": 50, "compression.type": "lz4", "queue.buffering.max.messages": 500_000, "log_level": 0}
     producer = Producer({"bootstrap.servers": broker.servers, **settings})
     for number, line in enumerate(itertools.islice(lines(), LINES)):
-        while True:
-            try:
-                producer.produce(INPUT, line, partition=number % PARTITIONS)
-                break
-            except BufferError:
-                producer.poll(0.1)
+        produce(producer, INPUT, line, number % PARTITIONS)
     if producer.flush(120):
         sys.exit("the broker does not take the lines")
 

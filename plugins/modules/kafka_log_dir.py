@@ -56,21 +56,10 @@ options:
       Bytes a second that each broker may send, and take, for it, as C(50MB); empty, or C(unlimited), without a limit.
     type: str
     default: ""
-  record_directory:
-    description: Where what was begun is noted, on the host on which the module runs.
-    type: str
-    default: ~/.local/state/millrace
-  admin: {type: dict, required: true, description: "Client properties of a super user, under librdkafka's names."}
-  cluster_id:
-    description: Id of the cluster that is meant; one with another is refused. Not compared where it is empty.
-    type: str
-    default: ""
-  write_timeout: {type: int, default: 60, description: Seconds that one request that writes may take.}
-extends_documentation_fragment: [millrace.kafka.waits]
+extends_documentation_fragment: [millrace.kafka.kafka_moves, millrace.kafka.waits]
 attributes:
   check_mode: {description: Says what would be copied., support: full}
   diff_mode: {description: The plan says it., support: none}
-requirements: [confluent-kafka, kafka-python]
 seealso:
   - {module: millrace.kafka.kafka_reassign}
   - {module: millrace.kafka.host_probe}

@@ -74,25 +74,14 @@ options:
     suboptions:
       id: {type: int, required: true, description: C(broker.id).}
       rack: {type: str, description: "C(broker.rack), if it has one."}
-  record_directory:
-    description: Where what was begun is noted, on the host on which the module runs.
-    type: str
-    default: ~/.local/state/millrace
   plan:
     description: Name of the plan that check mode has printed; where it would be another one by now, nothing is moved.
     type: str
     default: ""
-  admin: {type: dict, required: true, description: "Client properties of a super user, under librdkafka's names."}
-  cluster_id:
-    description: Id of the cluster that is meant; one with another is refused. Not compared where it is empty.
-    type: str
-    default: ""
-  write_timeout: {type: int, default: 60, description: Seconds that one request that writes may take.}
-extends_documentation_fragment: [millrace.kafka.waits]
+extends_documentation_fragment: [millrace.kafka.kafka_moves, millrace.kafka.waits]
 attributes:
   check_mode: {description: Says what a run would move., support: full}
   diff_mode: {description: The plan says it., support: none}
-requirements: [confluent-kafka, kafka-python]
 author: [Millrace developers]
 """
 
