@@ -46,7 +46,7 @@ def jobs(*entries: dict[str, Any], **all_hosts: Any) -> dict[str, Any]:
         (config(request_timeout_ms=20000, connections_max_idle_ms=60000), []),
         # Slips in the names of Kafka's own classes.
         (config(replica_selector_class="org.apache.kafka.common.replica.RackAwareReplicaSelectors"),
-         [f"CLASS_MISSING {KAFKA}[replica.selector.class]"]),
+         [f"warn CLASS_MISSING {KAFKA}[replica.selector.class]"]),
         (config(replica_selector_class="org.apache.kafka.common.replica.RackAwareReplicaSelector"), []),
         # The largest batch: brokers' requests, and segments, which topics may have smaller ones of.
         (topics({"max.message.bytes": "200MiB"}), [f"TOPIC_MESSAGE {PLACE}.config[max.message.bytes]"]),

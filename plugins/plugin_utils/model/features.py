@@ -80,8 +80,8 @@ def classes(model: Model) -> Iterator[Problem]:
             given = [item.strip() for item in text_of(value).split(",")]
             for slip in (item for item in given if item.startswith(THERE) and item not in OWN):
                 if near := nearest(slip, OWN):
-                    wrong = "no class of Kafka's archive that is known here: no broker would start with it"
-                    yield broker.problem(where, "CLASS_MISSING", slip, wrong, f"did you mean {near}?")
+                    wrong = "no class of Kafka's archive that is known here: without it no broker would start"
+                    yield broker.problem(where, "CLASS_MISSING", slip, wrong, f"did you mean {near}?", warning=True)
             for strange in (item for item in given if A_CLASS.fullmatch(item) and not item.startswith(THERE)):
                 wrong = f"not in Kafka's archive, and {CLASS_PATH} names no jar: no broker would start with it"
                 yield broker.problem(where, "CLASS_MISSING", strange, wrong, f"name the jar of it in {CLASS_PATH}")
