@@ -26,3 +26,11 @@ def test_a_disk_that_failed_is_not_left_out_while_it_may_hold_the_last_in_sync(
     probe = Probe("", "", "", change)
     found = check_hosts(model(probe), probed(probe), {}, offline)
     assert [problem.code for problem in found] == codes
+
+
+def test_a_broker_whose_id_was_changed_is_one_mistake() -> None:
+    """Its disks say so; that nobody has the old id any more is the same mistake. Another id is another one."""
+    change = answer(meta_properties={"/data/kafka1": {"broker.id": "7"}})
+    probe = Probe("", "", "", change)
+    found = check_hosts(model(probe), probed(probe), {"7": 12, "8": 3})
+    assert [(problem.code, problem.value) for problem in found] == [("KAFKA_ID_CHANGED", 1), ("BROKER_DROPPED", 8)]

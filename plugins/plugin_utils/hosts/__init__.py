@@ -65,6 +65,6 @@ def check_hosts(
         *disks.capacity(model, probes),
         *archives.verified(model, probes),
         *ports.changed(model, probes),
-        *departed.brokers(model, undeclared or {}),
+        *departed.brokers(model, probes, undeclared or {}),
         *departed.log_dirs(model, probes, offline),
     ]

@@ -9,14 +9,17 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 
-def brokers(model: Model, undeclared: Mapping[str, int]) -> Iterator[Problem]:
+def brokers(model: Model, probes: Mapping[str, Mapping[str, Any]], undeclared: Mapping[str, int]) -> Iterator[Problem]:
     """A broker that is not declared holds no replica: rules of firewalls would keep it from its followers.
 
-    `undeclared` is what kafka_cluster answers: by id, the replicas of brokers that nobody declares.
+    `undeclared` is what kafka_cluster answers: by id, the replicas of brokers that nobody declares. An id that stands
+    on the disks of a declared host is KAFKA_ID_CHANGED of that host.
     """
     hosts = tuple(broker.name for broker in model.brokers)
+    disks = [meta for host in hosts for meta in probes.get(host, {}).get("meta_properties", {}).values()]
+    renamed = {meta.get("broker.id") for meta in disks}
     for number, replicas in sorted(undeclared.items(), key=lambda item: int(item[0])):
-        if replicas:
+        if replicas and number not in renamed:
             wrong = f"no host has it, and that broker holds {replicas} replicas: firewalls would be closed to it"
             advice = f"put its host back; to remove it, first playbooks/reassign.yml -e drain={number} -e rate=50MB"
             yield Problem(hosts, "kafka_broker_id", "BROKER_DROPPED", int(number), wrong, advice)
