@@ -148,7 +148,9 @@ def passing_ports(model: Model) -> Iterator[Problem]:
         kept = _reserved(str(told.get(RESERVED) or ""))
         for port in of_services(machine, model) if told.get(RANGE) is None else ():
             number = port.number
-            if not isinstance(number, int) or number not in PASSING or any(one <= number <= two for one, two in kept):
+            if not isinstance(number, int) or not PASSING[0] <= number <= PASSING[-1]:
+                continue
+            if any(one <= number <= two for one, two in kept):
                 continue
             wrong = f"one of those that connections of the host's own take ({PASSING[0]} to {PASSING[-1]}): "
             wrong += "the service may find it taken when it starts again"
