@@ -16,11 +16,12 @@ CLIENT = {"log_level": 0, "socket.connection.setup.timeout.ms": 3000, "reconnect
 
 @dataclass(frozen=True)
 class Ack:
-    """One acknowledgement: the key, the partition it went to, and when (monotonic seconds)."""
+    """One acknowledgement: the key, the partition it went to, when (monotonic seconds), how long it took (seconds)."""
 
     key: str
     partition: int
     at: float
+    took: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ def load(directory: Path) -> Ledger:
 
     return Ledger(
         intents=[key for (key,) in lines("intents")],
-        acks=[Ack(key, int(partition), float(at)) for key, partition, at in lines("acks")],
+        acks=[Ack(key, int(partition), float(at), float(took)) for key, partition, at, took in lines("acks")],
         unknown={key: error for key, error in lines("unknown")},
     )
 

@@ -113,7 +113,8 @@ class Writer:
         if error is not None:
             self._note("unknown", key, error.name())
         else:
-            self._note("acks", key, str(message.partition()), f"{time.monotonic():.6f}")
+            took = message.latency() or 0.0  # from produce() to here
+            self._note("acks", key, str(message.partition()), f"{time.monotonic():.6f}", f"{took:.6f}")
             self.acked += 1
 
     def _note(self, kind: str, *fields: str) -> None:

@@ -5,7 +5,7 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from faults.inventory import ROOT, Inventory
 from faults.lab import Lab
 from faults.words import INPUT, OUTPUT
 
+from operations.moving import Topic
 from operations.untouched import Manifests, manifests
 
 UNITS = {"zookeeper": "zookeeper.service", "kafka": "kafka.service"}
@@ -155,3 +156,17 @@ def class_data_made(inventory: Inventory) -> None:
 def operator(inventory: Inventory, tmp_path: Path, jobs_have_topics: None, class_data_made: None) -> Operator:
     """An operator with a folder of its own."""
     return Operator(inventory, tmp_path)
+
+
+@pytest.fixture
+def made(inventory: Inventory) -> Iterator[Callable[..., Topic]]:
+    """Makes topics that are gone afterwards."""
+    topics: list[Topic] = []
+
+    def make(*layout: Sequence[int]) -> Topic:
+        topics.append(Topic(inventory, layout))
+        return topics[-1]
+
+    yield make
+    for topic in topics:
+        topic.lab.delete_topic(topic.name)

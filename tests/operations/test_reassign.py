@@ -2,109 +2,15 @@
 
 import json
 import re
-import secrets
-import subprocess
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
-from confluent_kafka.cimpl import NewTopic
-from faults.inventory import Inventory
 from faults.lab import Lab, until
-from faults.ledger import load
-from faults.reader import read_all
-from faults.writer import Writer
 
 from operations.conftest import Operator, kill
-
-UNLIMITED = ("-e", "rate=unlimited")
-SLOW = ("-e", "rate=1MB")
-THROTTLED = ".replication.throttled."
-Layout = dict[int, list[int]]
-
-
-class Topic:
-    """A topic of two replicas, on brokers that a test chooses, and what is written to it."""
-
-    def __init__(self, inventory: Inventory, layout: Sequence[Sequence[int]]) -> None:
-        """Make it."""
-        self.lab, self.name = Lab(inventory), f"moves-{secrets.token_hex(4)}"
-        # a partition with one in sync has to take records while its other broker is away
-        config = {"min.insync.replicas": "1"}
-        new = NewTopic(self.name, len(layout), replica_assignment=[list(one) for one in layout], config=config)
-        self.lab.admin.create_topics([new])[self.name].result(30)
-        self.verb = ("reassign", "-e", f"topic={self.name}", "-e")
-
-    def layout(self) -> Layout:
-        """Return the replicas of each partition, the preferred leader first."""
-        return {number: list(one.replicas) for number, one in self.lab.partitions(self.name).items()}
-
-    def moved(self) -> Layout:
-        """Return the replicas when every broker has heard of them, all in sync and led by the first."""
-
-        def whole() -> bool:
-            found = self.lab.partitions(self.name).values()
-            return all(one.leader == one.replicas[0] and set(one.isr) == set(one.replicas) for one in found)
-
-        until(f"{self.name} is in sync", whole, 20)
-        return self.layout()
-
-    def on_the_move(self) -> bool:
-        """Tell whether a partition has more replicas than two: those that it gets, and those that it loses."""
-        return any(len(replicas) > 2 for replicas in self.layout().values())
-
-    def limits(self) -> list[str]:
-        """Return what limits moves, of the topic and of all brokers."""
-        inventory = self.lab.inventory
-        asked = [(ResourceType.BROKER, str(inventory.broker_id(host))) for host in inventory.hosts("kafka")]
-        asked.append((ResourceType.TOPIC, self.name))
-        found = []
-        for kind, name in asked:
-            (future,) = self.lab.admin.describe_configs([ConfigResource(kind, name)]).values()
-            entries = future.result(10).values()
-            found += [f"{name}: {one.name} = {one.value}" for one in entries if THROTTLED in one.name and one.value]
-        return [text for text in found if not text.endswith(f"= {2**63 - 1}")]
-
-
-@pytest.fixture
-def made(inventory: Inventory) -> Iterator[Callable[..., Topic]]:
-    """Makes topics that are gone afterwards."""
-    topics: list[Topic] = []
-
-    def make(*layout: Sequence[int]) -> Topic:
-        topics.append(Topic(inventory, layout))
-        return topics[-1]
-
-    yield make
-    for topic in topics:
-        topic.lab.delete_topic(topic.name)
-
-
-@contextmanager
-def written(topic: Topic, folder: Path, *, fill: int = 0) -> Iterator[None]:
-    """Write to a topic with acks=all; afterwards all that was acknowledged is there once, and no send has failed.
-
-    At first so many records of 10 kB.
-    """
-    properties = topic.lab.inventory.kafka_properties
-    if fill:
-        with Writer(
-            properties, topic.name, folder, run=topic.name, name="f", limit=fill, rate=2000, size=10_000
-        ) as one:
-            one.join()
-    with Writer(properties, topic.name, folder, run=topic.name, limit=200_000, rate=200):
-        yield
-    ledger = load(folder)
-    report = ledger.compare(read_all(properties, topic.name))
-    assert report.ok and not ledger.unknown, f"{report}; failed sends: {dict([*ledger.unknown.items()][:5])}"
-    assert report.acknowledged > 100
-
-
-def ids(operator: Operator) -> list[int]:
-    """Return the ids of three brokers."""
-    return [operator.inventory.broker_id(host) for host in operator.inventory.hosts("kafka")][:3]
+from operations.moving import SLOW, UNLIMITED, Topic, begun, ids, written
 
 
 def test_drained_and_filled_while_somebody_writes(
@@ -132,14 +38,6 @@ def test_drained_and_filled_while_somebody_writes(
     for run in (predicted, drained):
         assert re.search(plan, run.output) and f"  {topic.name}-0: {three},{one} -> {two},{one}, " in run.output
         assert sum(run.recap("changed").values()) >= 1
-
-
-def begun(operator: Operator, topic: Topic, *options: str) -> subprocess.Popen[str]:
-    """Start a run, and wait until replicas are on the move."""
-    run = operator.begin(*topic.verb, *options)
-    until("replicas are on the move", lambda: topic.on_the_move() or run.poll() is not None, 120)
-    assert run.poll() is None, run.communicate()[0][-3000:]
-    return run
 
 
 @pytest.mark.campaign

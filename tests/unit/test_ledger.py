@@ -102,9 +102,10 @@ def test_partitions_that_are_silent_since() -> None:
 def test_load_joins_the_writers_of_a_directory(tmp_path: Path) -> None:
     """One file a writer and kind."""
     (tmp_path / "r-w1.intents").write_text("r-w1-0\nr-w1-1\n")
-    (tmp_path / "r-w1.acks").write_text("r-w1-0\t3\t12.500000\n")
+    (tmp_path / "r-w1.acks").write_text("r-w1-0\t3\t12.500000\t0.004000\n")
     (tmp_path / "r-w1.unknown").write_text("r-w1-1\t_MSG_TIMED_OUT\n")
     (tmp_path / "r-w2.intents").write_text("r-w2-0\n")
     ledger = load(tmp_path)
-    assert ledger == Ledger(["r-w1-0", "r-w1-1", "r-w2-0"], [Ack("r-w1-0", 3, 12.5)], {"r-w1-1": "_MSG_TIMED_OUT"})
+    acks, unknown = [Ack("r-w1-0", 3, 12.5, 0.004)], {"r-w1-1": "_MSG_TIMED_OUT"}
+    assert ledger == Ledger(["r-w1-0", "r-w1-1", "r-w2-0"], acks, unknown)
     assert ledger.compare(found("r-w1-1")).missing == ["r-w1-0"]

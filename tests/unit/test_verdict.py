@@ -12,11 +12,11 @@ from faults.verdict import verdict
 @pytest.mark.parametrize(
     ("acks", "unknown", "found", "said"),
     [
-        ("k-0\t0\t5.0\nk-1\t1\t5.0\n", "", ("k-0", "k-1"), ""),
-        ("k-0\t0\t5.0\nk-1\t1\t5.0\n", "", ("k-0",), "1 missing"),
-        ("k-0\t0\t5.0\nk-1\t1\t5.0\n", "", ("k-0", "k-1", "k-1"), "1 double"),
-        ("k-0\t0\t5.0\n", "k-1\t_MSG_TIMED_OUT\n", ("k-0",), "sends failed"),
-        ("k-0\t0\t5.0\nk-1\t1\t3.0\n", "", ("k-0", "k-1"), "partitions that acknowledge no more"),
+        ("k-0\t0\t5.0\t0.004\nk-1\t1\t5.0\t0.004\n", "", ("k-0", "k-1"), ""),
+        ("k-0\t0\t5.0\t0.004\nk-1\t1\t5.0\t0.004\n", "", ("k-0",), "1 missing"),
+        ("k-0\t0\t5.0\t0.004\nk-1\t1\t5.0\t0.004\n", "", ("k-0", "k-1", "k-1"), "1 double"),
+        ("k-0\t0\t5.0\t0.004\n", "k-1\t_MSG_TIMED_OUT\n", ("k-0",), "sends failed"),
+        ("k-0\t0\t5.0\t0.004\nk-1\t1\t3.0\t0.004\n", "", ("k-0", "k-1"), "partitions that acknowledge no more"),
     ],
 )
 def test_verdict(
