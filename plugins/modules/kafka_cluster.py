@@ -10,6 +10,7 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import holdings
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, State
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import AdminError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
@@ -53,6 +54,13 @@ options:
     elements: int
     default: []
   throttles: {type: bool, default: false, description: Look for limits that somebody left who moved replicas.}
+  log_dirs:
+    description:
+      - Ask each registered broker what its log dirs hold, and the controller about what looks left behind there; that
+        is asked again 10 s later.
+      - With I(throttles) also look for limits of copies between log dirs.
+    type: bool
+    default: false
 extends_documentation_fragment: [millrace.kafka.waits]
 attributes:
   check_mode: {description: The same as without., support: full}
@@ -104,6 +112,30 @@ throttled:
   description: "By id (a text), bytes a second that a broker still sends or takes, though no replica is being moved."
   type: dict
   returned: with throttles
+log_dirs:
+  description:
+    - "Of each log dir C(broker), C(path), C(replicas) (number, without copies on their way there), C(bytes) that they
+      have, C(largest) of them, C(size) and C(free) bytes of its file system, null where the broker does not tell, and
+      C(given_up), whether the broker serves nothing from it."
+  type: list
+  elements: dict
+  returned: with I(log_dirs), where the cluster answered
+silent:
+  description: By id (a text) of brokers that did not tell what their log dirs hold, why.
+  type: dict
+  returned: with C(log_dirs)
+strays:
+  description:
+    - "Replicas that are not their broker's, by log dir: C(broker), C(path), C(bytes), and C(partitions), each as
+      TOPIC-NUMBER. Null where nobody could be asked whose they are."
+    - A disk that was away while a topic was deleted or moved brings them back. Kafka does not delete them.
+  type: list
+  elements: dict
+  returned: with C(log_dirs)
+copies_throttled:
+  description: By id (a text), bytes a second that a broker may copy between its log dirs, though nothing is copied.
+  type: dict
+  returned: with C(log_dirs)
 """
 
 
@@ -169,6 +201,9 @@ def look(module: AnsibleModule, cluster: Cluster) -> None:
         result["at"] = time.time()
     if module.params["throttles"]:
         result["throttled"] = throttled(cluster, state)
+    if module.params["log_dirs"] and state.brokers:
+        asked = next(iter(cluster.clients.values()))
+        result |= holdings.described(holdings.look(asked, state, module.params["throttles"]))
     if found and module.params["fail"]:
         module.fail_json(
             msg=f"Kafka cluster not whole after {module.params['timeout']} s: {'; '.join(found)}. No "
@@ -191,6 +226,7 @@ def main() -> None:
             "sick": {"type": "list", "elements": "int", "default": []},
             "before": {"type": "dict"},
             "throttles": {"type": "bool", "default": False},
+            "log_dirs": {"type": "bool", "default": False},
             **OPTIONS,
         },
         supports_check_mode=True,

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health_kafka import kafka, racks
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health_lines import Section, table
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health_log_dirs import log_dirs
+
 # A log dir fuller than this is a problem: Kafka stops a log dir at the first write that fails.
 FULL = 0.85
-# Leaders are skewed when one broker leads this many times its share (and the difference is not a rounding matter).
-SKEW = 1.5
-LIMIT = "-e rate=50MB"
-
-
-def table(headline: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
-    """Return lines of left-aligned columns."""
-    texts = [list(headline), *([str(cell) for cell in row] for row in rows)]
-    widths = [max(len(row[column]) for row in texts) for column in range(len(headline))]
-    return [
-        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in texts
-    ]
 
 
 @dataclass(frozen=True)
@@ -54,6 +46,8 @@ def page(
     for section in (
         zookeeper(having(declared, "zookeeper"), probes, others.get("zookeeper", 0)),
         kafka(having(declared, "kafka"), cluster),
+        racks(having(declared, "kafka"), cluster),
+        log_dirs(having(declared, "kafka"), cluster),
         disks(declared, probes),
         jobs(declared, probes),
         certificates_section(certificates or Certificates(), datetime.now(UTC)),
@@ -73,9 +67,6 @@ def page(
 def having(declared: Mapping[str, Any], function: str) -> dict[str, Any]:
     """Return the hosts that have a function, one of several perhaps."""
     return {host: facts for host, facts in declared.items() if function in facts["functions"]}
-
-
-Section = tuple[list[str], list[str]]
 
 
 def zookeeper(hosts: Mapping[str, Any], probes: Mapping[str, Any], others: int = 0) -> Section:
@@ -99,109 +90,6 @@ def zookeeper(hosts: Mapping[str, Any], probes: Mapping[str, Any], others: int =
                 f"put the host back (`ss -tn` on {host} shows whom it serves)"
             )
     return ["ZooKeeper", *table(("server", "mode"), modes.items())], problems
-
-
-def kafka(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
-    """Brokers registered with the declared rack and, on the listeners that the admin asked, the declared endpoint."""
-    if not hosts:
-        return [], []
-    found, leaders, problems, rows = (
-        cluster.get("brokers", {}),
-        cluster.get("leaders", {}),
-        list(cluster.get("problems", ["Kafka: no answer"])),
-        [],
-    )
-    held = cluster.get("replicas", {})
-    asked = {name for broker in found.values() for name in broker}
-    for host, facts in hosts.items():
-        broker = found.get(str(facts["broker_id"]))
-        if broker is None:
-            rows.append((facts["broker_id"], host, "-", "not registered", "-", "-"))
-            continue
-        if broker["rack"] != facts["rack"]:
-            problems.append(
-                f"broker {facts['broker_id']} ({host}) is registered with rack {broker['rack']}, declared "
-                f"is {facts['rack']}"
-            )
-        for name, endpoint in facts["listeners"].items():
-            if name in asked and broker.get(name) != endpoint:
-                problems.append(
-                    f"broker {facts['broker_id']} ({host}) advertises {name} as {broker.get(name)}, "
-                    f"declared is {endpoint}"
-                )
-        endpoints = " ".join(f"{name}://{broker[name]}" for name in facts["listeners"] if name in broker)
-        number = str(facts["broker_id"])
-        rows.append((number, host, broker["rack"], endpoints, leaders.get(number, 0), held.get(number, "?")))
-    for number, replicas in cluster.get("undeclared", {}).items():
-        broker = found.get(number, {})
-        there = " ".join(f"{name}://{broker[name]}" for name in broker if name != "rack")
-        if broker:
-            rows.append((number, "-", broker["rack"], there, leaders.get(number, 0), replicas))
-        problems.append(stranger(number, there, replicas))
-    problems += unused(hosts, cluster) + throttled(cluster)
-    total, share = cluster.get("partitions", 0), cluster.get("partitions", 0) / max(len(hosts), len(found), 1)
-    most = max(leaders.values(), default=0)
-    skew = f"{most / share:.2f}" if share else "-"
-    if share and most > SKEW * share and most - share > max(len(hosts), len(found)):
-        problems.append(
-            f"leaders are skewed: one broker leads {most} of {total} partitions; Kafka mends it in a "
-            "while, kafka-leader-election.sh now, and reassign.yml -e leaders=true where it does not"
-        )
-    return [
-        "Kafka",
-        *table(("id", "broker", "rack", "listeners", "leads", "holds"), rows),
-        f"  controller {cluster.get('controller', -1)}, {total} partitions: {cluster.get('offline', '?')} offline, "
-        f"{cluster.get('under_replicated', '?')} under-replicated; leader skew {skew} (1.00 is even){uneven(held)}",
-    ], problems
-
-
-def uneven(held: Mapping[str, int]) -> str:
-    """Say how uneven replicas are over brokers, and what mends it, where one has far more than its share."""
-    share = sum(held.values()) / max(1, len(held))
-    most = max(held.values(), default=0)
-    if most <= SKEW * share or most - share <= len(held):
-        return ""
-    return (
-        f"; replica skew {most / share:.2f}: reassign.yml -e rebalance=true {LIMIT} evens them out, as far as racks let"
-    )
-
-
-def unused(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> list[str]:
-    """Return which brokers hold nothing while others hold enough for all: nobody moves replicas by himself."""
-    held = cluster.get("replicas", {})
-    names = {str(facts["broker_id"]): host for host, facts in hosts.items()}
-    empty = sorted((number for number in names if held.get(number) == 0), key=int)
-    if not empty or sum(held.values()) < len(held):
-        return []
-    told = ", ".join(f"broker {number} ({names[number]})" for number in empty)
-    what = f"hold{'s' if len(empty) == 1 else ''} no partition: reassign.yml -e add={','.join(empty)} {LIMIT}"
-    return [f"{told} {what} moves {'its' if len(empty) == 1 else 'their'} share there"]
-
-
-def throttled(cluster: Mapping[str, Any]) -> list[str]:
-    """Return which brokers were left with a limit on replication: a replica may never catch up with it."""
-    return [
-        f"broker {number} limits replication to {rate} bytes a second though nothing is moved: end the run of "
-        "reassign.yml that was interrupted (the same again, or -e cancel=true), or take "
-        "leader.replication.throttled.rate and follower.replication.throttled.rate back with null in "
-        "kafka_dynamic_config_overrides of its host"
-        for number, rate in cluster.get("throttled", {}).items()
-    ]
-
-
-def stranger(number: str, endpoints: str, replicas: int) -> str:
-    """Return what is wrong with a broker that no host of the inventory has, and how to mend it."""
-    back = "put its host back into the group kafka"
-    move = f"move its replicas to the others (reassign.yml -e drain={number} {LIMIT})"
-    if not endpoints:
-        return (
-            f"broker {number} is neither in the inventory nor registered, and {replicas} partitions still count on a "
-            f"replica there: {back}, or {move}"
-        )
-    what = f"broker {number} is registered ({endpoints}) but not in the inventory"
-    if replicas:
-        return f"{what}, and holds {replicas} replicas: {back}, or {move}, and then stop and disable its kafka.service"
-    return f"{what}, and holds no replica: stop and disable its kafka.service, or {back}"
 
 
 def disks(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.health import Certificates, having, page
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health_kafka import by_rack
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health_lines import names_of
 
 NUMBERS = ("controller", "partitions", "offline", "under_replicated")
 
@@ -22,9 +24,10 @@ def as_json(
 
     {healthy, problems: [text], not_looked_at: {function: hosts}, zookeeper: {host: mode}, kafka: null or {controller,
     partitions, offline, under_replicated, leaders: {host: partitions}, registered: {host: bool},
-    undeclared: {id: replicas}}, disks: [{host, path,
-    size, free, error}] in bytes, units: [{host, unit, state}], certificates: [{host, name, subject, until}]}. What is
-    not known is null.
+    undeclared: {id: replicas}, racks: {rack: {brokers, leaders, replicas, bytes}}, log_dirs: [{broker, host, path,
+    replicas, bytes, largest, size, free, given_up}], strays: [{broker, host, path, bytes, partitions: [name]}]},
+    disks: [{host, path, size, free, error}] in bytes, units: [{host, unit, state}], certificates: [{host, name,
+    subject, until}]}. What is not known is null.
     """
     problems = page(declared, probes, cluster, certificates, others)[1]
     held = ((certificates or Certificates()).answer.get("hosts") or {}).items()
@@ -67,4 +70,11 @@ def kafka(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, Any
         "leaders": {host: cluster.get("leaders", {}).get(number, 0) for host, number in ids.items()},
         "undeclared": dict(cluster.get("undeclared", {})),
         "registered": {host: number in cluster.get("brokers", {}) for host, number in ids.items()},
+        "racks": by_rack(cluster),
+        **{name: with_hosts(names_of(hosts), cluster.get(name)) for name in ("log_dirs", "strays")},
     }
+
+
+def with_hosts(names: Mapping[str, str], found: Sequence[Mapping[str, Any]] | None) -> list[dict[str, Any]] | None:
+    """Return what is said of brokers' log dirs, each with its host, null where none is declared or looked at."""
+    return None if found is None else [{**one, "host": names.get(str(one["broker"]))} for one in found]

@@ -170,6 +170,10 @@ def test_a_log_dir_is_emptied(scene: Scene, tmp_path: Path) -> None:
         assert scene.limits() == [] and scene.lacking() == set()
         well(play(*verb, f"disks={scene.broker}", "-e", "rate=50MB"))
         assert scene.on_disk(SECOND) and scene.on_disk(FIRST)
+        page = play("check").output
+        for path in (FIRST, SECOND):
+            row = rf"^  {scene.broker} +{re.escape(scene.disk.host)} +{path} +\d+ +[\d.]+ ([KMG]i)?B$"
+            assert re.search(row, page, re.MULTILINE), page[-5000:]
         assert scene.pid() == pid
         enough = writer.acked + 200
         until("records after it", lambda: writer.acked >= enough, 60)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unit.fake_settings import Answer, FakeSettings
+from unit.fake_settings import NOT_ALLOWED, Answer, FakeSettings
 
 NO_MOVE = 85
 
@@ -38,9 +38,13 @@ class FakeMoves(FakeSettings):
         """Brokers that are not in sync with a partition."""
         self.given_up: dict[int, list[str]] = {}
         """Log dirs that a broker no longer serves from."""
+        self.stray: dict[tuple[int, str], dict[tuple[str, int], int]] = {}
+        """By broker and log dir, bytes of replicas there that are nobody's."""
 
     def describe_log_dirs(self, request: Any, broker: int) -> Answer:
         """Replicas are where `where` says, else in the first directory, those on their way as far as they have come."""
+        if "describe_log_dirs" in self.denied:
+            return {"error_code": NOT_ALLOWED, "results": []}
         only = {(topic.topic, number) for topic in request.topics or () for number in topic.partitions}
         lost = self.given_up.get(broker, [])
         total, free = self.disks.get(broker, (-1, -1))
@@ -48,7 +52,7 @@ class FakeMoves(FakeSettings):
             {
                 "error_code": 56 if one in lost else 0,
                 "log_dir": one,
-                "topics": [] if one in lost else self.held(broker, one, only),
+                "topics": [] if one in lost else self.held(broker, one, only) + self.left(broker, one, only),
                 "total_bytes": total,
                 "usable_bytes": free,
             }
@@ -80,6 +84,19 @@ class FakeMoves(FakeSettings):
                     held += [one] if where == path else []
             found.append({"name": name, "partitions": held})
         return found
+
+    def left(self, broker: int, path: str, only: set[tuple[str, int]]) -> list[Answer]:
+        """Return what one directory holds that is nobody's, by topic."""
+        return [
+            {
+                "name": name,
+                "partitions": [
+                    {"partition_index": number, "partition_size": size, "offset_lag": 0, "is_future_key": False}
+                ],
+            }
+            for (name, number), size in list(self.stray.get((broker, path), {}).items())
+            if not only or (name, number) in only
+        ]
 
     def alter_replica_log_dirs(self, request: Any, broker: int) -> Answer:
         """A replica that is to be where it is already is not on its way any more."""

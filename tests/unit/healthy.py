@@ -66,4 +66,19 @@ def cluster() -> dict[str, Any]:
         "leaders": {"1": 6, "2": 4},
         "replicas": {"1": 10, "2": 10},
         "undeclared": {},
+        "log_dirs": [
+            log_dir(1, "/d1", 6, 2 * 2**30),
+            log_dir(1, "/d2", 4, 2**30),
+            log_dir(2, "/d1", 10, 3 * 2**30),
+        ],
+        "silent": {},
+        "strays": [],
+        "copies_throttled": {},
     }
+
+
+def log_dir(number: int, path: str, replicas: int, held: int, **more: Any) -> dict[str, Any]:
+    """What a broker says of a log dir on a disk of its own of 100 GiB, half full, of replicas alike."""
+    disk = {"size": 100 * 2**30, "free": 50 * 2**30 - held, "given_up": False}
+    sizes = {"replicas": replicas, "bytes": held, "largest": held // max(1, replicas)}
+    return {"broker": number, "path": path, **sizes, **disk, **more}

@@ -20,6 +20,19 @@ Kafka
   2   kafka2  dc1-b  CLIENT://10.0.1.22:9092 REPLICATION://10.0.2.22:9093  4      10
   controller 2, 10 partitions: 0 offline, 0 under-replicated; leader skew 1.20 (1.00 is even)
 
+Racks
+  rack   brokers  leads  holds  bytes
+  dc1-a  1        6      10     3.0 GiB
+  dc1-b  1        4      10     3.0 GiB
+
+Log dirs
+  id  broker  log dir  replicas  bytes
+  1   kafka1  /d1      6         2.0 GiB
+  1   kafka1  /d2      4         1.0 GiB
+  2   kafka2  /d1      10        3.0 GiB
+  bytes skew 1.00 over brokers (1.00 is even)
+  bytes skew 1.33 over the log dirs of broker 1 (kafka1)
+
 Disks
   host    path  used  size
   zk1     /wal   10%  10.0 GiB

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from unit.healthy import cluster, declared, probes
+from unit.healthy import cluster, declared, log_dir, probes
 
 from ansible_collections.millrace.kafka.plugins.action import health_page
 from ansible_collections.millrace.kafka.plugins.plugin_utils.health import Certificates, page
@@ -37,6 +37,16 @@ def test_a_healthy_datacenter() -> None:
         "leaders": {"kafka1": 6, "kafka2": 4},
         "registered": {"kafka1": True, "kafka2": True},
         "undeclared": {},
+        "racks": {
+            "dc1-a": {"brokers": 1, "leaders": 6, "replicas": 10, "bytes": 3 * 2**30},
+            "dc1-b": {"brokers": 1, "leaders": 4, "replicas": 10, "bytes": 3 * 2**30},
+        },
+        "log_dirs": [
+            log_dir(1, "/d1", 6, 2 * 2**30, host="kafka1"),
+            log_dir(1, "/d2", 4, 2**30, host="kafka1"),
+            log_dir(2, "/d1", 10, 3 * 2**30, host="kafka2"),
+        ],
+        "strays": [],
     }
     disk = {"host": "kafka1", "path": "/d1", "size": 100 * 2**30, "free": 50 * 2**30, "error": None}
     assert disk in said["disks"]
@@ -71,7 +81,8 @@ def test_no_broker_and_no_answer() -> None:
     """Null where nothing is known, as in a datacenter of Spark nodes alone."""
     alone = {"spark1": declared()["spark1"]}
     assert json.loads(as_json(alone, {}, {}))["kafka"] is None
-    assert told(cluster={})["kafka"]["partitions"] is None
+    said = told(cluster={})["kafka"]
+    assert [said[name] for name in ("partitions", "log_dirs", "strays")] == [None, None, None]
 
 
 @pytest.mark.parametrize(("asked", "begins"), [({}, "ZooKeeper\n"), ({"check_output": "json"}, '{"healthy": true')])

@@ -30,3 +30,12 @@ def test_replicas_that_are_uneven_are_no_failure_and_are_told_with_what_mends_it
     assert problems == []
     assert "; replica skew 1.80: reassign.yml -e rebalance=true -e rate=50MB evens them out" in text
     assert "replica skew" not in page(declared(), probes(), cluster() | {"replicas": {"1": 60, "2": 40}})[0]
+
+
+def test_a_forgotten_limit_of_copies_between_log_dirs_is_named() -> None:
+    (problem,) = page(declared(), probes(), cluster() | {"copies_throttled": {"1": "1000000"}})[1]
+    assert problem == (
+        "broker 1 limits copies between its log dirs to 1000000 bytes a second though nothing is copied: end the run "
+        "of reassign.yml that was interrupted (the same again, or -e cancel=true), or take "
+        "replica.alter.log.dirs.io.max.bytes.per.second back with null in kafka_dynamic_config_overrides of its host"
+    )

@@ -22,7 +22,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.cont
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import NAMED, Work, listed
 
-RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
+RATE = throttles.COPIES
 
 
 def prepare(

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import kafka_python
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import ASK, Admin
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import ASK, Admin, AdminError, refused
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
+
+AT_ONCE = 4
+"""Brokers that are asked at the same time: one thread reads the answers of all, and each names every replica."""
 
 
 @dataclass(frozen=True)
@@ -31,25 +36,52 @@ def log_dirs(admin: Admin, brokers: Iterable[int], only: Collection[Place] = ())
 
     Each broker is asked itself, of these partitions, or of all where none is named.
     """
+    found = []
+    for said in told(admin, brokers, only).values():
+        if isinstance(said, AdminError):
+            raise said
+        found += said
+    return found
+
+
+def told(admin: Admin, brokers: Iterable[int], only: Collection[Place] = ()) -> dict[int, list[LogDir] | AdminError]:
+    """Return the same by broker, in the order of their ids, or why one did not tell. Raises AdminError, ImportError.
+
+    They are asked side by side.
+    """
     library = kafka_python.of(admin)
+    from kafka.errors import for_code
     from kafka.protocol.admin import DescribeLogDirsRequest
 
     of: dict[str, list[int]] = {}
     for topic, number in sorted(only):
         of.setdefault(topic, []).append(number)
     named = [DescribeLogDirsRequest.DescribableLogDirTopic(topic=t, partitions=parts) for t, parts in of.items()]
-    found = []
-    for broker in sorted(brokers):
-        for one in library.ask(DescribeLogDirsRequest(topics=named or None), ASK, broker).results:
-            sizes: dict[Place, int] = {}
-            coming: dict[Place, int] = {}
-            for topic in one.topics:
-                for partition in topic.partitions:
-                    held = coming if partition.is_future_key else sizes
-                    held[topic.name, partition.partition_index] = partition.partition_size
-            total, free = (value if value >= 0 else None for value in (one.total_bytes, one.usable_bytes))
-            found.append(LogDir(broker, one.log_dir, total, free, sizes, coming, bool(one.error_code)))
-    return found
+
+    def ask(broker: int) -> list[LogDir] | AdminError:
+        try:
+            answer = library.ask(DescribeLogDirsRequest(topics=named or None), ASK, broker)
+        except AdminError as error:
+            return error
+        if answer.error_code:
+            return refused(for_code(answer.error_code).__name__)
+        return [_read(broker, one) for one in answer.results]
+
+    asked = sorted(brokers)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return dict(zip(asked, pool.map(ask, asked), strict=True))
+
+
+def _read(broker: int, one: Any) -> LogDir:
+    """Return one directory of a broker's answer."""
+    sizes: dict[Place, int] = {}
+    coming: dict[Place, int] = {}
+    for topic in one.topics:
+        for partition in topic.partitions:
+            held = coming if partition.is_future_key else sizes
+            held[topic.name, partition.partition_index] = partition.partition_size
+    total, free = (value if value >= 0 else None for value in (one.total_bytes, one.usable_bytes))
+    return LogDir(broker, one.log_dir, total, free, sizes, coming, bool(one.error_code))
 
 
 def alter(admin: Admin, broker: int, wanted: Mapping[Place, str]) -> dict[Place, str]:

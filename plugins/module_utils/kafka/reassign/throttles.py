@@ -18,6 +18,8 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.seen
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.topics import THROTTLES
 
 RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
+COPIES = "replica.alter.log.dirs.io.max.bytes.per.second"
+"""What a broker may copy from one of its log dirs to another."""
 LEADER, FOLLOWER = THROTTLES
 EVERY = "*"
 
@@ -126,6 +128,16 @@ def left_behind(admin: Admin, brokers: Iterable[int]) -> dict[int, str]:
         if rates:
             found[int(name)] = rates[0] or ""
     return {} if found and moves.running(admin) else found
+
+
+def of_copies(admin: Admin, brokers: Iterable[int]) -> dict[int, str]:
+    """Return by broker the rate that was set for copies between its log dirs. Raises AdminError."""
+    found = topics.describe(admin, "BROKER", [str(broker) for broker in brokers])
+    return {
+        int(name): settings[COPIES].value or ""
+        for name, settings in found.items()
+        if COPIES in settings and settings[COPIES].dynamic
+    }
 
 
 def _there(admin: Admin, wanted: Collection[str]) -> dict[str, dict[str, str]]:
