@@ -5,8 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from unit.clock import Clock
 from unit.fake_cluster import FakeCluster
+from unit.fake_wire import Run
 from unit.reassigning import MIB, Reassign, interrupted, limits, records
+
+from ansible_collections.millrace.kafka.plugins.filter.resources import FilterModule
+from ansible_collections.millrace.kafka.plugins.modules import kafka_export, kafka_reassign, kafka_topics
 
 pytest_plugins = ["unit.reassigning"]
 Declared = list[dict[str, Any]]
@@ -197,3 +202,33 @@ def test_a_record_of_an_earlier_version(three: FakeCluster, reassign: Reassign, 
     path.write_text(json.dumps({key: one for key, one in json.loads(path.read_text()).items() if key != "factors"}))
     assert reassign(replication_factor=3, topic=["orders", "other"])["changed"]
     assert records(tmp_path) == []
+
+
+def test_what_is_exported_is_as_declared(run: Run, cluster: FakeCluster, clock: Clock, tmp_path: Path) -> None:
+    """Nothing moves for it; more replicas than that are copied, and are what an export says then."""
+    cluster.topics, cluster.configs = {"orders": [[1, 2], [2, 3]]}, {"orders": {"min.insync.replicas": "1"}}
+    resolved = FilterModule().filters()["resolved_topics"]
+
+    def exported() -> Declared:
+        said = run(kafka_export)["variables"]
+        found: Declared = resolved(said["kafka_topics"], said["kafka_topic_defaults"], 3)
+        return found
+
+    asked: dict[str, Any] = {"rate": "50MB", "record_directory": str(tmp_path)}
+    declared = exported()
+    assert run(kafka_topics, topics=declared)["changed"] is False
+    assert run(kafka_reassign, declared=declared, **asked)["plan"] == ["declared=true: nothing to move"]
+    more = [{**declared[0], "replication_factor": 3}]
+    refused = run(kafka_topics, topics=more)["msg"]
+    assert refused.startswith(
+        "topics: nothing was written: 1 refused\n- topic orders: has 2 replicas, 3 are declared; "
+    )
+    assert "reassign.yml -e declared=true -e rate=50MB" in refused and cluster.written == []
+    cluster.stuck = {"orders"}
+    begun = run(kafka_reassign, declared=more, pause=1, **asked)
+    begun = run(kafka_reassign, declared=more, pause=1, **asked, waited=begun["waiting"]["waited"])
+    assert cluster.under_way and exported() == more, "what moves is said as it is to be"
+    cluster.stuck = set()
+    assert run(kafka_reassign, declared=more, **asked)["moved"] == ["orders-0", "orders-1"]
+    assert run(kafka_topics, topics=more)["changed"] is False
+    assert exported() == more
