@@ -10,6 +10,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection im
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import (
     acls,
     broker_config,
+    moves,
     quotas,
     topics,
     users,
@@ -25,7 +26,8 @@ description:
   - Reads topics, users, ACLs, quotas and settings of running brokers, and returns them as variables with which
     C(playbooks/resources.yml) changes nothing. It is the way in for a cluster that was set up by other means.
   - Of topics, what was set for each of them is returned, not what brokers have by default, and nothing that throttles
-    moving replicas.
+    moving replicas; of those that move, as many replicas as they are to have in the end. One whose partitions differ in
+    replicas is returned with C(manage=false).
   - Passwords cannot be read; users name one of C(vault.passwords) each.
   - Names may be anything, templates too; the filter P(millrace.kafka.exported_yaml#filter) writes them so that they are
     none.
@@ -94,12 +96,13 @@ def main() -> None:
             name: {key: one.value or "" for key, one in found.items() if one.dynamic}
             for name, found in topics.describe(admin, "TOPIC", names).items()
         }
+        targets = {place: one.target for place, one in moves.running(admin).items()}
         rights, others = export.acls(acls.found(admin))
         everywhere, own = export.broker_config(broker_config.found(admin, metadata.brokers))
         variables = {
             "kafka_cluster_id": metadata.cluster_id,
             "kafka_topic_defaults": {},
-            "kafka_topics": export.topics(metadata.topics, settings),
+            "kafka_topics": export.topics(export.arrived(metadata.topics, targets), settings),
             "kafka_users": export.users(users.credentials(admin)),
             "kafka_acls": rights,
             "kafka_quotas": export.quotas(quotas.found(admin)),

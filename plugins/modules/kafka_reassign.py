@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import WRITES
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import TOPIC, WRITES
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks import control as disks
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
@@ -43,6 +43,12 @@ options:
   rebalance: {type: bool, default: false, description: All brokers are to hold their share.}
   leaders: {type: bool, default: false, description: Brokers are to lead the same; nothing is copied.}
   replication_factor: {type: int, description: "How many replicas each partition of I(topic) is to have."}
+  declared:
+    description: >-
+      Topics as M(millrace.kafka.kafka_topics) takes them. Each that is there, with another number of replicas than its
+      C(replication_factor), is to have as many, all in one plan; I(topic) names some of them.
+    type: list
+    elements: dict
   disk:
     description: >-
       Which log dir of a broker goes empty, and where what it holds goes, as C(3:/data/1:/data/2).
@@ -137,7 +143,7 @@ def answer(module: KafkaModule, request: Asked, admin: Admin, metadata: Metadata
         if planned:
             control.meant(planned, module.params["plan"])
         if planned is None or module.check_mode:
-            return control.told(planned, f"{request.words}: nothing to move")
+            return control.told(planned, control.nothing_to_move(request, admin, metadata))
         return control.carried_out(admin, planned, path, metadata.brokers, pause)
     except (OSError, ValueError) as error:
         raise Refused(f"{path}: {error}; it says what a run of moves has begun, and has to be readable") from error
@@ -165,6 +171,7 @@ def main() -> None:
             **dict.fromkeys(("replace", "topic", "disk", "empty"), TEXTS),
             **dict.fromkeys(("rebalance", "leaders", "cancel", "fewer_racks"), SWITCH),
             "replication_factor": {"type": "int"},
+            "declared": {"type": "list", "elements": "dict", "options": TOPIC},
             **dict.fromkeys(("rate", "plan"), TEXT),
             "brokers": {"type": "list", "elements": "dict", "default": [], "options": BROKER},
             "record_directory": {"type": "str", "default": record.FOLDER},

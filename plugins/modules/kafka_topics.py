@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import topic_control
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import PRUNE, WRITES, Work, converge
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import (
+    PRUNE,
+    TOPIC,
+    WRITES,
+    Work,
+    converge,
+)
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 
@@ -106,18 +112,6 @@ outcome:
       type: list
       elements: str
 """
-
-TOPIC: dict[str, Any] = {
-    "name": {"type": "str", "required": True},
-    "partitions": {"type": "int"},
-    "replication_factor": {"type": "int"},
-    "config": {"type": "dict", "default": {}},
-    "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-    "manage": {"type": "bool", "default": True},
-    "allow_delete": {"type": "bool", "default": False},
-    "allow_more_partitions": {"type": "bool", "default": False},
-    "allow_data_loss": {"type": "bool", "default": False},
-}
 
 BROKER: dict[str, Any] = {"id": {"type": "int", "required": True}, "rack": {"type": "str"}}
 

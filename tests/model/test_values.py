@@ -215,6 +215,6 @@ def test_a_drop_in_of_one_job_is_judged_as_those_of_all(
 
 def test_what_a_verb_is_told_is_no_slip_of_a_name(tmp_path: Path) -> None:
     """As `reassign.yml -e topic=orders -e replication_factor=3`."""
-    moves = "topic replication_factor drain add replace rate plan disk empty disks cancel user step"
+    moves = "topic replication_factor declared drain add replace rate plan disk empty disks cancel user step"
     words = dict.fromkeys(f"{moves} broker log_dir lost server new_address".split(), "1")
     assert check(spoil(tmp_path / "inventory", LAB), {"vault": VAULT, **words})[1] == []

@@ -163,8 +163,9 @@ def made(inventory: Inventory) -> Iterator[Callable[..., Topic]]:
     """Makes topics that are gone afterwards."""
     topics: list[Topic] = []
 
-    def make(*layout: Sequence[int]) -> Topic:
-        topics.append(Topic(inventory, layout))
+    def make(*layout: Sequence[int], least: int = 1) -> Topic:
+        # a partition with one in sync has to take records while its other broker is away
+        topics.append(Topic(inventory, layout, least))
         return topics[-1]
 
     yield make

@@ -29,12 +29,11 @@ Layout = dict[int, list[int]]
 class Topic:
     """A topic of two replicas, on brokers that a test chooses, and what is written to it."""
 
-    def __init__(self, inventory: Inventory, layout: Sequence[Sequence[int]]) -> None:
+    def __init__(self, inventory: Inventory, layout: Sequence[Sequence[int]], least: int) -> None:
         """Make it."""
         self.lab, self.name = Lab(inventory), f"moves-{secrets.token_hex(4)}"
-        # a partition with one in sync has to take records while its other broker is away
-        config = {"min.insync.replicas": "1"}
-        new = NewTopic(self.name, len(layout), replica_assignment=[list(one) for one in layout], config=config)
+        self.config = {"min.insync.replicas": str(least)}
+        new = NewTopic(self.name, len(layout), replica_assignment=[list(one) for one in layout], config=self.config)
         self.lab.admin.create_topics([new])[self.name].result(30)
         self.verb = ("reassign", "-e", f"topic={self.name}", "-e")
 

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
@@ -85,6 +86,41 @@ def test_a_third_replica(operator: Operator, made: Callable[..., Topic], tmp_pat
         assert fewer.code == 0, fewer.output[-3000:]
         assert [len(replicas) for replicas in topic.moved().values()] == [2, 2, 2]
         assert topic.limits() == []
+
+
+def declaring(operator: Operator, topic: Topic, **more: Any) -> Path:
+    """Return a copy of the inventory that declares a topic, and what more of it, beside its own."""
+    own = operator.inventory.variables[operator.inventory.hosts("kafka")[0]]["kafka_topics"]
+    entry = {"name": topic.name, "partitions": len(topic.layout()), "config": topic.config, **more}
+    line = f"    kafka_topics: {json.dumps([*own, entry])}\n"
+    return operator.changed_inventory("declared", (r"(\nall:\n  vars:\n)", rf"\g<1>{line}"))
+
+
+@pytest.mark.campaign
+def test_a_third_replica_is_declared(operator: Operator, made: Callable[..., Topic], tmp_path: Path) -> None:
+    """resources.yml moves nothing, and names the command that does; after that it finds all as declared."""
+    one, two, three = ids(operator)
+    topic = made([one, two], [two, three], [three, one], least=2)
+    before, inventory = topic.layout(), declaring(operator, topic, replication_factor=3)
+    command = ("reassign", "-e", "declared=true", "-e", "rate=20MB")
+    with written(topic, tmp_path, fill=500):
+        refused = operator.play("resources", inventory=inventory)
+        assert refused.code != 0, "it is not as declared"
+        words = " ".join(refused.output.split())
+        assert f"topic {topic.name}: has 2 replicas, 3 are declared" in words, refused.output[-3000:]
+        assert "reassign.yml -e declared=true -e rate=" in words
+        predicted = operator.play(*command, "--check", inventory=inventory)
+        assert predicted.code == 0, predicted.output[-3000:]
+        assert "declared=true: 3 partitions change; 3 replicas are copied" in predicted.output
+        assert topic.layout() == before
+        copied = operator.play(*command, inventory=inventory)
+        assert copied.code == 0, copied.output[-3000:]
+        assert [sorted(replicas) for replicas in topic.moved().values()] == [[one, two, three]] * 3
+        assert topic.limits() == []
+        for playbook in (("resources",), command):
+            again = operator.play(*playbook, inventory=inventory)
+            assert (again.code, set(again.recap("changed").values())) == (0, {0}), again.output[-3000:]
+        assert "declared=true: nothing to move" in again.output
 
 
 @pytest.mark.campaign

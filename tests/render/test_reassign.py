@@ -1,5 +1,6 @@
 """What reassign.yml asks the cluster for, of what a person types. No hosts, no cluster."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ WISHES = (
     "cancel",
     "fewer_racks",
     "replication_factor",
+    "declared",
     "rate",
     "plan",
 )
@@ -60,6 +62,39 @@ def test_what_is_typed(tmp_path: Path, options: tuple[str, ...], asked: dict[str
         key: value for key, value in said.items() if key in WISHES and value not in ([], "") and value is not False
     } == asked
     assert [broker["id"] for broker in said["brokers"]] == [1, 2, 3]
+
+
+DECLARED: dict[str, Any] = {
+    "kafka_topic_defaults": {"partitions": 6, "profile": "event_log"},
+    "kafka_topics": [{"name": name} for name in ("streams-plaintext-input", "streams-wordcount-output")]
+    + [{"name": "scratch", "replication_factor": 1, "profile": "compacted_state", "config": {"min.insync.replicas": 1}}]
+    + [{"name": "foreign", "manage": False}],
+    "kafka_restart_accepts": ["scratch"],
+    "kafka_replication_factor": 2,
+    "kafka_min_insync_replicas": 1,
+    "promise": "available",
+}
+
+
+def test_declared_topics_are_those_of_resources_yml(tmp_path: Path) -> None:
+    """With profiles, defaults and the cluster's number of replicas; no other request is told of them."""
+    answers: dict[str, Any] = {**ANSWERS, "kafka_topics": {"may_stop": {}}, "kafka_access": {"may_stop": {}}}
+    said = ("-e", json.dumps(DECLARED))
+    calls: dict[str, dict[str, Any]] = {}
+    for name, options in (("reassign", ("-e", "declared=true", "-e", "rate=1MB")), ("resources", ())):
+        (folder := tmp_path / name).mkdir()
+        run = Played(folder, name, *said, *options, answers=answers)
+        assert run.code == 0, run.output
+        calls |= {module: asked for module, _, asked in run.calls}
+    asked = calls["kafka_reassign"]
+    assert asked["declared"] == calls["kafka_topics"]["topics"]
+    told = {one["name"]: (one["replication_factor"], one["manage"]) for one in asked["declared"]}
+    assert told == {
+        "streams-plaintext-input": (2, True),
+        "streams-wordcount-output": (2, True),
+        "scratch": (1, True),
+        "foreign": (2, False),
+    }
 
 
 def test_check_mode_elects_nobody(tmp_path: Path) -> None:

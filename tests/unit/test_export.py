@@ -34,6 +34,13 @@ def test_topics() -> None:
     ]
 
 
+def test_what_moves_is_said_as_it_is_to_be() -> None:
+    """On the way a partition has the replicas that it gets, too; nobody wants as many."""
+    replicas: dict[str, list[tuple[int, ...]]] = {"t": [(1, 2, 3, 4), (1, 2)], "u": [(1, 2)]}
+    found = export.topics(export.arrived(replicas, {("t", 0): (3, 4), ("gone", 0): (1,)}), {})
+    assert [(one["name"], one["replication_factor"]) for one in found] == [("t", 2), ("u", 2)]
+
+
 def test_users() -> None:
     """One entry for each mechanism; the password is one of the vault."""
     assert export.users({"b": {"SCRAM-SHA-512": 8192, "SCRAM-SHA-256": 4096}, "a": {"SCRAM-SHA-512": 16384}}) == [

@@ -137,7 +137,7 @@ def test_a_third_replica(six: FakeCluster, reassign: Reassign) -> None:
     [
         (
             {},
-            "nothing is said: say one of add, drain, replace, rebalance, leaders, replication_factor, disk, empty",
+            "nothing is said: say one of add, drain, replace, rebalance, leaders, replication_factor, declared, disk",
         ),
         ({"add": [1], "rebalance": True}, "add and rebalance are said: say one of"),
         ({"rebalance": True, "rate": ""}, "no rate is said, and moving replicas can take all"),

@@ -15,6 +15,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.layo
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move, Plan, Wish, plan
 
 TOPICS = 36
+THREE = {f"t{number}": 3 for number in range(TOPICS)}
 
 
 def racks(brokers: int, names: str = "abc") -> dict[int, str]:
@@ -78,7 +79,7 @@ def scenario(name: str, partitions: int) -> Scenario:
         "six to nine": (racks(9), even(6, partitions, 3), Wish(add=(7, 8, 9)), 3 * third),
         # What the one holds.
         "drain one of nine": (racks(9), even(9, partitions, 3), Wish(drain=(4,)), third),
-        "a third replica": (racks(9), even(9, partitions, 2), Wish(factor=3), partitions),
+        "a third replica": (racks(9), even(9, partitions, 2), Wish(factors=THREE), partitions),
         # Two of eight.
         "one rack more": ({**racks(6), 7: "d", 8: "d"}, even(6, partitions, 3), Wish(add=(7, 8)), partitions * 3 // 4),
     }
@@ -143,7 +144,19 @@ def test_racks_that_were_uneven_are_mended_first() -> None:
 
 def test_fewer_replicas_keep_the_leader_and_the_racks() -> None:
     where = {1: "a", 2: "a", 3: "b"}
-    assert moved(plan(Wish(factor=2), where, [one(1, 2, 3)])) == ["t-0: (1, 2, 3) -> (1, 3)"]
+    assert moved(plan(Wish(factors={"t": 2}), where, [one(1, 2, 3)])) == ["t-0: (1, 2, 3) -> (1, 3)"]
+
+
+def test_several_factors_in_one_plan() -> None:
+    """Of 36 topics a third gets a replica, a third loses one, a third stays: no other copy, and racks are even."""
+    where, partitions = racks(9), even(9, 1800, 2)
+    factors = {f"t{number}": (3, 1, 2)[number % 3] for number in range(TOPICS)}
+    made = plan(Wish(factors=factors), where, partitions)
+    layout = after(partitions, made)
+    assert [name for (name, _), replicas in layout.items() if len(replicas) != factors[name]] == []
+    assert copies(made) == 600
+    assert violations(layout, where) == 0
+    assert spread(Counter(broker for replicas in layout.values() for broker in replicas), where) <= 2
 
 
 def test_leaders_alone_copy_nothing() -> None:
@@ -155,7 +168,7 @@ def test_leaders_alone_copy_nothing() -> None:
 
 def test_what_is_even_stays() -> None:
     partitions = even(9, 90, 3)
-    for wish in (Wish(rebalance=True), Wish(leaders=True), Wish(add=(9,)), Wish(factor=3)):
+    for wish in (Wish(rebalance=True), Wish(leaders=True), Wish(add=(9,)), Wish(factors=THREE)):
         assert plan(wish, racks(9), partitions) == Plan()
 
 
@@ -179,7 +192,7 @@ def test_an_uneven_cluster_gives_what_it_has_too_much_to_new_brokers_alone() -> 
             "first, or lower replication_factor",
         ),
         (
-            Wish(factor=4),
+            Wish(factors={"t": 4}),
             "2 partitions (t-0, t-1) are to have 4 replicas, and 3 brokers would be left for them: add a broker first",
         ),
     ],
@@ -190,6 +203,17 @@ def test_refused(wish: Wish, words: str) -> None:
     assert plan(wish, racks(3), there[::-1]) == made, "another order of the same is refused in the same words"
     (refusal,) = made.refusals
     assert words in refusal
+    assert made.moves == ()
+
+
+def test_each_number_of_replicas_that_brokers_do_not_suffice_for_is_refused() -> None:
+    """By topic; one that has enough brokers is not named."""
+    there = [one(1, 2), one(1, 2, topic="u"), one(1, 2, topic="v")]
+    made = plan(Wish(factors={"t": 5, "u": 4, "v": 3}), racks(3), there)
+    assert [text.partition(", and")[0] for text in made.refusals] == [
+        "1 partition (u-0) is to have 4 replicas",
+        "1 partition (t-0) is to have 5 replicas",
+    ]
     assert made.moves == ()
 
 
@@ -208,7 +232,7 @@ def test_a_rack_that_would_go_is_refused_unless_it_is_said() -> None:
 def test_nothing_is_moved_to_brokers_that_are_not_declared() -> None:
     where, there = racks(6), [one(1, 2, number=number) for number in range(4)] + [one(4, 5, topic="u")]
     declared = {broker: rack for broker, rack in where.items() if broker not in (5, 6)}
-    for wish in (Wish(drain=(2,), fewer_racks=True), Wish(rebalance=True), Wish(factor=3)):
+    for wish in (Wish(drain=(2,), fewer_racks=True), Wish(rebalance=True), Wish(factors={"t": 3, "u": 3})):
         made = plan(wish, where, there, declared)
         assert made.moves and not {5, 6} & {broker for move in made.moves for broker in move.added}
     for wish in (Wish(add=(3, 6)), Wish(replace={2: 6})):

@@ -88,8 +88,8 @@ REFUSALS = {
     ),
     "another number of replicas": (
         wanted(replication_factor=2, config={**FOUND.dynamic, "min.insync.replicas": "1"}, allow_data_loss=True),
-        "has 3 replicas, 2 are declared, and copying them takes its time: reassign.yml -e topic=orders "
-        "-e replication_factor=2 -e rate=50MB does it, or declare what it has",
+        "has 3 replicas, 2 are declared; copying replicas takes its time: reassign.yml -e declared=true -e rate=50MB "
+        "does it (--check prints its plan alone), or declare what it has",
     ),
     "a cut": (wanted(config={"retention.ms": "3600000"}), "retention.ms: 604800000 (7 d) would become 3600000 (1 h)"),
     "a cut of bytes": (
@@ -185,6 +185,20 @@ def test_partitions_that_cannot_be_placed() -> None:
     assert plan.refusals == ["topics new, orders: no broker of rack c is there"]
     assert [change.name for change in plan.changes] == ["returns"]
     assert diff([longer, wanted("same")], lame).refusals == []
+
+
+def test_all_topics_with_another_number_of_replicas_are_one_refusal() -> None:
+    """One command copies for all of them; those that are to go, or are not managed, or have as many, are not named."""
+    two = Found([(1, 2), (2, 3)], FOUND.dynamic)
+    names = {name: two for name in ("a", "b", "c", "d", "e", "f", "gone", "foreign")}
+    mixed = Found([(1, 2), (1, 2, 3)], FOUND.dynamic)
+    more = [wanted("gone", state="absent", allow_delete=True), wanted("foreign", manage=False), wanted()]
+    plan = diff([*(wanted(name) for name in ("mixed", *"abcdef")), *more], cluster(**names, mixed=mixed, orders=FOUND))
+    (text,) = plan.refusals
+    told = "topics a, b, c, d, e, ...: have 2 replicas, 3 are declared; topic mixed: has 2 and 3 replicas, 3 are "
+    assert text.startswith(f"{told}declared; copying") and text.endswith("or declare what they have")
+    assert text.count("reassign.yml -e declared=true -e rate=50MB") == 1
+    assert plan.unchanged == ["orders"] and [change.name for change in plan.changes] == ["gone"]
 
 
 @pytest.mark.parametrize("moved", [[(1, 2, 3), (1, 2, 3, 4, 5, 6)], [(1, 2, 3, 4), (1, 2, 3, 4)]])

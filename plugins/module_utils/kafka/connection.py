@@ -40,6 +40,18 @@ PRUNE: dict[str, Any] = {
     },
 }
 """What may be deleted because it is not declared: the same for all modules, each takes its own kinds from it."""
+TOPIC: dict[str, Any] = {
+    "name": {"type": "str", "required": True},
+    "partitions": {"type": "int"},
+    "replication_factor": {"type": "int"},
+    "config": {"type": "dict", "default": {}},
+    "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+    "manage": {"type": "bool", "default": True},
+    "allow_delete": {"type": "bool", "default": False},
+    "allow_more_partitions": {"type": "bool", "default": False},
+    "allow_data_loss": {"type": "bool", "default": False},
+}
+"""A declared topic."""
 
 Work = tuple[Plan, Callable[[Sequence[Change], Look], Done]]
 Planned = Callable[[Admin, Metadata], Sequence[Work]]

@@ -9,6 +9,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import broker_config as broker_settings
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.acls import KINDS, Acl
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.quotas import Entity, Values
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.topics import THROTTLES
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.users import ITERATIONS, MECHANISM
@@ -24,6 +25,19 @@ def number(text: Any) -> Any:
         return int(text) if text.is_integer() else text
     digits = str(text).removeprefix("-")
     return int(text) if digits.isdigit() and str(int(text)) == text else text
+
+
+def arrived(
+    replicas: Mapping[str, Sequence[Sequence[int]]], targets: Mapping[Place, Sequence[int]]
+) -> dict[str, list[Sequence[int]]]:
+    """Return the replicas of topics as they are when what moves has arrived: on the way a partition has more.
+
+    `targets` are those that partitions on the move are to have.
+    """
+    return {
+        name: [targets.get((name, number)) or has for number, has in enumerate(partitions)]
+        for name, partitions in replicas.items()
+    }
 
 
 def topics(replicas: Mapping[str, Sequence[Sequence[int]]], set_here: Mapping[str, Mapping[str, str]]) -> list[Entry]:

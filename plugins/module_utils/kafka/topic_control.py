@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import factors
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import (
     Change,
     Done,
@@ -53,8 +54,7 @@ def read(
         name not in there or (topic.get("partitions") or 0) > len(there[name]) for name, topic in present.items()
     )
     racks: dict[int, Rack] = topics.racks(admin, metadata.brokers) if placed else dict.fromkeys(metadata.brokers)
-    factors = {name: {len(replicas) for replicas in there[name]} for name in present.keys() & there.keys()}
-    odd = {name for name, found in factors.items() if found != {present[name].get("replication_factor") or min(found)}}
+    odd = factors.differing(present.values(), there).keys()
     return Cluster(
         racks,
         found,

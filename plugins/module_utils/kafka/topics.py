@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import declared as entries
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import factors
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import (
     Change,
     Plan,
@@ -76,14 +77,17 @@ def diff(wanted: Sequence[Mapping[str, Any]], cluster: Cluster, prune: Mapping[s
     refusals = [*entries.scope(prune, "topics"), *(f"topic {name}: {why}" for name in wrong for why in wrong[name])]
     refusals += collisions(wanted, cluster.topics.keys())
     managed = {name for name, topic in declared.items() if topic.get("manage", True)} - cluster.moving - wrong.keys()
+    replicas = {name: found.replicas for name, found in cluster.topics.items() if not name.startswith("_")}
+    uncopied = factors.differing([declared[name] for name in sorted(managed)], replicas)
     for name in sorted(managed):
         topic, found = declared[name], cluster.topics.get(name)
         change, refused = one(topic, found, cluster, placement)
         refusals += [f"topic {name}: {text}" for text in refused]
-        if change:
+        if change and name not in uncopied:
             changes.append(change)
-        elif not refused and found:
+        elif not refused and found and name not in uncopied:
             unchanged.append(name)
+    refusals += factors.refusals(uncopied)
     if cluster.unplaceable and (placed := [one for one in changes if one.work and one.work["replicas"]]):
         changes = [one for one in changes if one not in placed]
         names = f"topic{'s' * (len(placed) > 1)} {', '.join(one.name for one in placed)}"
@@ -180,14 +184,7 @@ def updated(
     sets = {key: value for key, value in config.items() if not same(key, value, before.get(key))}
     removes = sorted(before.keys() - config.keys())
     partitions, wrong = growth(topic, len(found.replicas), then)
-    factors = sorted({len(replicas) for replicas in found.replicas})
-    factor = topic.get("replication_factor") or factors[-1]
-    if factors != [factor]:
-        has = " and ".join(map(str, factors))
-        wrong.append(
-            f"has {has} replicas, {factor} are declared, and copying them takes its time: reassign.yml "
-            f"-e topic={topic['name']} -e replication_factor={factor} -e rate=50MB does it, or declare what it has"
-        )
+    factor = topic.get("replication_factor") or max(map(len, found.replicas))
     wrong += durability(factor, then.get("min.insync.replicas"))
     wrong += [] if topic.get("allow_data_loss") else losses(now, then)
     if partitions and factor > len(cluster.racks):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import topics
@@ -11,6 +11,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement imp
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import Refused
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import seen
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.declared import later, otherwise
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.execution import Standing, standing
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
@@ -19,16 +20,19 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.topics import
 
 MIN_ISR = "min.insync.replicas"
 MENDED = "\nthen run the same again, or call it off with -e cancel=true"
+SET_FIRST = "; resources.yml sets it while the topic is declared with the replicas that it has"
 
 
-def too_few(admin: Admin, request: Asked, there: seen.Seen) -> list[str]:
-    """Refuse fewer replicas than a topic needs to be written to. Raises AdminError."""
-    factor = request.wish.factor
-    if factor is None:
-        return []
-    settings = topics.describe(admin, "TOPIC", [name for name in request.topics if name in there.metadata.topics])
+def too_few(admin: Admin, request: Asked, there: seen.Seen, only: Collection[str] = ()) -> list[str]:
+    """Refuse fewer replicas than a topic, of `only` these where some are named, needs to be written to.
+
+    Raises AdminError.
+    """
+    factors = {name: one for name, one in request.wish.factors.items() if name in only or not only}
+    settings = topics.describe(admin, "TOPIC", sorted(factors.keys() & there.metadata.topics.keys())) if factors else {}
     found = {name: one[MIN_ISR].value or None for name, one in sorted(settings.items()) if MIN_ISR in one}
-    return [f"topic {name}: {why}" for name, least in found.items() for why in durability(factor, least)]
+    advice = SET_FIRST if request.declared else ""
+    return [f"topic {name}: {why}{advice}" for name, least in found.items() for why in durability(factors[name], least)]
 
 
 def go_on(request: Asked, there: seen.Seen, declared: Mapping[int, Rack], begun: Record, admin: Admin) -> Work:
@@ -42,11 +46,13 @@ def go_on(request: Asked, there: seen.Seen, declared: Mapping[int, Rack], begun:
     left = [*now.running, *now.waiting, *now.turned]
     wrong = foreign(begun, there, now) + seen.too_full(seen.disks_after(there, left))
     if left and not begun.back:  # a cancel must come to its end whatever has died
-        wrong += kept_from(begun, there, declared, now) + too_few(admin, request, there)
+        wrong += otherwise(request, begun, left) + kept_from(begun, there, declared, now)
+        wrong += too_few(admin, request, there, begun.factors)
     if wrong:
         raise Refused(listed("nothing more was moved, and what was begun stays written down", wrong) + MENDED)
     rate = request.rate if request.limited else begun.rate
-    return Work(replace(begun, rate=rate), told + lines(begun, there, left), left)
+    notes = [f"note: {text}" for text in later(request, begun, there.metadata.topics)]
+    return Work(replace(begun, rate=rate), told + lines(begun, there, left) + notes, left)
 
 
 def kept_from(begun: Record, there: seen.Seen, declared: Mapping[int, Rack], now: Standing) -> list[str]:

@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import declared as entries
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.shifts import DiskWish, wished
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Wish
 
 WITHIN = ("disk", "empty", "disks")
 """Of these nothing leaves its broker."""
-VERBS = ("add", "drain", "replace", "rebalance", "leaders", "replication_factor", *WITHIN, "cancel")
+VERBS = ("add", "drain", "replace", "rebalance", "leaders", "replication_factor", "declared", *WITHIN, "cancel")
 
 
 @dataclass(frozen=True)
@@ -31,17 +32,21 @@ class Asked:
     cancel: bool = False
     within: DiskWish | None = None
     """What is to change between log dirs of brokers; then nothing goes to another broker."""
+    declared: bool = False
+    """Whether the factors are those of declared topics: of those alone that differ, and are there."""
 
 
 def asked(said: Mapping[str, Any]) -> tuple[Asked, list[str]]:
     """Return the request, and what is wrong with it."""
-    verbs = [name for name in VERBS if said[name] is not None and said[name] is not False and said[name] != []]
+    verbs = [name for name in VERBS if is_said(name, said[name])]
     topics = tuple(sorted({name.strip() for name in said["topic"]}))
     wrong, wish, rate, within = [], Wish(), None, None
     if len(verbs) != 1:
         told = f"{' and '.join(verbs)} are said" if verbs else "nothing is said"
         wrong.append(f"{told}: say one of {', '.join(VERBS)}")
     wrong += [f"{name}: broker {one} is named twice" for name in ("add", "drain", "disks") for one in twice(said[name])]
+    factors, strange = factors_of(said, topics)
+    wrong += strange
     try:
         within = wished(said["disk"], said["empty"], said["disks"])
         pairs = replaced(said["replace"])
@@ -51,16 +56,11 @@ def asked(said: Mapping[str, Any]) -> tuple[Asked, list[str]]:
             pairs,
             bool(said["rebalance"]),
             bool(said["leaders"]),
-            said["replication_factor"],
+            factors,
             bool(said["fewer_racks"]),
         )
     except ValueError as error:
         wrong.append(str(error))
-    if said["replication_factor"] is not None:
-        if said["replication_factor"] < 1:
-            wrong.append(f"replication_factor {said['replication_factor']}: say how many replicas, 1 or more")
-        if not topics:
-            wrong.append("replication_factor: say of which topics, as topic=orders,returns")
     if "" in topics:
         wrong.append("topic: a name is empty; say names as topic=orders,returns, or leave it out where all are meant")
     if said["rate"]:
@@ -73,9 +73,49 @@ def asked(said: Mapping[str, Any]) -> tuple[Asked, list[str]]:
             "no rate is said, and moving replicas can take all that disks and networks have: say how many bytes a "
             "second each broker may send, and take, as rate=50MB, or unlimited"
         )
-    words = [f"{name}={shown(said[name])}" for name in verbs]
+    words = [f"{name}={shown(name == 'declared' or said[name])}" for name in verbs]
     words += [f"topic={','.join(topics)}"] if topics and not said["cancel"] else []
-    return Asked(wish, " ".join(words), topics, rate, bool(said["rate"]), bool(said["cancel"]), within), wrong
+    limited, cancel, declared = bool(said["rate"]), bool(said["cancel"]), said["declared"] is not None
+    return Asked(wish, " ".join(words), topics, rate, limited, cancel, within, declared), wrong
+
+
+def is_said(name: str, value: Any) -> bool:
+    """Tell whether a person asks for it; declared topics may be none."""
+    return value is not None and value is not False and (value != [] or name == "declared")
+
+
+def factors_of(said: Mapping[str, Any], topics: Sequence[str]) -> tuple[dict[str, int], list[str]]:
+    """Return by topic how many replicas each of its partitions is to have, and what is wrong with that."""
+    wrong: list[str] = []
+    if said["declared"] is not None:
+        return declared_factors(said["declared"], topics)
+    factor = said["replication_factor"]
+    if factor is None:
+        return {}, wrong
+    if factor < 1:
+        wrong.append(f"replication_factor {factor}: say how many replicas, 1 or more")
+    if not topics:
+        wrong.append("replication_factor: say of which topics, as topic=orders,returns")
+    return dict.fromkeys(topics, factor), wrong
+
+
+def declared_factors(declared: Sequence[Mapping[str, Any]], topics: Sequence[str]) -> tuple[dict[str, int], list[str]]:
+    """Return the same of declared topics, as the module kafka_topics takes them; of `topics`, where some are named.
+
+    What is not managed, or is to be absent, or says no number, has as many as it has.
+    """
+    wrong = [f"topic {name}: {why}" for name, reasons in entries.topics(declared).items() for why in reasons]
+    factors = {
+        one["name"]: one["replication_factor"]
+        for one in declared
+        if one.get("manage", True) and one.get("state") != "absent" and one.get("replication_factor")
+    }
+    wrong += [
+        f"topic {name}: nobody declares how many replicas it has (it is not in kafka_topics, not managed, or absent)"
+        for name in topics
+        if name and name not in factors
+    ]
+    return {name: factor for name, factor in factors.items() if name in topics or not topics}, wrong
 
 
 def shown(value: Any) -> str:

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import Refused, Unfinished
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import record, seen, throttles
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.again import go_on, put_back, too_few
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.arrivals import Progress
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.declared import differing, unmade
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.execution import (
     PART,
     QUIET,
@@ -56,6 +57,11 @@ def prepare(
                 "what it moved"
             )
         return go_on(request, there, declared, begun, admin)
+    notes = unmade(request, there.metadata.topics)
+    if request.declared:
+        request = differing(request, there.metadata.topics)
+        if not request.topics:
+            return None
     wrong = unknown(request, there) + seen.in_the_way(there, request.wish, declared)
     found = plan(request.wish, there.racks, there.partitions(request.topics), declared) if not wrong else None
     if found:
@@ -64,8 +70,9 @@ def prepare(
     if wrong or not found:
         raise Refused(listed("nothing was moved", wrong))
     leaving = tuple(sorted(request.wish.leaving))
-    made = Record(request.words, leaving, request.rate, tuple(found.moves), topics=request.topics)
-    told = lines(made, there, found.moves) + [f"note: {text}" for text in found.notes]
+    factors = request.wish.factors if request.declared else {}
+    made = Record(request.words, leaving, request.rate, found.moves, topics=request.topics, factors=factors)
+    told = lines(made, there, found.moves) + [f"note: {text}" for text in (*found.notes, *notes)]
     return Work(made, told, found.moves) if found.moves else None
 
 
@@ -73,6 +80,12 @@ def unknown(request: Asked, there: seen.Seen) -> list[str]:
     """Return the topics that are named and not there."""
     known = there.metadata.topics
     return [f"there is no topic {name}; names are compared as they are" for name in request.topics if name not in known]
+
+
+def nothing_to_move(request: Asked, admin: Admin, metadata: Metadata) -> str:
+    """Return the one line that is said where nothing is to be moved. Raises AdminError."""
+    notes = unmade(request, seen.at_controller(admin, metadata).topics) if request.declared else []
+    return "; ".join([f"{request.words}: nothing to move", *notes])
 
 
 def told(work: Work | None, nothing: str) -> Result:

@@ -209,13 +209,17 @@ def verified(record: Record, metadata: Metadata) -> tuple[list[str], list[str]]:
 
 
 def come(record: Record, metadata: Metadata) -> list[str]:
-    """Say of brokers that are to hold nothing what they hold: topics that were made since the plan was."""
+    """Say what came since the plan was made: to brokers that are to hold nothing, and more partitions of a topic."""
     found = []
     for broker in record.leaving:
         held = [str(one) for one in metadata.partitions if broker in one.replicas]
         held = [name for name in held if not record.topics or name.rpartition("-")[0] in record.topics]
         if held:
             found.append(f"broker {broker} holds {named(held)}, which came there meanwhile: run the same again")
+    odd = [one for one in metadata.partitions if record.factors.get(one.topic, len(one.replicas)) != len(one.replicas)]
+    if odd:
+        names = named([str(one) for one in odd])
+        found.append(f"{names} came meanwhile with another number of replicas than is declared: run the same again")
     return found
 
 

@@ -29,8 +29,8 @@ class Wish:
     rebalance: bool = False
     leaders: bool = False
     """Leaders alone are evened out; nothing is copied."""
-    factor: int | None = None
-    """How many replicas each partition is to have."""
+    factors: Mapping[str, int] = field(default_factory=dict)
+    """By topic, how many replicas each of its partitions is to have."""
     fewer_racks: bool = False
     """Partitions may come to be in fewer racks than they are."""
 
@@ -101,9 +101,9 @@ def plan(
     if refusals := strange + impossible(wish, racks, stay, partitions):
         return Plan(refusals=tuple(refusals))
     layout = Layout(stay, partitions)
-    wanted = shares(layout, lambda place: wish.factor or len(layout.now[place]))
-    if wish.factor:
-        _change_factor(layout, wanted, wish.factor)
+    wanted = shares(layout, lambda place: wish.factors.get(place[0], len(layout.now[place])))
+    if wish.factors:
+        _change_factors(layout, wanted, wish.factors)
     elif wish.replace:
         for place, old in _largest_first(layout, wish.leaving):
             layout.move(place, old, wish.replace[old])
@@ -141,9 +141,10 @@ def _drain(layout: Layout, wanted: Mapping[int, float], leaving: Collection[int]
         layout.now[place].insert(at, layout.now[place].pop())
 
 
-def _change_factor(layout: Layout, wanted: Mapping[int, float], factor: int) -> None:
-    """Take replicas away, or add some; the leader stays one."""
+def _change_factors(layout: Layout, wanted: Mapping[int, float], factors: Mapping[str, int]) -> None:
+    """Take replicas of topics away, or add some; the leader stays one."""
     for place, one in layout.there.items():
+        factor = factors.get(one.topic, len(one.brokers))
         while len(layout.now[place]) > factor:
             counts = layout.in_racks(layout.now[place])
 
@@ -179,20 +180,19 @@ def impossible(
                 f"replace {old} by {new}: broker {new} holds {_named(both)}, too; "
                 f"drain={old} spreads its replicas over all brokers"
             )
-    many = [
-        one
-        for one in partitions
-        if (wish.factor or wish.leaving & {*one.brokers})
-        and (wish.factor or len(one.brokers)) > len(stay.keys() | {*one.brokers} - wish.leaving)
-    ]
+    many: dict[int, list[Replicas]] = {}
+    for one in partitions:
+        wanted = wish.factors.get(one.topic, len(one.brokers) if wish.leaving & {*one.brokers} else 0)
+        if wanted > len(stay.keys() | {*one.brokers} - wish.leaving):
+            many.setdefault(wanted, []).append(one)
     if many and not wrong:
-        most = wish.factor or max(len(one.brokers) for one in many)
         lost = sorted({str(racks[one]) for one in wish.leaving & racks.keys() if racks[one]})
         where = f" of rack {' or '.join(lost)}" if lost else ""
-        wrong.append(
-            f"{_named(many)} {'is' if len(many) == 1 else 'are'} to have {most} replicas, and {len(stay)} brokers "
+        wrong += [
+            f"{_named(found)} {'is' if len(found) == 1 else 'are'} to have {wanted} replicas, and {len(stay)} brokers "
             f"would be left for them: add a broker{where} first, or lower replication_factor"
-        )
+            for wanted, found in sorted(many.items())
+        ]
     return wrong
 
 

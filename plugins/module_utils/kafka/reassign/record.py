@@ -38,11 +38,13 @@ class Record:
     """Whether this puts back what another plan moved."""
     shifts: tuple[Shift, ...] = ()
     """Replicas that go to another log dir of their broker; then there are no moves."""
+    factors: Mapping[str, int] = field(default_factory=dict)
+    """By topic, how many replicas it was declared to have, where that is what was asked for."""
 
     def reversed(self, moves: tuple[Move, ...]) -> Record:
         """Return what puts these moves of it back."""
         turned = tuple(replace(one, before=one.after, after=one.before) for one in moves)
-        return replace(self, asked="cancel=true", leaving=(), moves=turned, back=True)
+        return replace(self, asked="cancel=true", leaving=(), moves=turned, back=True, factors={})
 
 
 def path_of(cluster_id: str, folder: str = FOLDER, kind: str = "moves") -> Path:

@@ -137,10 +137,10 @@ def in_the_way(seen: Seen, wish: Wish, declared: Mapping[int, Rack]) -> list[str
     return wrong + ([] if wish.leaders else unplaceable(placed, there, dict(seen.racks)))
 
 
-def named(names: Sequence[str]) -> str:
-    """Return partitions by name, the first of them."""
+def named(names: Sequence[str], what: str = "partition") -> str:
+    """Return partitions, or topics, by name, the first of them."""
     more = ", ..." if len(names) > SHOWN else ""
-    return f"{len(names)} partition{'s' * (len(names) > 1)} ({', '.join(names[:SHOWN])}{more})"
+    return f"{len(names)} {what}{'s' * (len(names) > 1)} ({', '.join(names[:SHOWN])}{more})"
 
 
 @dataclass

@@ -57,12 +57,25 @@ def lines(made: Record, there: seen.Seen, moves: Sequence[Move]) -> list[str]:
     if copies and made.rate:
         each = f"{amounts.speed(made.rate)} a second of each broker"
         told.append(f"at {each} that takes {amounts.time(max(busiest(moves) / made.rate, 1))} or more")
+    told += wanted(made)
     named = [
         f"  {move}: {','.join(map(str, move.before))} -> {','.join(map(str, move.after))}, {amounts.size(move.bytes)}"
         for move in sorted(moves, key=lambda one: (-one.bytes, one.place))[:NAMED]
     ]
     named += [f"  and {len(moves) - NAMED} more"] if len(moves) > NAMED else []
     return [*told, *named, *(f"  {row}" for row in seen.before_and_after(there, moves))]
+
+
+def wanted(made: Record) -> list[str]:
+    """Return a line for each number of replicas that topics are declared to have."""
+    topics: dict[int, list[str]] = {}
+    for name, factor in sorted(made.factors.items()):
+        topics.setdefault(factor, []).append(name)
+    more = {factor: f", and {len(names) - NAMED} more" for factor, names in topics.items() if len(names) > NAMED}
+    return [
+        f"  {one} replica{'s' * (one > 1)} each: {', '.join(names[:NAMED])}{more.get(one, '')}"
+        for one, names in sorted(topics.items())
+    ]
 
 
 def busiest(moves: Sequence[Move]) -> int:
