@@ -96,8 +96,11 @@ def resources(campaign: Campaign) -> None:
 
 
 def moves(campaign: Campaign) -> None:
-    """Replicas move under load: the control node is killed in the middle, the run gone on with, or put back."""
-    with campaign.lab("moves", *prepared()) as inventory:
+    """Replicas move under load: the control node is killed in the middle, the run gone on with, or put back.
+
+    Brokers have the optimising compiler, as in production: what a move costs producers is measured as well.
+    """
+    with campaign.lab("moves", *prepared(), kafka_java_options=[]) as inventory:
         names = ("reassign", "move_costs", "growth", "replace_disk", "replace_server")
         tests = (f"tests/operations/test_{name}.py" for name in names)
         campaign.run("pytest", *tests, "-m", "campaign", "--inventory", inventory)

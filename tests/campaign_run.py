@@ -62,7 +62,7 @@ class Campaign:
 
     @contextmanager
     def lab(
-        self, name: str, *options: str, before: Sequence[str] = (), source: str = "lab", **variables: str
+        self, name: str, *options: str, before: Sequence[str] = (), source: str = "lab", **variables: object
     ) -> Iterator[str]:
         """Make the datacenter of inventories/lab, or of another, on networks of its own, and remove it in the end.
 

@@ -93,7 +93,7 @@ def declaring(operator: Operator, topic: Topic, **more: Any) -> Path:
     own = operator.inventory.variables[operator.inventory.hosts("kafka")[0]]["kafka_topics"]
     entry = {"name": topic.name, "partitions": len(topic.layout()), "config": topic.config, **more}
     line = f"    kafka_topics: {json.dumps([*own, entry])}\n"
-    return operator.changed_inventory("declared", (r"(\nall:\n  vars:\n)", rf"\g<1>{line}"))
+    return operator.changed_inventory("declared", (r"(\n  vars:\n)", rf"\g<1>{line}"))
 
 
 @pytest.mark.campaign
