@@ -12,6 +12,7 @@ from elsewhere.repository import Repository
 from faults.inventory import ROOT
 from operations.older import OLDER
 from operations.older import archives as older_archives
+from survival.stretched import prepared_image
 
 TEXT = "/usr/share/common-licenses"
 ALL = "1000"
@@ -98,9 +99,11 @@ def resources(campaign: Campaign) -> None:
 def moves(campaign: Campaign) -> None:
     """Replicas move under load: the control node is killed in the middle, the run gone on with, or put back.
 
-    Brokers have the optimising compiler, as in production: what a move costs producers is measured as well.
+    Brokers have the optimising compiler, as in production: what a move costs producers is measured as well. The image
+    stands in the inventory, for tests make hosts.
     """
-    with campaign.lab("moves", *prepared(), kafka_java_options=[]) as inventory:
+    image = prepared_image("kafka", "zookeeper", "spark")
+    with campaign.lab("moves", lab_image=image, kafka_java_options=[]) as inventory:
         names = ("reassign", "move_costs", "growth", "replace_disk", "replace_server")
         tests = (f"tests/operations/test_{name}.py" for name in names)
         campaign.run("pytest", *tests, "-m", "campaign", "--inventory", inventory)
