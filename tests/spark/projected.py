@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from .broker import Broker
 from .built import unpacked
@@ -34,11 +35,16 @@ def project_orders(broker: Broker, topic: str, database: dict[str, str], folder:
     return [MILLRACE, "project_orders", "--config", str(config)]
 
 
-def committed(broker: Broker, topic: str) -> dict[int, int]:
-    """What lag tools read: the group's offset of each partition."""
+def committed(broker: Broker, topic: str, times: int = 3) -> dict[int, int]:
+    """What lag tools read: the group's offset of each partition; asked anew where a broker just back says nothing."""
     asked = [ConsumerGroupTopicPartitions(GROUP, [TopicPartition(topic, number) for number in (0, 1)])]
-    (future,) = broker.admin.list_consumer_group_offsets(asked).values()
-    return {one.partition: one.offset for one in future.result(30).topic_partitions or ()}
+    (future,) = AdminClient({"bootstrap.servers": broker.servers}).list_consumer_group_offsets(asked).values()
+    try:
+        return {one.partition: one.offset for one in future.result(30).topic_partitions or ()}
+    except TimeoutError:
+        if times == 1:
+            raise
+        return committed(broker, topic, times - 1)
 
 
 def held(database: dict[str, str]) -> dict[int, int]:

@@ -23,6 +23,9 @@ LINGER = "20"
 # Bytes of a request, and so of a record: beyond any topic that is sane, so that the topic alone says how large a record
 # may be (max.message.bytes). What a producer takes unless it is told, 1 MiB, would end a job.
 _MAX_REQUEST = "16777216"
+# Spark asks brokers that are away three times, a minute each, and then the query would end: an outage is waited for,
+# however long, and KafkaWatch says so.
+_PATIENCE = {"fetchOffset.numRetries": "1000000", "fetchOffset.retryIntervalMs": "1000"}
 _ENVELOPE = ("topic", "partition", "offset", "timestamp", "headers", "key")
 
 
@@ -39,6 +42,7 @@ def read(spark: SparkSession, source: Input, checkpoint: str, headers: bool) -> 
             "subscribe": ",".join(topic.name for topic in source.topics),
             **_start(source, source.end, checkpoint),
             "failOnDataLoss": "true",
+            **_PATIENCE,
             **({} if source.max_offsets is None else {"maxOffsetsPerTrigger": str(source.max_offsets)}),
             "includeHeaders": str(headers).lower(),
         }
