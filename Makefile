@@ -61,7 +61,7 @@ spark: ## tests of the Spark jobs, no cluster
 molecule: ## molecule scenarios in containers (s=<scenario>, all without)
 	@tests/run.sh molecule $(s)
 
-survival: ## two stretched clusters in containers: what they survive, seen and compared with the table
+survival: ## a stretched cluster in containers: what it survives, seen and compared with the table
 	@tests/run.sh survival
 
 campaign: alone setup ## what takes long: pairs, cuts, losses, benches; writes docs (PARTS="pairs cuts", SEED=<number>)

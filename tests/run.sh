@@ -61,8 +61,8 @@ bench-jobs() {
 # The containers themselves: made twice, side by side, left behind, removed.
 lab() { pytest tests/lab; }
 
-# Two stretched clusters side by side, whose servers are taken away one by one and in pairs.
-survival() { pytest -n 2 tests/survival; }
+# A stretched cluster whose servers are taken away one by one and in pairs.
+survival() { pytest tests/survival; }
 
 molecule() {
   local scenario

@@ -22,7 +22,7 @@ NETWORKS = {
 # Starts and TLS handshakes are most of what a failure costs. The image has the archives, and a signature of RSA takes a
 # JVM without the optimising compiler twenty times as long as one of EC; other labs have the defaults.
 QUICK = {"kafka_class_data_archive": True, "pki_key": "ec-p256", "pki_authority_key": "ec-p256"}
-LAYOUTS = "lab_stretch2,lab_stretch3"
+LAYOUTS = "lab_stretch2"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -97,13 +97,13 @@ def test_all_layers_pass_and_what_each_cost_is_said(checkout: Checkout) -> None:
 
 def test_timed_tests_wait_for_the_other_clusters_and_outrank_what_computes(checkout: Checkout) -> None:
     does = """case "$name $*" in
-      "pytest -n 2 tests/survival") until grep -q "tests/render nice" "$NOTES"; do sleep 0.1; done; sleep 1 ;;
+      "pytest tests/survival") until grep -q "tests/render nice" "$NOTES"; do sleep 0.1; done; sleep 1 ;;
       "pytest tests/render") echo "tests/render nice $(nice)" >>"$NOTES"
         until grep -q "timed nice" "$NOTES"; do sleep 0.1; done; echo "tests/render nice $(nice)" >>"$NOTES" ;;
       "molecule verify -s datacenter")
         [ "${PYTEST_ADDOPTS#*\"m 'timed\"}" = "$PYTEST_ADDOPTS" ] || echo "timed nice $(nice)" >>"$NOTES" ;;
     esac
-    [ "$name $1 $2 $3" != "pytest -n 2 tests/survival" ] || echo survival ended >>"$NOTES"
+    [ "$name $1" != "pytest tests/survival" ] || echo survival ended >>"$NOTES"
     """
     code, output = checkout.run("all", does=does)
     assert code == 0, output
@@ -118,7 +118,7 @@ def test_what_computes_only_leaves_the_processors_to_containers(checkout: Checko
     group = "sed -n 's/^[0-9]*:cpu://p' /proc/self/cgroup"
     does = f"""case "$name $*" in
       "pytest tests/render") echo "aside $(cat /sys/fs/cgroup/cpu$({group})/cpu.shares 2>/dev/null)" >>"$NOTES" ;;
-      "pytest -n 2 tests/survival") echo "beside $({group})" >>"$NOTES"
+      "pytest tests/survival") echo "beside $({group})" >>"$NOTES"
         until grep -q "^aside" "$NOTES"; do sleep 0.1; done ;;
     esac
     """
@@ -135,7 +135,7 @@ def test_what_computes_only_leaves_the_processors_to_containers(checkout: Checko
 def test_a_failed_layer_is_named_at_once_and_in_the_end(checkout: Checkout) -> None:
     does = """case "$name $*" in
       "pytest tests/render") echo a wrong line; exit 1 ;;
-      "pytest -n 2 tests/survival") timeout 30 sh -c 'until [ -e "$NOTES.go" ]; do sleep 0.1; done' ;;
+      "pytest tests/survival") timeout 30 sh -c 'until [ -e "$NOTES.go" ]; do sleep 0.1; done' ;;
     esac
     """
     process = checkout.begin("all", does=does)
@@ -167,9 +167,9 @@ REMOVES = (
 
 @pytest.mark.parametrize("sent", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGUSR1])
 def test_a_signal_ends_all_lanes_before_the_datacenter_is_removed(checkout: Checkout, sent: signal.Signals) -> None:
-    does = f'case "$name $*" in "pytest tests/render" | "pytest -n 2"* | "molecule create"*) {WAITS} ;; esac\n'
+    does = f'case "$name $*" in "pytest tests/render" | "pytest tests/survival" | "molecule create"*) {WAITS} ;; esac\n'
     process = checkout.begin("all", does=does)
-    started = ("pytest tests/render", "pytest -n 2 tests/survival", "molecule create -s datacenter")
+    started = ("pytest tests/render", "pytest tests/survival", "molecule create -s datacenter")
     checkout.until_called(*started)
     time.sleep(0.5)  # until their traps stand
     process.send_signal(sent)
@@ -211,7 +211,7 @@ def test_lanes_that_ignore_ctrl_c_are_ended_otherwise(checkout: Checkout) -> Non
 
 def test_a_lane_that_was_killed_keeps_nobody_waiting(checkout: Checkout) -> None:
     """Timed tests wait for survival's end, which nobody says then."""
-    does = """case "$name $*" in "pytest -n 2 tests/survival") kill -9 -- -$(ps -o pgid= $$ | tr -d ' ') ;; esac\n"""
+    does = """case "$name $*" in "pytest tests/survival") kill -9 -- -$(ps -o pgid= $$ | tr -d ' ') ;; esac\n"""
     code, output = checkout.run("all", does=does)
     assert code == 1, output
     assert "molecule verify -s datacenter" in checkout.called()
