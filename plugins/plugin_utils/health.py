@@ -12,6 +12,8 @@ FULL = 0.85
 # Leaders are skewed when one broker leads this many times its share (and the difference is not a rounding matter).
 SKEW = 1.5
 LIMIT = "-e rate=50MB"
+# What is declared of a host that has no function.
+NOTHING: Mapping[str, Any] = {"functions": (), "broker_id": None, "rack": None, "listeners": {}, "disks": ()}
 
 
 def table(headline: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
@@ -68,6 +70,19 @@ def page(
         else f"NOT HEALTHY{where}\n" + "\n".join(f"  - {problem}" for problem in problems)
     )
     return "\n".join(lines), problems
+
+
+def with_timer(
+    declared: Mapping[str, Any], probes: Mapping[str, Any], admin: str, units: Mapping[str, str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what is declared and was answered, with the units of a host's timer; its service only runs now and then.
+
+    That is named where its last run has failed.
+    """
+    shown = {name: state for name, state in units.items() if name.endswith(".timer") or state == "failed"}
+    probe = probes.get(admin, {})
+    answered = {**probe, "units": {**probe.get("units", {}), **shown}}
+    return {**declared, admin: declared.get(admin, NOTHING)}, {**probes, admin: answered}
 
 
 def having(declared: Mapping[str, Any], function: str) -> dict[str, Any]:

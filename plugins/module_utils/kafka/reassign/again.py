@@ -8,7 +8,7 @@ from dataclasses import replace
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import topics
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import Refused
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import seen
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.execution import Standing, standing
@@ -46,7 +46,7 @@ def go_on(request: Asked, there: seen.Seen, declared: Mapping[int, Rack], begun:
     if wrong:
         raise Refused(listed("nothing more was moved, and what was begun stays written down", wrong) + MENDED)
     rate = request.rate if request.limited else begun.rate
-    return Work(replace(begun, rate=rate), told + lines(begun, there, left), left)
+    return Work(replace(begun, rate=rate, timer=request.timer), told + lines(begun, there, left), left)
 
 
 def kept_from(begun: Record, there: seen.Seen, declared: Mapping[int, Rack], now: Standing) -> list[str]:

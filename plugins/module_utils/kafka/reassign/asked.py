@@ -31,6 +31,8 @@ class Asked:
     cancel: bool = False
     within: DiskWish | None = None
     """What is to change between log dirs of brokers; then nothing goes to another broker."""
+    timer: bool = False
+    """Whether a timer asks, and nobody who could decide."""
 
 
 def asked(said: Mapping[str, Any]) -> tuple[Asked, list[str]]:

@@ -10,7 +10,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import Refused, Unfinished
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused, Unfinished
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import record, seen, throttles
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.again import go_on, put_back, too_few
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.arrivals import Progress
@@ -48,13 +48,16 @@ def prepare(
     if request.cancel:
         return put_back(request, there, declared, begun, admin)
     if begun:
+        again = f"-e {begun.asked.replace(' ', ' -e ')}"
+        first = f"run that again first ({again}), or -e cancel=true, which puts back what it moved"
         if begun.asked != request.words:
             raise Refused(
                 f"an earlier run, {begun.asked}, was interrupted with "
                 f"{len(standing(begun, there.metadata, there.running).done)} of {len(begun.moves)} partitions moved: "
-                f"run that again first (-e {begun.asked.replace(' ', ' -e ')}), or -e cancel=true, which puts back "
-                "what it moved"
+                f"{first}"
             )
+        if request.timer and not begun.timer:
+            raise Refused(f"an earlier run, {begun.asked}, was interrupted, and no timer began it: {first}")
         return go_on(request, there, declared, begun, admin)
     wrong = unknown(request, there) + seen.in_the_way(there, request.wish, declared)
     found = plan(request.wish, there.racks, there.partitions(request.topics), declared) if not wrong else None
@@ -64,7 +67,9 @@ def prepare(
     if wrong or not found:
         raise Refused(listed("nothing was moved", wrong))
     leaving = tuple(sorted(request.wish.leaving))
-    made = Record(request.words, leaving, request.rate, tuple(found.moves), topics=request.topics)
+    made = Record(
+        request.words, leaving, request.rate, tuple(found.moves), topics=request.topics, timer=request.timer
+    )
     told = lines(made, there, found.moves) + [f"note: {text}" for text in found.notes]
     return Work(made, told, found.moves) if found.moves else None
 
