@@ -98,7 +98,7 @@ def resources(campaign: Campaign) -> None:
 def moves(campaign: Campaign) -> None:
     """Replicas move under load: the control node is killed in the middle, the run gone on with, or put back."""
     with campaign.lab("moves", *prepared()) as inventory:
-        names = ("reassign", "growth", "replace_disk", "replace_server")
+        names = ("reassign", "growth", "rebalance_timer", "replace_disk", "replace_server")
         tests = (f"tests/operations/test_{name}.py" for name in names)
         campaign.run("pytest", *tests, "-m", "campaign", "--inventory", inventory)
 
