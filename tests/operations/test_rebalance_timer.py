@@ -1,4 +1,4 @@
-"""A timer on a host of the group admin evens brokers out while somebody writes; the inventory brings it and takes it."""
+"""A timer on the admin host evens brokers out while somebody writes; a word of the inventory brings it and takes it."""
 
 import base64
 import io
@@ -59,7 +59,8 @@ class Site:
     def says(self, name: str, word: str) -> Path:
         """Return the inventory with an admin host, and what it says of the timer."""
         lines = f"    admin:\n      hosts: {{{self.host}: {{}}}}\n"
-        lines += f"      vars: {{ansible_python_interpreter: {PYTHON}/bin/python{word and ', rebalance_timer: '}{word}}}\n"
+        more = f", rebalance_timer: {word}" if word else ""
+        lines += f"      vars: {{ansible_python_interpreter: {PYTHON}/bin/python{more}}}\n"
         return self.operator.changed_inventory(name, (r"\n  children:\n", f"\n  children:\n{lines}"))
 
     def start(self, *options: str) -> int:
@@ -88,7 +89,7 @@ def site(operator: Operator) -> Iterator[Site]:
 def test_it_says_its_plan_and_carries_it_out(
     operator: Operator, site: Site, made: Callable[..., Topic], tmp_path: Path
 ) -> None:
-    """Nothing is lost; too much is refused, and named; ended in the middle, it goes on; while it moves nobody else does."""
+    """Nothing is lost; too much is refused, and named; ended in the middle it goes on; while it moves, nobody else does."""
     one, two, three = ids(operator)
     before = [[one, two]] * 6
     topic = made(*before)
