@@ -13,6 +13,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import ask
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import control, record, seen, work
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked, asked
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused, Unfinished
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTIONS
 
 DOCUMENTATION = """

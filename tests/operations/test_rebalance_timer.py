@@ -38,7 +38,7 @@ def may_ask(inventory: Inventory, host: str) -> None:
     put(inventory, host, "/run/wheel.zip", base64.b64decode(inventory.run(inventory.hosts("spark")[0], wheel)))
     library, packed = Path(str(kafka.__file__)).parent, io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
-        for file in library.rglob("*.py"):
+        for file in (file for file in library.rglob("*") if file.suffix in (".py", ".json")):
             archive.write(file, file.relative_to(library.parent))
     put(inventory, host, "/run/library.zip", packed.getvalue())
     for name in ("wheel", "library"):
@@ -89,7 +89,7 @@ def site(operator: Operator) -> Iterator[Site]:
 def test_it_says_its_plan_and_carries_it_out(
     operator: Operator, site: Site, made: Callable[..., Topic], tmp_path: Path
 ) -> None:
-    """Nothing is lost; too much is refused, and named; ended in the middle it goes on; while it moves, nobody else does."""
+    """Nothing is lost; too much is refused, and named; ended in the middle it goes on; meanwhile nobody else moves."""
     one, two, three = ids(operator)
     before = [[one, two]] * 6
     topic = made(*before)

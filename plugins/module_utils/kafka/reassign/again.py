@@ -8,13 +8,13 @@ from dataclasses import replace
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import topics
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import seen
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.execution import Standing, standing
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import Work, lines, listed
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.topics import durability
 
 MIN_ISR = "min.insync.replicas"

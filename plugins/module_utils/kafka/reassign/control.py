@@ -10,7 +10,6 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused, Unfinished
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import record, seen, throttles
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.again import go_on, put_back, too_few
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.arrivals import Progress
@@ -29,6 +28,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.exec
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import plan
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import Work, lines, listed
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused, Unfinished
 
 AGAIN = "run the same again to go on, with another rate if need be, or with cancel=true to put everything back"
 SLOW = "with the same again, or cancel=true"
@@ -67,9 +67,7 @@ def prepare(
     if wrong or not found:
         raise Refused(listed("nothing was moved", wrong))
     leaving = tuple(sorted(request.wish.leaving))
-    made = Record(
-        request.words, leaving, request.rate, tuple(found.moves), topics=request.topics, timer=request.timer
-    )
+    made = Record(request.words, leaving, request.rate, tuple(found.moves), topics=request.topics, timer=request.timer)
     told = lines(made, there, found.moves) + [f"note: {text}" for text in found.notes]
     return Work(made, told, found.moves) if found.moves else None
 
