@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.calendar_events import faults
@@ -27,10 +28,17 @@ def rebalance(model: Model) -> Iterator[Problem]:
     elif said and not model.brokers:
         wrong = "there is no broker in this inventory"
         yield Problem(names(said), WORD, "TIMER_NOWHERE", None, wrong, "declare the brokers, or take it out")
+    elif said and (asks := _asks(model.machines[admins[0]])) and asks != _asks(model.brokers[0]):
+        wrong = f"not what brokers have, and {admins[0]} would ask others than all playbooks do"
+        yield Problem((admins[0],), "kafka_admin_listeners", "TIMER_LISTENERS", None, wrong, "say it for all hosts")
     for machine in said:
         yield from _time(machine)
         yield from _rate(machine)
         yield from _limit(machine)
+
+
+def _asks(machine: Machine) -> Mapping[Any, Any]:
+    return machine.inputs.mapping("kafka_admin_listeners")
 
 
 def _time(machine: Machine) -> Iterator[Problem]:

@@ -8,7 +8,7 @@ from typing import Any
 from model.mistakes.base import Mistake
 
 WORD = "group all/rebalance_timer"
-ADMIN = {"  children:\n": "  children:\n    admin: {hosts: {dc1-zk1: {}}}\n"}
+ADMIN = {"  children:\n    zookeeper:\n": "  children:\n    admin: {hosts: {dc1-zk1: {}}}\n    zookeeper:\n"}
 RIGHT: Mapping[str, Any] = {"on_calendar": "Sun 03:00", "rate": "50MB", "at_most": "20GB", "run": True}
 
 
@@ -22,4 +22,11 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("TIMER_CALENDAR", f"{WORD}.on_calendar", "as Sun 03:00", ADMIN, said(on_calendar="Sun 25:00")),
     Mistake("TIMER_RATE", f"{WORD}.rate", "as 50MB", ADMIN, said(rate=None)),
     Mistake("TIMER_LIMIT", f"{WORD}.at_most", "as 20GB", ADMIN, said(at_most=None)),
+    Mistake(
+        "TIMER_LISTENERS",
+        "dc1-zk1/kafka_admin_listeners",
+        "for all hosts",
+        ADMIN,
+        {**said(), "kafka": {"kafka_admin_listeners": {"CLIENT": {"bootstrap.servers": "198.18.1.21:9092"}}}},
+    ),
 )
