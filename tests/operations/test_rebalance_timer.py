@@ -3,11 +3,12 @@
 import base64
 import io
 import re
+import sys
+import sysconfig
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import kafka
 import pytest
 from faults.inventory import Inventory
 from faults.lab import until
@@ -20,6 +21,7 @@ pytestmark = pytest.mark.campaign
 PYTHON, UNIT = "/opt/rebalance-timer", "millrace-rebalance"
 FILES = "/usr/local/lib/millrace-rebalance.pyz /etc/millrace-rebalance.json /etc/systemd/system/millrace-rebalance.*"
 WORDS = 'on_calendar: "Sun 03:00", rate: 2MB'
+LIBRARIES = ("kafka", "kazoo", "confluent_kafka*", "cryptography", "cffi", "_cffi_backend*", "pycparser")
 
 
 def put(inventory: Inventory, host: str, path: str, data: bytes) -> None:
@@ -30,19 +32,20 @@ def put(inventory: Inventory, host: str, path: str, data: bytes) -> None:
 
 
 def may_ask(inventory: Inventory, host: str) -> None:
-    """Give a host what docs/control_node.md wants of an admin host: both libraries, and the folder of admin_files."""
+    """Give a host what docs/control_node.md wants of an admin host: its libraries, and the folder of admin_files."""
+    version = inventory.run(host, "python3 -c 'import sys; print(*sys.version_info[:2])'").split()
+    assert version == [str(one) for one in sys.version_info[:2]], "libraries of this Python are no use on the host"
     inventory.run(host, f"python3 -m venv --without-pip {PYTHON}")
     folder = inventory.run(host, f"{PYTHON}/bin/python -c 'import site; print(site.getsitepackages()[0])'").strip()
-    tag = inventory.run(host, "python3 -c 'import sys; print(\"cp%d%d\" % sys.version_info[:2])'").strip()
-    wheel = f"cat /opt/spark-job/wheelhouse/*/confluent_kafka-*-{tag}-*.whl | base64"
-    put(inventory, host, "/run/wheel.zip", base64.b64decode(inventory.run(inventory.hosts("spark")[0], wheel)))
-    library, packed = Path(str(kafka.__file__)).parent, io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for file in (file for file in library.rglob("*") if file.suffix in (".py", ".json")):
-            archive.write(file, file.relative_to(library.parent))
-    put(inventory, host, "/run/library.zip", packed.getvalue())
-    for name in ("wheel", "library"):
-        inventory.run(host, f"python3 -m zipfile -e /run/{name}.zip {folder}")
+    source, packed = Path(sysconfig.get_path("platlib")), io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in LIBRARIES:
+            for place in source.glob(name):
+                for file in place.rglob("*") if place.is_dir() else [place]:
+                    if file.is_file() and file.suffix != ".pyc":
+                        archive.write(file, file.relative_to(source))
+    put(inventory, host, "/run/libraries.zip", packed.getvalue())
+    inventory.run(host, f"python3 -m zipfile -e /run/libraries.zip {folder}; rm /run/libraries.zip")
     for file in Path(inventory.admin_tls["certificate"]).parent.glob("*.pem"):
         put(inventory, host, str(file), file.read_bytes())
 
