@@ -18,9 +18,9 @@ from operations.test_reassign import Topic, ids, made, written
 
 __all__ = ["made"]
 pytestmark = pytest.mark.campaign
-PYTHON, UNIT = "/opt/rebalance-timer", "millrace-rebalance"
+PYTHON, FOLDER, UNIT = "/opt/rebalance-timer", "/srv/rebalance-timer", "millrace-rebalance"
 FILES = "/usr/local/lib/millrace-rebalance.pyz /etc/millrace-rebalance.json /etc/systemd/system/millrace-rebalance.*"
-WORDS = 'on_calendar: "Sun 03:00", rate: 2MB'
+WORDS = 'on_calendar: "Sun 03:00", rate: 300KB'
 LIBRARIES = ("kafka", "kazoo", "confluent_kafka*", "cryptography", "cffi", "_cffi_backend*", "pycparser")
 
 
@@ -47,7 +47,7 @@ def may_ask(inventory: Inventory, host: str) -> None:
     put(inventory, host, "/run/libraries.zip", packed.getvalue())
     inventory.run(host, f"python3 -m zipfile -e /run/libraries.zip {folder}; rm /run/libraries.zip")
     for file in Path(inventory.admin_tls["certificate"]).parent.glob("*.pem"):
-        put(inventory, host, str(file), file.read_bytes())
+        put(inventory, host, f"{FOLDER}/{file.name}", file.read_bytes())
 
 
 class Site:
@@ -64,7 +64,8 @@ class Site:
         lines = f"    admin:\n      hosts: {{{self.host}: {{}}}}\n"
         more = f", rebalance_timer: {word}" if word else ""
         lines += f"      vars: {{ansible_python_interpreter: {PYTHON}/bin/python{more}}}\n"
-        return self.operator.changed_inventory(name, (r"\n  children:\n", f"\n  children:\n{lines}"))
+        files = (r"\n  vars:\n", f"\n  vars:\n    admin_files: {FOLDER}\n")  # a lab's own may be below /tmp
+        return self.operator.changed_inventory(name, files, (r"\n  children:\n", f"\n  children:\n{lines}"))
 
     def start(self, *options: str) -> int:
         """Start the service as a person does; return the exit status of its program."""
@@ -86,7 +87,7 @@ def site(operator: Operator) -> Iterator[Site]:
     assert gone.code == 0, gone.output[-3000:]
     back = operator.play("site")
     assert back.code == 0, back.output[-3000:]
-    found.inventory.run(found.host, f"rm -rf {PYTHON}")
+    found.inventory.run(found.host, f"rm -rf {PYTHON} {FOLDER}")
 
 
 def test_it_says_its_plan_and_carries_it_out(
@@ -121,7 +122,7 @@ def test_it_says_its_plan_and_carries_it_out(
         assert operator.play("site", "--limit", site.host, inventory=enough).code == 0
         site.start("--no-block")
         until("replicas are on the move", topic.on_the_move, 60)
-        other = operator.play("reassign", "-e", "drain=3", "-e", "rate=2MB", inventory=enough)
+        other = operator.play("reassign", "-e", "drain=3", "-e", "rate=300KB", inventory=enough)
         assert other.code != 0 and re.search(rf"{UNIT}\.service,\s+pid", other.output), other.output[-3000:]
         site.inventory.run(site.host, f"systemctl stop {UNIT}")
         assert "STOPPED: the next run goes on" in site.said()
