@@ -9,7 +9,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_files import several, without_wiring
-from ansible_collections.millrace.kafka.plugins.plugin_utils.health import Certificates, page
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health import NOTHING, Certificates, page, with_timer
 from ansible_collections.millrace.kafka.plugins.plugin_utils.health_json import as_json
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
@@ -41,11 +41,16 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             return next((answer for answer in answers.get(name, ()) if key in answer), {})
 
         asked, held = first("ensemble", "modes"), first("certificates", "hosts")
-        probes = zip(values, answers["probe"], strict=True)
+        probed = zip(values, answers["probe"], strict=True)
         unasked = [] if asked.get("modes") else asked.get("problems", [])
+        hosts = {host: declared(model, host) for host in values}
+        probes = {host: with_mode(answer["probe"], host, asked) for host, answer in probed if "probe" in answer}
+        if timer := first("timer", "probe"):
+            admin = model.all_groups["admin"][0]
+            hosts, probes = with_timer(hosts, probes, admin, timer["probe"]["units"])
         found = (
-            {host: declared(model, host) for host in values},
-            {host: with_mode(answer["probe"], host, asked) for host, answer in probes if "probe" in answer},
+            hosts,
+            probes,
             first("cluster", "brokers"),
             Certificates(
                 {**held, "problems": [*held.get("problems", []), *unasked]},
@@ -83,7 +88,7 @@ def said(
 
 def declared(model: Model, host: str) -> dict[str, Any]:
     """Return what the page compares the answers with."""
-    facts: dict[str, Any] = {"broker_id": None, "rack": None, "listeners": {}, "disks": []}
+    facts: dict[str, Any] = {**NOTHING, "listeners": {}, "disks": []}
     facts["functions"] = [name for name, members in model.groups.items() if host in members]
     facts["disks"] += [path for _, path in other_mounts(model, model.machines[host])]
     for server in model.servers:

@@ -12,6 +12,7 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.archives import ArchiveError, expected
+from ansible_collections.millrace.kafka.plugins.plugin_utils.program import program
 from ansible_collections.millrace.kafka.plugins.plugin_utils.secret import told
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import role_input
 
@@ -97,6 +98,14 @@ def guarded(file: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, A
     return {**rest, "secret": True, "secret_base64": base64.b64encode(file["content"].encode()).decode()}
 
 
+def host_program(module: str) -> str:
+    """Return a program that the host runs by itself, in base64: a zip file that calls `main` of a shipped module."""
+    try:
+        return base64.b64encode(program(module)).decode()
+    except ValueError as error:
+        raise AnsibleFilterError(str(error)) from error
+
+
 def drop_in(sections: Mapping[str, Mapping[str, Any]], role: str, variable: str) -> str:
     """Return the text of a drop-in of a unit; a list says a key several times, None empties it."""
     lines = [f"# Written by the role {role}: {variable}."]
@@ -126,6 +135,7 @@ class FilterModule:
             "service_directory": service_directory,
             "service_units": service_units,
             "host_file": host_file,
+            "host_program": host_program,
             "guarded": guarded,
             "mount_unit": mount_unit,
             "role_input": role_input,

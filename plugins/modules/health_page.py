@@ -38,6 +38,7 @@ options:
       cluster: {type: str, required: true, description: "Of kafka_cluster, on one of the hosts."}
       certificates: {type: str, description: "Of certificates with I(hosts) and I(fail=false)."}
       served: {type: str, description: Of tls_served.}
+      timer: {type: str, description: "Of host_probe on the admin host, of its timer and the service of that."}
   certificate_days:
     description: A certificate with fewer days left is a problem.
     type: int
@@ -57,6 +58,7 @@ EXAMPLES = """
       cluster: check_cluster
       certificates: check_certificates
       served: check_served
+      timer: check_timer
     certificate_days: 30
   run_once: true
 """

@@ -110,7 +110,7 @@ options:
       - systemd units. A unit that runs is not touched by C(started); whether it runs with what is declared now is
         answered by C(restart_owed), which compares I(digest) with the CONFIG_DIGEST in the environment of the running
         process. So an interrupted run forgets no restart. C(converged) starts, and restarts a unit that is owed one.
-        C(absent) stops and disables; the file is removed by I(files).
+        C(absent) stops and disables, and forgets that it failed; the file is removed by I(files).
     type: list
     elements: dict
     default: []

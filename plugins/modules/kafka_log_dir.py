@@ -11,8 +11,9 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks import 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.new_disk import NewDisk
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import Refused, Unfinished, ask
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import ask
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, record, seen
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused, Unfinished
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTIONS
 
 DOCUMENTATION = """

@@ -10,9 +10,10 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection im
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks import control as disks
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import Refused, Unfinished, ask
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import ask
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import control, record, seen, work
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked, asked
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused, Unfinished
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTIONS
 
 DOCUMENTATION = """
@@ -128,25 +129,31 @@ SWITCH: dict[str, Any] = {"type": "bool", "default": False}
 def answer(module: KafkaModule, request: Asked, admin: Admin, metadata: Metadata) -> dict[str, Any]:
     """Return what was planned, what is under way, or what was done. Raises Refused, Unfinished, AdminError."""
     path = record.path_of(metadata.cluster_id, module.params["record_directory"])
-    pause, waited = module.params["pause"], module.params["waited"]
     try:
-        begun = record.load(path)
-        if waited:
-            if begun is None or begun.asked != request.words:
-                raise Unfinished(f"{request.words} was ended or put back by another run meanwhile", {"changed": True})
-            carried_on = disks.carried_on if begun.shifts else control.carried_on
-            return carried_on(admin, begun, path, pause, waited)
-        if begun.shifts if begun else request.within:
-            return between_disks(module, request, admin, metadata, begun, path)
-        declared = {broker["id"]: broker["rack"] for broker in module.params["brokers"]}
-        planned = control.prepare(request, seen.look(admin, metadata), declared, begun, admin)
-        if planned:
-            control.meant(planned, module.params["plan"])
-        if planned is None or module.check_mode:
-            return control.told(planned, control.nothing_to_move(request, admin, metadata))
-        return control.carried_out(admin, planned, path, metadata.brokers, pause)
+        with record.alone(path, "a run of reassign.yml", look=module.check_mode):
+            return by_record(module, request, admin, metadata, path)
     except (OSError, ValueError) as error:
         raise Refused(f"{path}: {error}; it says what a run of moves has begun, and has to be readable") from error
+
+
+def by_record(module: KafkaModule, request: Asked, admin: Admin, metadata: Metadata, path: Path) -> dict[str, Any]:
+    """Return the same, of whom nobody else on this host disturbs. Raises Refused, Unfinished, AdminError, OSError."""
+    pause, waited = module.params["pause"], module.params["waited"]
+    begun = record.load(path)
+    if waited:
+        if begun is None or begun.asked != request.words:
+            raise Unfinished(f"{request.words} was ended or put back by another run meanwhile", {"changed": True})
+        carried_on = disks.carried_on if begun.shifts else control.carried_on
+        return carried_on(admin, begun, path, pause, waited)
+    if begun.shifts if begun else request.within:
+        return between_disks(module, request, admin, metadata, begun, path)
+    declared = {broker["id"]: broker["rack"] for broker in module.params["brokers"]}
+    planned = control.prepare(request, seen.look(admin, metadata), declared, begun, admin)
+    if planned:
+        control.meant(planned, module.params["plan"])
+    if planned is None or module.check_mode:
+        return control.told(planned, control.nothing_to_move(request, admin, metadata))
+    return control.carried_out(admin, planned, path, metadata.brokers, pause)
 
 
 def between_disks(

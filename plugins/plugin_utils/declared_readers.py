@@ -85,8 +85,9 @@ def unread_names(found: Iterable[Problem], raw: Mapping[str, Mapping[str, Any]],
 
 
 def mappings(raw: Mapping[str, Mapping[str, Any]], model: Model) -> Iterator[Problem]:
-    """Yield mappings that are called as a function or a role: inputs are variables of their own."""
+    """Yield mappings that are called as a function or a role, but for words of the site: inputs stand by themselves."""
     known = {*functions(), *role_of().values(), *(function.prefix for function in functions().values())}
+    known -= site_words().keys()
     for host in model.function_hosts:
         for name in sorted(known & raw[host].keys() & model.names[host]):
             value = raw[host][name]

@@ -13,6 +13,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.health_log_dirs imp
 
 # A log dir fuller than this is a problem: Kafka stops a log dir at the first write that fails.
 FULL = 0.85
+# What is declared of a host that has no function.
+NOTHING: Mapping[str, Any] = {"functions": (), "broker_id": None, "rack": None, "listeners": {}, "disks": ()}
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,19 @@ def page(
         else f"NOT HEALTHY{where}\n" + "\n".join(f"  - {problem}" for problem in problems)
     )
     return "\n".join(lines), problems
+
+
+def with_timer(
+    declared: Mapping[str, Any], probes: Mapping[str, Any], admin: str, units: Mapping[str, str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what is declared and was answered, with the units of a host's timer; its service only runs now and then.
+
+    That is named where its last run has failed.
+    """
+    shown = {name: state for name, state in units.items() if name.endswith(".timer") or state == "failed"}
+    probe = probes.get(admin, {})
+    answered = {**probe, "units": {**probe.get("units", {}), **shown}}
+    return {**declared, admin: declared.get(admin, NOTHING)}, {**probes, admin: answered}
 
 
 def having(declared: Mapping[str, Any], function: str) -> dict[str, Any]:

@@ -110,7 +110,7 @@ class Reader:
         self._explain(hosts)
         roles = {role for function in functions().values() for role in function.roles}
         options = {**site_words(), **{name: option for role in roles for name, option in argument_spec(role).items()}}
-        prefixes = frozenset({*roles, "archive", "preflight"})
+        prefixes = frozenset({*roles, "archive", "preflight", "rebalance_timer"})
         return model_of(hosts, groups, self.all_groups, names, options, prefixes, said)
 
     def raw(self, host: str) -> dict[str, Any]:

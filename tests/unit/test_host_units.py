@@ -33,7 +33,7 @@ for name in names:
         sys.exit(f"Job for {{name}} failed.")
     unit = state["units"][name]
     unit["InvocationID"] = unit.get("InvocationID", "") + "1" * (verb in ("start", "restart"))
-    unit["ActiveState"] = {{"start": "active", "restart": "active", "stop": "inactive"}}.get(verb, unit["ActiveState"])
+    unit["ActiveState"] = {{"start": "active", "restart": "active", **state["end"]}}.get(verb, unit["ActiveState"])
     unit["UnitFileState"] = {{"enable": "enabled", "disable": "disabled"}}.get(verb, unit["UnitFileState"])
 file.write_text(json.dumps(state))
 """
@@ -63,9 +63,9 @@ class Systemd:
         self.file = file
         self.set({})
 
-    def set(self, units: dict[str, dict[str, str]], broken: tuple[str, ...] = ()) -> None:
-        """Start over with these units."""
-        self.file.write_text(json.dumps({"units": units, "broken": broken, "commands": []}))
+    def set(self, units: dict[str, dict[str, str]], broken: tuple[str, ...] = (), stopped: str = "inactive") -> None:
+        """Start over with these units; what one is that was `stopped`."""
+        self.file.write_text(json.dumps({"units": units, "broken": broken, "commands": [], "end": {"stop": stopped}}))
 
     @property
     def changes(self) -> list[str]:

@@ -9,7 +9,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Metadata, Partition
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.records import sizes_of, text
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Ends
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import Refused, Unfinished
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused, Unfinished
 
 SAID: dict[str, Any] = dict.fromkeys(("partition", "key", "offset", "timestamp")) | {"limit": 1, "confirm": ""}
 CLUSTER = Metadata("id", 1, {1: ("198.51.100.1", 9093)}, [Partition("orders", one, 1, (1,), (1,)) for one in (0, 1)])

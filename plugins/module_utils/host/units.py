@@ -88,6 +88,8 @@ class Units:
                 f"stop {name}", name, f"{found['ActiveState']}\n", "inactive\n"
             ):
                 run("systemctl", "stop", name)
+                if wanted["state"] == "absent" and shown("ActiveState", [name])[0]["ActiveState"] == "failed":
+                    run("systemctl", "reset-failed", name)
             running = owed = False
         elif not running and self.act(f"start {name}", name, f"{found['ActiveState']}\n", "active\n"):
             run("systemctl", "reset-failed", name)

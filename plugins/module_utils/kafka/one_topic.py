@@ -18,7 +18,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 )
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.topics import NewTopic
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Ends, Place, described, milliseconds
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import Refused, Unfinished
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused, Unfinished
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.topics import THROTTLES
 
 Said = Mapping[str, Any]

@@ -9,19 +9,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import connected
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
-
-
-class Refused(Exception):
-    """What was asked for would not be right; nothing was written. The text says why, and what to do."""
-
-
-class Unfinished(Exception):
-    """Something was written, or may have been, and not all; `result` is what the module answers besides."""
-
-    def __init__(self, text: str, result: dict[str, Any]) -> None:
-        """`text` says what was done and how to go on."""
-        super().__init__(text)
-        self.result = result
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused, Unfinished
 
 
 def ask(module: AnsibleModule, what: str, answered: Callable[[Admin, Metadata], dict[str, Any]]) -> None:

@@ -39,6 +39,7 @@ from model.mistakes import (
     replication,
     risks,
     security,
+    timers,
     topic_safety,
     topics,
     units,
@@ -84,4 +85,5 @@ MISTAKES: tuple[Mistake, ...] = (
     *features.MISTAKES,
     *job_ends.MISTAKES,
     *job_nodes.MISTAKES,
+    *timers.MISTAKES,
 )

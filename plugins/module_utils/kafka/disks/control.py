@@ -15,12 +15,12 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.shifts 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import broker_config
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_dirs import LogDir, log_dirs
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import Refused, Unfinished
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, record, throttles
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.control import AGAIN, Result
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import NAMED, Work, listed
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused, Unfinished
 
 RATE = throttles.COPIES
 

@@ -12,10 +12,10 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.shifts 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_dirs import LogDir, alter, log_dirs
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import Unfinished
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.execution import PART, SILENT, STALLED
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Unfinished
 
 INBOUND = 5
 """Replicas that a broker copies at the same time; it copies them one after the other."""

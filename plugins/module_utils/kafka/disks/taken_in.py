@@ -11,12 +11,12 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks import 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.new_disk import NewDisk
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Partition
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_dirs import LogDir, log_dirs
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import Refused, Unfinished
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, control, seen, throttles
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.execution import Run, Standing
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import NAMED, Work, busiest, listed
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused, Unfinished
 
 AGAIN = "run the same again to go on, with another rate if need be"
 KIND = "disk"

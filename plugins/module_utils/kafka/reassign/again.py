@@ -8,7 +8,6 @@ from dataclasses import replace
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import topics
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import Refused
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import seen
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.declared import later, otherwise
@@ -16,6 +15,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.exec
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import Work, lines, listed
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.topics import durability
 
 MIN_ISR = "min.insync.replicas"
@@ -52,7 +52,7 @@ def go_on(request: Asked, there: seen.Seen, declared: Mapping[int, Rack], begun:
         raise Refused(listed("nothing more was moved, and what was begun stays written down", wrong) + MENDED)
     rate = request.rate if request.limited else begun.rate
     notes = [f"note: {text}" for text in later(request, begun, there.metadata.topics)]
-    return Work(replace(begun, rate=rate), told + lines(begun, there, left) + notes, left)
+    return Work(replace(begun, rate=rate, timer=request.timer), told + lines(begun, there, left) + notes, left)
 
 
 def kept_from(begun: Record, there: seen.Seen, declared: Mapping[int, Rack], now: Standing) -> list[str]:

@@ -14,6 +14,8 @@ UNITS = {
     "KIB": 1 << 10,
     "MIB": 1 << 20,
     "GIB": 1 << 30,
+    "TB": 10**12,
+    "TIB": 1 << 40,
 }
 LEAST = 1024
 """Bytes a second: with less, a replica would never catch up with what is written meanwhile."""
@@ -39,6 +41,14 @@ def rate(text: str) -> int | None:
     if rate > MOST:
         raise ValueError(f"rate {text}: that is more than brokers can be told; say unlimited")
     return rate
+
+
+def bytes_of(text: str) -> int:
+    """Return bytes of `20GB`, `500 MiB` or `20000000000`. Raises ValueError."""
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?I?B?)", text.strip().upper())
+    if not found or found.group(2) not in UNITS or re.search(r"[KMGT]b$", text.strip()):
+        raise ValueError(f"{text}: say bytes, as 20GB")
+    return int(float(found.group(1)) * UNITS[found.group(2)])
 
 
 def size(number: float) -> str:

@@ -34,6 +34,8 @@ class Asked:
     """What is to change between log dirs of brokers; then nothing goes to another broker."""
     declared: bool = False
     """Whether the factors are those of declared topics: of those alone that differ, and are there."""
+    timer: bool = False
+    """Whether a timer asks, and nobody who could decide."""
 
 
 def asked(said: Mapping[str, Any]) -> tuple[Asked, list[str]]:

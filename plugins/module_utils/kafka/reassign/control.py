@@ -10,7 +10,6 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import Refused, Unfinished
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import record, seen, throttles
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.again import go_on, put_back, too_few
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.arrivals import Progress
@@ -30,6 +29,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.exec
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import plan
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import Work, lines, listed
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused, Unfinished
 
 AGAIN = "run the same again to go on, with another rate if need be, or with cancel=true to put everything back"
 SLOW = "with the same again, or cancel=true"
@@ -49,13 +49,16 @@ def prepare(
     if request.cancel:
         return put_back(request, there, declared, begun, admin)
     if begun:
+        again = f"-e {begun.asked.replace(' ', ' -e ')}"
+        first = f"run that again first ({again}), or -e cancel=true, which puts back what it moved"
         if begun.asked != request.words:
             raise Refused(
                 f"an earlier run, {begun.asked}, was interrupted with "
                 f"{len(standing(begun, there.metadata, there.running).done)} of {len(begun.moves)} partitions moved: "
-                f"run that again first (-e {begun.asked.replace(' ', ' -e ')}), or -e cancel=true, which puts back "
-                "what it moved"
+                f"{first}"
             )
+        if request.timer and not begun.timer:
+            raise Refused(f"an earlier run, {begun.asked}, was interrupted, and no timer began it: {first}")
         return go_on(request, there, declared, begun, admin)
     notes = unmade(request, there.metadata.topics)
     if request.declared:
@@ -71,7 +74,10 @@ def prepare(
         raise Refused(listed("nothing was moved", wrong))
     leaving = tuple(sorted(request.wish.leaving))
     factors = request.wish.factors if request.declared else {}
-    made = Record(request.words, leaving, request.rate, found.moves, topics=request.topics, factors=factors)
+    made = Record(
+        request.words, leaving, request.rate, tuple(found.moves), topics=request.topics, factors=factors,
+        timer=request.timer,
+    )  # fmt: skip
     told = lines(made, there, found.moves) + [f"note: {text}" for text in (*found.notes, *notes)]
     return Work(made, told, found.moves) if found.moves else None
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.shifts import Shift
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused
 
 FOLDER = "~/.local/state/millrace"
 
@@ -40,11 +43,13 @@ class Record:
     """Replicas that go to another log dir of their broker; then there are no moves."""
     factors: Mapping[str, int] = field(default_factory=dict)
     """By topic, how many replicas it was declared to have, where that is what was asked for."""
+    timer: bool = False
+    """Whether a timer began it, or went on with it last: it goes on with no run of a person."""
 
     def reversed(self, moves: tuple[Move, ...]) -> Record:
         """Return what puts these moves of it back."""
         turned = tuple(replace(one, before=one.after, after=one.before) for one in moves)
-        return replace(self, asked="cancel=true", leaving=(), moves=turned, back=True, factors={})
+        return replace(self, asked="cancel=true", leaving=(), moves=turned, back=True, factors={}, timer=False)
 
 
 def path_of(cluster_id: str, folder: str = FOLDER, kind: str = "moves") -> Path:
@@ -82,3 +87,46 @@ def save(path: Path, record: Record) -> None:
         file.flush()
         os.fsync(file.fileno())
     half.replace(path)
+
+
+@contextmanager
+def alone(path: Path, who: str, look: bool = False) -> Iterator[None]:
+    """Keep all others of this host from moving replicas of the record's cluster; it ends with the process, too.
+
+    Who only wants to `look` keeps nobody off. Raises Refused, which names who moves them now, OSError.
+    """
+    lock = path.with_suffix(".lock")
+    if look:
+        if lock.exists():
+            os.close(_locked(lock))
+        yield
+        return
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    held = _locked(lock)
+    try:
+        os.ftruncate(held, 0)
+        os.pwrite(held, f"{who}, pid {os.getpid()}".encode(), 0)
+        yield
+    finally:
+        with suppress(FileNotFoundError):
+            lock.unlink()
+        os.close(held)
+
+
+def _locked(lock: Path) -> int:
+    """Return the descriptor of a file that is locked now. Raises Refused, OSError."""
+    while True:
+        held = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with suppress(FileNotFoundError):  # who had it before takes the file away
+                if os.path.samestat(os.stat(lock), os.fstat(held)):
+                    return held
+        except BlockingIOError:
+            who = os.pread(held, 200, 0).decode(errors="replace") or "another run"
+            os.close(held)
+            raise Refused(
+                f"{who}, is moving replicas of this cluster: wait until that has ended, or end it there; nothing was "
+                "done"
+            ) from None
+        os.close(held)

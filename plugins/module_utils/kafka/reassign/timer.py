@@ -1,0 +1,199 @@
+"""What a timer of the admin host does once: plans that all brokers hold their share, and carries it out within limits.
+
+The same plan, record and limits as of the module kafka_reassign, of which it refuses all that that refuses. No Ansible
+import: it runs on the host by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Failure
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, ClusterError
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, control, record, seen
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Wish
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import Work, listed
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused, Unfinished
+
+WORDS = "rebalance=true"
+"""What it asks for, as a person types it: who types it goes on with what the timer began."""
+UNIT = "millrace-rebalance.service"
+DONE, WRONG, TOO_MUCH, STOPPED = 0, 1, 3, 143
+"""Exit statuses: done, or only said; refused or unfinished; more than the site lets it copy; ended by SIGTERM."""
+PART = 60.0
+"""Seconds between two lines on how far it is."""
+ELECTION = 60.0
+"""Seconds until the preferred leaders lead."""
+
+Say = Callable[[str], None]
+
+
+class TooMuch(Exception):
+    """The plan copies more than the site lets the timer copy; nothing was moved."""
+
+
+class Stopped(BaseException):
+    """Somebody ended it (SIGTERM): what was begun stays written down."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the role rebalance_timer wrote for it."""
+
+    admin: Mapping[str, Any]
+    """Client properties of a super user, under librdkafka's names."""
+    brokers: Mapping[int, Rack]
+    """Those that the inventory has, each with its rack."""
+    cluster_id: str
+    """Of the cluster that is meant; '' where any is."""
+    write_timeout: float
+    rate: str
+    at_most: str
+    """Bytes that a run may copy; '' where it may copy nothing, as it only says its plan."""
+    run: bool
+    record_directory: str
+
+
+def settings_of(path: Path) -> Settings:
+    """Return the settings in a file. Raises OSError, ValueError."""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        brokers = {int(one["id"]): one.get("rack") for one in found.pop("brokers")}
+        return Settings(brokers=brokers, **found)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is not of this version ({error}): run site.yml") from error
+
+
+def work_of(
+    admin: Admin, metadata: Metadata, settings: Settings, path: Path
+) -> tuple[Work | None, record.Record | None]:
+    """Return what is to be done, None where there is nothing, and what an earlier run left.
+
+    Raises Refused, AdminError, OSError, ValueError.
+    """
+    if settings.cluster_id and settings.cluster_id != metadata.cluster_id:
+        raise Refused(f"the cluster that answers has the id {metadata.cluster_id}, not {settings.cluster_id}")
+    begun = record.load(path)
+    wrong = [f"broker {one} is not registered: start it" for one in sorted(settings.brokers.keys() - metadata.brokers)]
+    wrong += [
+        f"broker {one} is registered and was not in the inventory when site.yml was run: add its host, or drain it"
+        for one in sorted(metadata.brokers.keys() - settings.brokers.keys())
+    ]
+    wrong += [
+        f"an earlier run, {one.asked}, was interrupted: end it first, or call it off" for one in record.beside(path)
+    ]
+    if wrong:
+        raise Refused(listed("nothing was moved", wrong))
+    request = Asked(Wish(rebalance=True), WORDS, (), amounts.rate(settings.rate), limited=True, timer=True)
+    return control.prepare(request, seen.look(admin, metadata), settings.brokers, begun, admin), begun
+
+
+def once(settings: Settings, say: Say) -> None:
+    """Plan, say it, and carry it out where that is asked for.
+
+    Raises Refused, Unfinished, TooMuch, Failure, ClusterError, ImportError, OSError, ValueError.
+    """
+    admin = Admin(settings.admin, settings.write_timeout)
+    try:
+        metadata = admin.metadata()
+        path = record.path_of(metadata.cluster_id, settings.record_directory)
+        with record.alone(path, UNIT, look=True):
+            work, begun = work_of(admin, metadata, settings, path)
+        for line in work.text if work else [f"{WORDS}: nothing to move"]:
+            say(line)
+        if work is None or not wanted(work, settings, begun, say):
+            return
+        with record.alone(path, UNIT):
+            if record.load(path) != begun:
+                raise Refused("nothing was moved: another run began meanwhile")
+            carry_out(admin, work, path, metadata, say)
+        elect(settings, say)
+    except AdminError as error:
+        raise admin.explain(error) from error
+    finally:
+        with suppress(AdminError):
+            admin.close()
+
+
+def wanted(work: Work, settings: Settings, begun: record.Record | None, say: Say) -> bool:
+    """Tell whether a plan is to be carried out; say why not. Raises TooMuch, Unfinished."""
+    size = sum(move.bytes for move in work.left)
+    if not settings.run:
+        if begun:
+            how = f"end it with reassign.yml -e {WORDS} -e rate={settings.rate}, or put it back with -e cancel=true"
+            raise Unfinished(f"the timer began it, was interrupted, and may only say its plan by now: {how}", {})
+        say(f"only the plan, as rebalance_timer says: reassign.yml -e {WORDS} -e rate={settings.rate} carries it out")
+        return False
+    limit = amounts.bytes_of(settings.at_most)
+    if size > limit:
+        how = f"reassign.yml -e {WORDS} -e rate={settings.rate} -e plan={work.name}"
+        raise TooMuch(
+            f"nothing {'more ' if begun else ''}was moved: {amounts.size(size)} would be copied, and at_most of "
+            f"rebalance_timer is {settings.at_most}: look at the plan, then {how}"
+        )
+    return True
+
+
+def carry_out(admin: Admin, work: Work, path: Path, metadata: Metadata, say: Say) -> None:
+    """Move to the end, and say now and then how far it is. Raises Unfinished, AdminError, OSError, ValueError."""
+    found = control.carried_out(admin, work, path, metadata.brokers, PART)
+    while "waiting" in found:
+        begun = record.load(path)
+        if begun is None or not begun.timer:
+            raise Unfinished(f"{WORDS} was ended or put back by another run meanwhile", {})
+        for line in found["waiting"]["what"]:
+            say(line)
+        found = control.carried_on(admin, begun, path, PART, found["waiting"]["waited"])
+    say(f"{len(found['moved'])} partitions moved, {amounts.size(found['bytes'])} in {amounts.time(found['seconds'])}")
+    for note in found["notes"]:
+        say(f"note: {note}")
+
+
+def elect(settings: Settings, say: Say) -> None:
+    """Have the preferred leaders elected. Raises ClientError, ClusterError."""
+    moved, left = Cluster({"admin": settings.admin}).prefer(ELECTION)
+    say(f"{len(moved)} partitions are led by their preferred replica again" if not left else told(left))
+
+
+def told(left: Sequence[object]) -> str:
+    """Say which partitions others lead still."""
+    names = ", ".join(map(str, left[:5]))
+    return f"note: {len(left)} partitions are still led by another replica than the preferred one ({names})"
+
+
+def stop(*_: object) -> None:
+    """End wherever it is: what was begun is written down before it is done."""
+    raise Stopped
+
+
+def main(arguments: Sequence[str], say: Say = lambda line: print(line, flush=True)) -> int:
+    """Run once with the settings in a file, and return the exit status."""
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        once(settings_of(Path(arguments[0])), say)
+    except TooMuch as error:
+        say(f"TOO MUCH: {error}")
+        return TOO_MUCH
+    except ImportError as error:
+        say(f"FAILED: no {error.name or 'confluent-kafka'} for {sys.executable}; install it where the modules have it")
+        return WRONG
+    except Refused as error:
+        say(f"REFUSED: {error}")
+        return WRONG
+    except (Unfinished, Failure, ClusterError, OSError, ValueError) as error:
+        say(f"FAILED: {error}")
+        return WRONG
+    except Stopped:
+        say(f"STOPPED: the next run goes on, and so does reassign.yml -e {WORDS}; -e cancel=true puts everything back")
+        return STOPPED
+    return DONE

@@ -1,0 +1,272 @@
+"""What the timer of the admin host does once, against brokers that speak Kafka's protocol."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from unit.clock import Clock
+from unit.fake_cluster import FakeCluster
+from unit.reassigning import MIB, Reassign, interrupted, limits, records
+
+from ansible_collections.millrace.kafka.plugins.module_utils import waits
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import record, timer
+from ansible_collections.millrace.kafka.plugins.plugin_utils.program import program
+
+pytest_plugins = ["unit.reassigning"]
+Once = Callable[..., tuple[int, str]]
+UNEVEN = {"orders": [[1, 2], [1, 2], [1, 2]]}
+
+
+@pytest.fixture
+def uneven(six: FakeCluster) -> FakeCluster:
+    """Of six brokers two hold and lead all: a plan copies four replicas of 4 MiB."""
+    six.topics = {name: [list(one) for one in replicas] for name, replicas in UNEVEN.items()}
+    six.sizes = {("orders", number): 4 * MIB for number in range(3)}
+    return six
+
+
+def settings(six: FakeCluster, folder: Path, **changes: Any) -> Path:
+    """Write what the role writes, and return its path."""
+    servers = ",".join(f"127.0.0.1:{port}" for port in six.ports.values())
+    said = {
+        "admin": {"bootstrap.servers": servers},
+        "brokers": [{"id": number, "rack": rack} for number, rack in six.racks.items()],
+        "cluster_id": "",
+        "write_timeout": 60,
+        "rate": "50MB",
+        "at_most": "1GB",
+        "run": True,
+        "record_directory": str(folder / "state"),
+    }
+    path = folder / "settings.json"
+    path.write_text(json.dumps({**said, **changes}))
+    return path
+
+
+@pytest.fixture
+def once(uneven: FakeCluster, reassign: Reassign, tmp_path: Path) -> Iterator[Once]:
+    """Runs it, and returns its exit status and what it said; it may be ended by SIGTERM."""
+    before = signal.getsignal(signal.SIGTERM)
+
+    def run(**changes: Any) -> tuple[int, str]:
+        lines: list[str] = []
+        code = timer.main([str(settings(uneven, tmp_path, **changes))], lines.append)
+        return code, "\n".join(lines)
+
+    yield run
+    signal.signal(signal.SIGTERM, before)
+
+
+def held(six: FakeCluster) -> list[int]:
+    """Return how many replicas each broker holds."""
+    replicas = [one for partitions in six.topics.values() for brokers in partitions for one in brokers]
+    return [replicas.count(broker) for broker in sorted(six.racks)]
+
+
+def test_only_the_plan(uneven: FakeCluster, once: Once, tmp_path: Path) -> None:
+    code, said = once(run=False, at_most="")
+    assert code == 0
+    assert "rebalance=true: 2 partitions change; 4 replicas are copied, 16.0 MiB" in said
+    assert "reassign.yml -e rebalance=true -e rate=50MB carries it out" in said
+    assert uneven.written == [] and records(tmp_path) == [] and uneven.topics == UNEVEN
+
+
+def test_the_plan_is_carried_out(uneven: FakeCluster, once: Once, tmp_path: Path) -> None:
+    """Within its limits, which are taken back; a second run finds nothing to do."""
+    code, said = once()
+    assert code == 0, said
+    assert held(uneven) == [1] * 6
+    assert "2 partitions moved, 16.0 MiB in" in said
+    assert (limits(uneven), records(tmp_path)) == (({}, {}), [])
+    assert any(text.startswith("move orders-") for text in uneven.written)
+    uneven.written.clear()
+    assert once() == (0, "rebalance=true: nothing to move")
+    assert uneven.written == []
+
+
+def test_more_than_it_may_copy(uneven: FakeCluster, once: Once, tmp_path: Path) -> None:
+    """It ends with a status of its own, and says what a person types."""
+    code, said = once(at_most="15 MiB")
+    assert code == timer.TOO_MUCH == 3
+    assert "TOO MUCH: nothing was moved: 16.0 MiB would be copied, and at_most of rebalance_timer is 15 MiB" in said
+    assert "reassign.yml -e rebalance=true -e rate=50MB -e plan=" in said
+    assert uneven.written == [] and records(tmp_path) == []
+    assert once(at_most="16 MiB")[0] == 0
+
+
+def test_a_cluster_that_is_not_whole(uneven: FakeCluster, once: Once, tmp_path: Path) -> None:
+    """All that is wrong with brokers together; nothing is planned."""
+    uneven.down = {6}
+    code, said = once(brokers=[{"id": number, "rack": "a"} for number in (2, 3, 4, 5, 6)])
+    assert code == 1
+    assert "REFUSED: nothing was moved: 2 refused" in said
+    assert "broker 6 is not registered: start it" in said
+    assert "broker 1 is registered and was not in the inventory when site.yml was run" in said
+    assert uneven.written == [] and records(tmp_path) == []
+
+
+def under_replicated(six: FakeCluster) -> None:
+    """Have a broker lag."""
+    six.behind = {(2, "orders", 1)}
+
+
+def moved_by_somebody(six: FakeCluster) -> None:
+    """Have somebody else move a replica."""
+    six.moving = {"orders": [0]}
+
+
+@pytest.mark.parametrize(
+    ("disturb", "why"),
+    [
+        (under_replicated, "1 partition (orders-1) is under-replicated: broker 2 is not in sync"),
+        (moved_by_somebody, "replicas of 1 partition (orders-0) are being moved by somebody else"),
+    ],
+)
+def test_what_reassign_refuses(
+    disturb: Callable[[FakeCluster], None], why: str, uneven: FakeCluster, once: Once, tmp_path: Path
+) -> None:
+    disturb(uneven)
+    code, said = once()
+    assert code == 1 and "REFUSED: " in said and why in said, said
+    assert uneven.written == [] and records(tmp_path) == []
+
+
+def test_another_cluster(uneven: FakeCluster, once: Once) -> None:
+    code, said = once(cluster_id="mine")
+    assert code == 1 and "REFUSED: the cluster that answers has the id cluster-of-a-test, not mine" in said
+    assert uneven.written == []
+
+
+def test_it_goes_on_with_no_run_of_a_person(
+    uneven: FakeCluster, once: Once, reassign: Reassign, tmp_path: Path
+) -> None:
+    """Not with the same request, either: somebody may be at it."""
+    interrupted(uneven, reassign, rebalance=True)
+    written = list(uneven.written)
+    code, said = once()
+    assert code == 1 and "an earlier run, rebalance=true, was interrupted, and no timer began it" in said
+    assert uneven.written == written and records(tmp_path) == ["moves-cluster-of-a-test.json"]
+    assert reassign(rebalance=True)["changed"]
+
+
+def test_beside_a_disk_that_is_being_replaced(uneven: FakeCluster, once: Once, tmp_path: Path) -> None:
+    record.save(record.path_of(uneven.id, str(tmp_path / "state"), "disk"), record.Record("broker=3", (), None, ()))
+    code, said = once()
+    assert code == 1 and "an earlier run, broker=3, was interrupted" in said
+    assert uneven.written == []
+
+
+def ended(monkeypatch: pytest.MonkeyPatch, once: Once, six: FakeCluster) -> str:
+    """End a run by SIGTERM while nothing arrives; return what it said."""
+    with monkeypatch.context() as patch:
+        patch.setattr(waits, "rest", lambda seconds: signal.raise_signal(signal.SIGTERM))
+        six.stuck = {"orders"}
+        code, said = once()
+    six.stuck = set()
+    assert code == 143, said
+    return said
+
+
+def test_ended_in_the_middle_the_next_run_goes_on(
+    uneven: FakeCluster, once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "STOPPED: the next run goes on" in ended(monkeypatch, once, uneven)
+    assert records(tmp_path) == ["moves-cluster-of-a-test.json"] and limits(uneven)[0]
+    code, said = once()
+    assert code == 0 and "an interrupted run goes on" in said, said
+    assert held(uneven) == [1] * 6
+    assert (limits(uneven), records(tmp_path)) == (({}, {}), [])
+
+
+def test_what_it_began_is_ended_by_a_person(
+    uneven: FakeCluster, once: Once, reassign: Reassign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who types the same has it; a timer that may only say its plan fails until then."""
+    ended(monkeypatch, once, uneven)
+    code, said = once(run=False)
+    assert code == 1 and "put it back with -e cancel=true" in said, said
+    uneven.stuck = {"orders"}
+    assert "waiting" in reassign(once=True, pause=1, rebalance=True)
+    code, said = once()
+    assert code == 1 and "no timer began it" in said
+    uneven.stuck = set()
+    assert reassign(cancel=True)["changed"]
+    assert uneven.topics == UNEVEN and records(tmp_path) == []
+
+
+def test_while_it_moves_reassign_is_refused(
+    uneven: FakeCluster, once: Once, reassign: Reassign, monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    """Whatever is asked for; check mode says it, too."""
+    said: list[str] = []
+
+    def meanwhile(seconds: float) -> None:
+        clock.rest(seconds)
+        if not said:
+            said.extend(reassign(once=True, **asked)["msg"] for asked in ({"drain": [3]}, {"cancel": True}))
+            said.append(reassign(check_mode=True, rebalance=True)["msg"])
+
+    monkeypatch.setattr(waits, "rest", meanwhile)
+    uneven.asks = 3
+    assert once()[0] == 0
+    assert len(said) == 3
+    assert all("millrace-rebalance.service, pid " in one for one in said), said
+    assert all("is moving replicas of this cluster: wait until that has ended" in one for one in said)
+
+
+def test_while_reassign_moves_it_is_refused(
+    uneven: FakeCluster, once: Once, reassign: Reassign, monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    found: list[tuple[int, str]] = []
+
+    def meanwhile(seconds: float) -> None:
+        clock.rest(seconds)
+        found.extend([] if found else [once()])
+
+    monkeypatch.setattr(waits, "rest", meanwhile)
+    uneven.asks = 3
+    reassign(rebalance=True)
+    ((code, said),) = found
+    assert code == 1 and "REFUSED: a run of reassign.yml, pid " in said
+
+
+@pytest.mark.parametrize("name", ["confluent_kafka.admin", "kafka.admin"])
+def test_a_library_that_is_not_there(name: str, once: Once, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, name, None)
+    code, said = once()
+    assert code == 1 and f"FAILED: no {name} for {sys.executable}" in said
+
+
+def test_settings_of_another_version(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    (tmp_path / "settings.json").write_text("{}")
+    assert timer.main([str(tmp_path / "settings.json")]) == 1
+    signal.signal(signal.SIGTERM, before)
+    assert "is not of this version" in capsys.readouterr().out
+
+
+def test_the_program_needs_nothing_of_ansible(uneven: FakeCluster, once: Once, tmp_path: Path) -> None:
+    """As a host runs it: one file, by a Python that has the two libraries alone."""
+    file = tmp_path / "program.pyz"
+    file.write_bytes(program("kafka.reassign.timer"))
+    alone = "import runpy, sys; sys.modules['ansible'] = None; runpy.run_path(sys.argv.pop(1), run_name='__main__')"
+    command = [sys.executable, "-I", "-c", alone, str(file), str(settings(uneven, tmp_path, run=False))]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "rebalance=true: 2 partitions change" in done.stdout
+
+
+def test_the_program_is_the_same_wherever_it_is_made() -> None:
+    made = program("kafka.reassign.timer")
+    program.cache_clear()
+    assert program("kafka.reassign.timer") == made
+
+
+def test_no_program_of_what_needs_ansible() -> None:
+    with pytest.raises(ValueError, match=r"imports ansible\.module_utils\.basic"):
+        program("kafka.question")
