@@ -14,9 +14,8 @@ from faults.inventory import Inventory
 from faults.lab import until
 
 from operations.conftest import Operator
-from operations.test_reassign import Topic, ids, made, written
+from operations.moving import Topic, ids, written
 
-__all__ = ["made"]
 pytestmark = pytest.mark.campaign
 PYTHON, FOLDER, UNIT = "/opt/rebalance-timer", "/srv/rebalance-timer", "millrace-rebalance"
 FILES = "/usr/local/lib/millrace-rebalance.pyz /etc/millrace-rebalance.json /etc/systemd/system/millrace-rebalance.*"
