@@ -38,7 +38,8 @@ def project_orders(broker: Broker, topic: str, database: dict[str, str], folder:
 def committed(broker: Broker, topic: str, times: int = 3) -> dict[int, int]:
     """What lag tools read: the group's offset of each partition; asked anew where a broker just back says nothing."""
     asked = [ConsumerGroupTopicPartitions(GROUP, [TopicPartition(topic, number) for number in (0, 1)])]
-    (future,) = AdminClient({"bootstrap.servers": broker.servers}).list_consumer_group_offsets(asked).values()
+    admin = AdminClient({"bootstrap.servers": broker.servers})  # kept: one that nobody has answers nothing
+    (future,) = admin.list_consumer_group_offsets(asked).values()
     try:
         return {one.partition: one.offset for one in future.result(30).topic_partitions or ()}
     except TimeoutError:
