@@ -129,13 +129,13 @@ def listeners(model: Model) -> Iterator[Problem]:
                     wrong += ", and Kafka looks for their names in lower case"
                     advice = f"did you mean listener.name.{near}.{found[2]}?" if near else "name one of them"
                     yield broker.problem(f"{variable}[{key}]", "PROPERTY_LISTENER", None, wrong, advice)
-                elif key in COVERED and value is not None and _all_covered(broker, str(key)):
+                elif key in COVERED and value is not None and all_covered(broker, str(key)):
                     wrong = "does nothing: the role writes it for each listener, and that goes before"
                     advice = f"take it out, and use {COVERED[str(key)]}"
                     yield broker.problem(f"{variable}[{key}]", "PROPERTY_LISTENER", value, wrong, advice)
 
 
-def _all_covered(broker: Broker, name: str) -> bool:
+def all_covered(broker: Broker, name: str) -> bool:
     """Tell whether every listener that has a use for a property has its own."""
     if name == "ssl.principal.mapping.rules":
         return all(item.rules for item in broker.encrypted if item.asks_for_certificates)

@@ -11,7 +11,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import FOLDER, nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Function, functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.databases import shared_buffers
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_memory import shared_buffers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import options
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import overrides, size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine

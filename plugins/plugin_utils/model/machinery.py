@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.databases import shared_buffers
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_memory import shared_buffers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import asked
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import LEAST_MEMORY, size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import holders
