@@ -15,6 +15,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines impo
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 LEAST = 2**26  # below this no broker and no server starts
+LEAST_DIRECT = 2**24
 COLLECTOR = re.compile(r"-XX:\+Use(Serial|Parallel|G1|Z|Shenandoah|Epsilon)GC")
 # Flags that one collector alone reads.
 OF_COLLECTOR = {
@@ -82,6 +83,18 @@ def heaps(model: Model) -> Iterator[Problem]:
                 unit = ", for a number alone is bytes" if declared.isdecimal() else ""
                 wrong = f"too little to start with{unit}"
                 yield machine.problem(name, "HEAP_SMALL", declared, wrong, "write it as 512m or 6g")
+
+
+def buffers(model: Model) -> Iterator[Problem]:
+    """What sockets take beside the heap is not so little that a service ends with its first clients."""
+    for machine in model.functional:
+        for variable, told in options(machine).items():
+            for option in told:
+                name, _, value = option.partition("=")
+                number = size(value) if name == "-XX:MaxDirectMemorySize" else None
+                if number is not None and 0 < number < LEAST_DIRECT:
+                    wrong = "sockets take their buffers from it, and connections would end for lack of memory"
+                    yield machine.problem(variable, "HEAP_SMALL", option, wrong, "leave it out: as much as the heap")
 
 
 def flags(model: Model) -> Iterator[Problem]:

@@ -159,6 +159,16 @@ def among_brokers(model: Model) -> Iterator[Problem]:
             mechanism = str(broker.config.get(name) or "")
             key = f"listener.name.{item.name.lower()}.{mechanism.lower()}.sasl.jaas.config"
             if not mechanism or not re.search(r"username\s*=|keyTab\s*=|oauth", str(broker.config.get(key)), re.I):
+                other = next((one.name for one in broker.listeners if one.protocol == "SSL"), None)
+                if other and not mechanism:
+                    wrong = (
+                        f"protocol {item.protocol}, in which brokers have no login of their own: they would not start"
+                    )
+                    name = "kafka_inter_broker_listener"
+                    yield broker.problem(
+                        name, "BROKERS_LISTENER", item.name, wrong, f"name {other}", warning=_jaas_file(broker)
+                    )
+                    continue
                 wrong = "brokers have no login of their own, and would not start"
                 advice = f"use SSL for it, where certificates are the login, or set {name} and the JAAS text with it"
                 elsewhere = _jaas_file(broker)

@@ -58,5 +58,6 @@ MISTAKES: tuple[Mistake, ...] = (
         "leave it out: 127.0.0.1",
         variables=job(spark={"spark.driver.bindAddress": "0.0.0.0"}),
         inventory="stretch3",
+        also=frozenset({"JOB_TWICE"}),
     ),
 )

@@ -35,6 +35,12 @@ MISTAKES: tuple[Mistake, ...] = (
         variables=kafka(kafka_listeners=replication(protocol="SASL_SSL")),
     ),
     Mistake(
+        "BROKERS_LISTENER",
+        f"{BROKERS}/kafka_inter_broker_listener",
+        "name REPLICATION",
+        variables=kafka(kafka_inter_broker_listener="CLIENT"),
+    ),
+    Mistake(
         "MECHANISM_UNKNOWN",
         f"{LISTENERS}[CLIENT].sasl_mechanisms",
         "did you mean SCRAM-SHA-256?",
