@@ -11,6 +11,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import written_in
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_certificates import certificate_problems
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_files import several, strays, without_wiring
+from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_followers import follows
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_jobs import job_problems
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_numbers import other_numbers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_readers import (
@@ -52,6 +53,7 @@ CAUSES: Mapping[str, tuple[str, ...]] = {
     "ADDRESS_DUPLICATE": ("client_address", "replication_address"),
     "ADDRESS_OUTSIDE": (),
     "NETWORK_INVALID": (),
+    "NETWORK_OVERLAP": ("client_network",),
     "LISTENER_ADDRESS": (),
     "LISTENER_UNKNOWN": ("kafka_listeners",),
     "SUPER_USER_INVALID": ("kafka_super_users",),
@@ -120,7 +122,7 @@ def _folded(found: Sequence[Problem], reader: Reader, model: Model, files: Seque
     kept = [problem for problem in found if not _said_better(problem, model.mistyped)]
     kept = [problem for problem in kept if not _said_of_another(problem, kept, standing)]
     kept = [problem for problem in kept if not _in_a_file(problem, files) and not of_a_whole(problem, kept, model)]
-    kept = [problem for problem in kept if not of_refused(problem, kept, standing)]
+    kept = [problem for problem in kept if not of_refused(problem, kept, standing) and not follows(problem, kept)]
     failed = [problem for problem in kept if problem.code == "NOT_COMPUTED" and not causes.explain(problem)]
     missing = [problem for problem in _missing(failed, standing) if not _in_a_file(problem, files)]
     for problem in missing:

@@ -84,6 +84,11 @@ def where_written(problem: Problem, model: Model) -> Problem:
     word = OF_SITE.get(found[1]) if found else None
     if not found or not word or not problem.hosts:
         return problem
+    if problem.code == "INPUT_NOT_A_LIST" and found[2].isdecimal():  # an entry by its number, and not by its port
+        entries = [model.hosts[host].get(found[1]) for host in problem.hosts]
+        ports = {str(one[int(found[2])].get("port")) for one in entries if isinstance(one, list)}
+        problem = replace(problem, variable=f"{found[1]}[{min(ports)}]{found[3]}") if ports else problem
+        found = KEYED.fullmatch(problem.variable) or found
     own, besides = (
         [_count(model.hosts[host].get(name), found[2]) for host in problem.hosts] for name in (found[1], word)
     )

@@ -21,7 +21,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.peers import 
 from model.mistakes.base import INVENTORIES, VAULT
 
 GIB = 2**30
-KAFKA, ZOOKEEPER, DATABASE = "dc1-kafka1", "dc1-zk1", "dc1-db1"
+KAFKA, ZOOKEEPER, DATABASE, LOG = "dc1-kafka1", "dc1-zk1", "dc1-db1", "/data/zookeeper-log"
 
 
 @dataclass(frozen=True)
@@ -182,26 +182,22 @@ PROBES: tuple[Probe, ...] = (
         answer(limits={"nr_open": 1048576, "nofile": 4096, "capabilities": 0}),
     ),
     Probe("HEAP_RAM", f"{KAFKA}/kafka_heap", "half of it", answer(memory=400 * 2**20)),
+    Probe(
+        "DATABASE_RAM",
+        f"{DATABASE}/postgresql_config[shared_buffers]",
+        "a quarter",
+        answer(memory=60 * 2**20),
+        DATABASE,
+        inventory="lab_orders",
+    ),
     Probe("NOT_MOUNTED", f"{KAFKA}/kafka_log_dirs", "/etc/fstab", mount("/data/kafka2", mounted=False)),
     Probe(
-        "DISK_FAILED",
-        f"{KAFKA}/kafka_log_dirs",
-        "repair or replace the disk",
-        mount("/data/kafka2", error="Input/output error"),
+        "DISK_FAILED", f"{KAFKA}/kafka_log_dirs", "replace the disk", mount("/data/kafka2", error="Input/output error")
     ),
     Probe("DISK_VOLATILE", f"{KAFKA}/kafka_log_dirs", "mount a disk", mount("/data/kafka2", type="tmpfs")),
+    Probe("DISK_REMOTE", f"{ZOOKEEPER}/zookeeper_data_log_dir", "local disk", mount(LOG, type="nfs4"), ZOOKEEPER),
     Probe(
-        "DISK_REMOTE",
-        f"{ZOOKEEPER}/zookeeper_data_log_dir",
-        "local disk",
-        mount("/data/zookeeper-log", type="nfs4"),
-        ZOOKEEPER,
-    ),
-    Probe(
-        "DISK_FOREIGN",
-        f"{KAFKA}/kafka_log_dirs",
-        "nothing is ever deleted",
-        mount("/data/kafka2", names=["pg_wal"]),
+        "DISK_FOREIGN", f"{KAFKA}/kafka_log_dirs", "nothing is ever deleted", mount("/data/kafka2", names=["pg_wal"])
     ),
     Probe(
         "LOG_DIR_DROPPED",

@@ -7,13 +7,16 @@ from typing import Any
 
 import pytest
 
-from model.mistakes.job_ends import RELAY, TOPICS, archive, job
-from model.test_meant import KAFKA, config, kernel, said, topics
+from model.mistakes import job_ends
+from model.mistakes.job_ends import RELAY, TOPICS, archive
+from model.mistakes.jobs import job
+from model.test_meant import KAFKA, SPARK, config, kernel, said, topics
 
 BROKERS = "group kafka/site_firewall_rules"
 PLACE = "group kafka/kafka_topics[scratch]"
 JOBS = "dc1-spark2/spark_job_jobs"
-OTHERS = job("other", "archive_events", input_topics=["elsewhere"], output_directory="/var/lib/spark-job/a")
+MORE = "group kafka/site_listeners[MORE]"
+OTHERS = job_ends.job("other", "archive_events", input_topics=["elsewhere"], output_directory="/var/lib/spark-job/a")
 
 
 def rules(*entries: dict[str, Any]) -> dict[str, Any]:
@@ -24,6 +27,22 @@ def rules(*entries: dict[str, Any]) -> dict[str, Any]:
 def overrides(broker: dict[str, Any], **others: Any) -> dict[str, Any]:
     """Return properties of one broker beside those of all."""
     return {**config(**others), "dc1-kafka1": {"kafka_config_overrides": broker}}
+
+
+def gc(*options: str) -> dict[str, Any]:
+    """Return what brokers are told of their collector."""
+    return {"kafka": {"kafka_gc_options": list(options)}}
+
+
+def spark(**properties: str) -> dict[str, Any]:
+    """Return what the lab's consumer tells Spark, with _ for each dot."""
+    return job(spark={name.replace("_", "."): value for name, value in properties.items()})
+
+
+def more(listener: dict[str, Any], **properties: str) -> dict[str, Any]:
+    """Return one listener more of all brokers, and properties."""
+    there = {"name": "MORE", "address": "{{ client_address }}", "port": 9095, **listener}
+    return {"kafka": {"site_listeners": [there], "kafka_config": properties}}
 
 
 def jobs(*entries: dict[str, Any], **all_hosts: Any) -> dict[str, Any]:
@@ -79,6 +98,36 @@ def jobs(*entries: dict[str, Any], **all_hosts: Any) -> dict[str, Any]:
          ["DUMP_AMONG_DATA group kafka/kafka_java_options"]),
         # Protocols, while an upgrade lasts and after it.
         (config(inter_broker_protocol_version="3.9"), []),
+        # One collector in a JVM, and flags of this one alone.
+        (gc("-XX:+UseZGC", "-XX:MaxGCPauseMillis=20", "-XX:ConcGCThreads=2", "-XX:+ZUncommit"), []),
+        (gc("-XX:+UseG1GC", "-XX:G1HeapRegionSize=16m", "-XX:ParallelGCThreads=4"), []),
+        (gc("-XX:G1HeapRegionSize=16m"), []),  # which collector runs, Java decides
+        ({"kafka": {**gc("-XX:+UseZGC")["kafka"], "kafka_java_options": ["-XX:InitiatingHeapOccupancyPercent=35"]}},
+         ["warn OPTION_IDLE group kafka/kafka_java_options"]),
+        ({"zookeeper": {"zookeeper_gc_options": ["-XX:+UseParallelGC", "-XX:ZCollectionInterval=5"]}},
+         ["warn OPTION_IDLE group zookeeper/zookeeper_gc_options"]),
+        (spark(spark_driver_extraJavaOptions="-XX:+UseZGC -XX:+UseG1GC"),
+         [f"OPTION_COLLECTOR {SPARK}[spark.driver.extraJavaOptions]"]),
+        (spark(spark_driver_extraJavaOptions="-XX:+UseSerialGC -XX:G1HeapRegionSize=4m"),
+         [f"warn OPTION_IDLE {SPARK}[spark.driver.extraJavaOptions]"]),
+        (spark(spark_driver_extraJavaOptions="-XX:+UseSerialGC -XX:TieredStopAtLevel=1"), []),
+        # What is said of logins and of TLS, of a listener without.
+        (config(sasl_mechanism_inter_broker_protocol="SCRAM-SHA-512"),
+         [f"warn LISTENER_IDLE {KAFKA}[sasl.mechanism.inter.broker.protocol]"]),
+        (config(sasl_server_max_receive_size=1048576, connections_max_reauth_ms=3600000), []),
+        (config(listener_name_client_connections_max_reauth_ms=3600000, ssl_enabled_protocols="TLSv1.3"), []),
+        (more({"protocol": "PLAINTEXT"}, **{"listener.name.more.ssl.client.auth": "required"}),
+         [f"LISTENER_IDLE {KAFKA}[listener.name.more.ssl.client.auth]"]),
+        (more({"protocol": "PLAINTEXT", "client_auth": "required", "sasl_mechanisms": ["SCRAM-SHA-512"]}),
+         [f"warn LISTENER_IDLE {MORE}.client_auth",
+          f"warn MECHANISM_IDLE {MORE}.sasl_mechanisms"]),
+        ({"all": {"security_profile": "plaintext"}}, []),
+        # Ports of jobs.
+        (spark(spark_driver_bindAddress="127.0.0.1", spark_driver_host="localhost", spark_driver_port="4050"), []),
+        (spark(spark_driver_host="{{ client_address }}"), [f"warn JOB_OPEN {SPARK}[spark.driver.host]"]),
+        (spark(spark_ui_enabled="true"), [f"warn JOB_OPEN {SPARK}[spark.ui.enabled]"]),
+        ({**spark(spark_ui_enabled="true"),
+          "spark": {"spark_job_unit_overrides": {"Service": {"Environment": "SPARK_LOCAL_IP=127.0.0.1"}}}}, []),
         # Jobs: who shares a folder, and what hands on records.
         (jobs(archive("first"), {**archive("second"), "state": "stopped"}), []),
         (jobs(archive("first"), OTHERS), [f"JOB_ACL {JOBS}[other]"]),  # and no more: each has topics of its own

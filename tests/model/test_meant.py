@@ -123,7 +123,7 @@ def kernel(**settings: Any) -> dict[str, Any]:
         # A replica alone, taken so for restarts.
         (topics({"min.insync.replicas": 1}, replication_factor=1, accepts=["scr*"]),
          [f"warn TOPIC_REPLICATION_ONE {PLACE}.replication_factor"]),
-        (topics({"min.insync.replicas": 1}, replication_factor=1, accepts=["other"]),
+        (topics({"min.insync.replicas": 1}, replication_factor=1, accepts=["streams-*"]),
          [f"TOPIC_REPLICATION_ONE {PLACE}.replication_factor"]),
         # Numbers whose unit is another one.
         (topics({"retention.ms": 604800}), [f"TOPIC_PROPERTY_VALUE {TOPIC}[retention.ms]"]),

@@ -33,6 +33,7 @@ OF_A_MACHINE: tuple[Check, ...] = (
     connections.firewall,
     disks.of_functions,
     databases.data,
+    databases.memory,
 )
 
 

@@ -1,4 +1,4 @@
-"""What the disk of a database holds: data of the version that is to run, or of none."""
+"""What a host of a database has: memory for its server, data of the version that is to run, or of none."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_memory import too_much
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import VERSION, version_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
@@ -27,3 +28,11 @@ def data(model: Model, machine: Machine, probe: Mapping[str, Any]) -> Iterator[P
             "its restore); to begin with nothing, move the old folder to another disk"
         )
         yield machine.problem("postgresql_version", "DATABASE_DATA_VERSION", wanted, wrong, advice)
+
+
+def memory(model: Model, machine: Machine, probe: Mapping[str, Any]) -> Iterator[Problem]:
+    """What the server keeps, and what all its connections may take, is there."""
+    total = probe["memory"]
+    if model.is_in("database", machine) and total and (found := too_much(machine, total, f"{total / 2**30:.1f} GiB")):
+        place, value, wrong, advice, warning = found
+        yield machine.problem(place, "DATABASE_RAM", value, wrong, advice, warning=warning)

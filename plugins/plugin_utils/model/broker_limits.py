@@ -25,6 +25,17 @@ HOLDING = {
 # Times that have rules of their own, and what stands for the default of one that follows another.
 JUDGED = ("zookeeper.session.timeout.ms",)
 FOLLOWING = {"zookeeper.connection.timeout.ms": 30_000}
+# Times after which something is forgotten that others still use: the least, whose it is, what comes of less.
+FORGOTTEN = {
+    "producer.id.expiration.ms": (
+        120_000, "delivery.timeout.ms of producers", "one that sends again after a pause writes a record twice",
+    ),
+    "transactional.id.expiration.ms": (
+        900_000, "transaction.max.timeout.ms", "one that is still allowed to go on is no longer known",
+    ),
+}  # fmt: skip
+REAUTH = re.compile(r"(listener\.name\.[^.]+\.([\w-]+\.)?)?connections\.max\.reauth\.ms")
+LEAST_REAUTH = 60_000
 AUTO_CREATE = "auto.create.topics.enable"
 PROTOCOLS = {
     "inter.broker.protocol.version": "brokers do without what came since, which is for the time of an upgrade alone",
@@ -66,6 +77,7 @@ def limits(model: Model) -> Iterator[Problem]:
                 place = f"{variable}[controlled.shutdown.enable]"
                 yield broker.problem(place, "LIMIT_MEANT", False, wrong, "leave it out: true")
             yield from _hasty(broker, variable, layer)
+            yield from _forgotten(broker, variable, layer)
             yield from _meant(broker, variable, layer)
         yield from _holding(broker)
 
@@ -79,6 +91,22 @@ def _hasty(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[
         if plain and number is not None and isinstance(usual, int) and usual <= 4000 * number <= 16 * usual:
             wrong = f"milliseconds, and {usual} is usual"
             advice = f"write {number}000 if seconds were meant, or leave it if that is meant"
+            yield broker.problem(f"{variable}[{name}]", "LIMIT_MEANT", number, wrong, advice, warning=True)
+
+
+def _forgotten(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[Problem]:
+    """Nothing is forgotten, and nobody has to log in again, while it is in use."""
+    for name, (usual, of, wrong) in FORGOTTEN.items():
+        least = (whole(broker.config.get(of)) if "." in of else None) or usual
+        number = whole(layer.get(name))
+        if number is not None and 0 < number < least:
+            shown = f"less than {of} ({least}): {wrong}"
+            yield broker.problem(f"{variable}[{name}]", "LIMIT_MEANT", number, shown, "raise it, or leave it out")
+    for name in (str(name) for name in layer if REAUTH.fullmatch(str(name))):
+        number = whole(layer[name])
+        if number is not None and 0 < number < LEAST_REAUTH:
+            wrong = "milliseconds, and every client would log in again all the time"
+            advice = f"write {number}000 if seconds were meant; 3600000 is an hour"
             yield broker.problem(f"{variable}[{name}]", "LIMIT_MEANT", number, wrong, advice, warning=True)
 
 
@@ -129,13 +157,13 @@ def listeners(model: Model) -> Iterator[Problem]:
                     wrong += ", and Kafka looks for their names in lower case"
                     advice = f"did you mean listener.name.{near}.{found[2]}?" if near else "name one of them"
                     yield broker.problem(f"{variable}[{key}]", "PROPERTY_LISTENER", None, wrong, advice)
-                elif key in COVERED and value is not None and _all_covered(broker, str(key)):
+                elif key in COVERED and value is not None and all_covered(broker, str(key)):
                     wrong = "does nothing: the role writes it for each listener, and that goes before"
                     advice = f"take it out, and use {COVERED[str(key)]}"
                     yield broker.problem(f"{variable}[{key}]", "PROPERTY_LISTENER", value, wrong, advice)
 
 
-def _all_covered(broker: Broker, name: str) -> bool:
+def all_covered(broker: Broker, name: str) -> bool:
     """Tell whether every listener that has a use for a property has its own."""
     if name == "ssl.principal.mapping.rules":
         return all(item.rules for item in broker.encrypted if item.asks_for_certificates)

@@ -19,6 +19,11 @@ UNSAFE = {
     "zero_damaged_pages": ("on", "rows of a damaged page vanish without a word"),
     "ignore_checksum_failure": ("on", "what a disk has garbled is read as if it were right"),
 }
+# Of these a warning: nothing is lost at once.
+SLOWLY = {
+    "autovacuum": "nothing takes away what was replaced or deleted: tables grow until the disk is full",
+    "track_counts": "autovacuum has no numbers to go by, and never begins: tables grow until the disk is full",
+}
 SWITCHES = {"on": "on", "true": "on", "yes": "on", "1": "on", "off": "off", "false": "off", "no": "off", "0": "off"}
 ZONES = ("timezone", "log_timezone")
 
@@ -27,6 +32,13 @@ def losing(said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield settings with which rows are lost, and why; `said` are settings by their names in lower case."""
     for name, (bad, wrong) in UNSAFE.items():
         if name in said and SWITCHES.get(text_of(said[name]).lower()) == bad:
+            yield name, wrong
+
+
+def growing(said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield settings with which a disk fills up, and why, in the same shape."""
+    for name, wrong in SLOWLY.items():
+        if name in said and SWITCHES.get(text_of(said[name]).lower()) == "off":
             yield name, wrong
 
 

@@ -12,6 +12,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_values import (
     ZONES,
     contradictions,
+    growing,
     hasty,
     losing,
     unarchived,
@@ -19,7 +20,6 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_valu
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.exposure import WIDEST
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.firewall import left_alone, rules_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import LEAST_MEMORY, size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine, SparkNode
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.slips import slip
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import WILDCARDS, is_address, subnet
@@ -30,7 +30,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import (
     network,
     text_of,
 )
-from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql_values import in_bytes, wrong_value
+from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql_values import wrong_value
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 USERS = "postgresql_users"
@@ -111,34 +111,6 @@ def sources(model: Model) -> Iterator[Problem]:
                     yield machine.problem(place, "DATABASE_SOURCE", source, wrong, advice)
 
 
-def memory(model: Model) -> Iterator[Problem]:
-    """What a server keeps for all connections leaves the rest of the host its memory."""
-    for machine in _databases(model):
-        total, shared = size(machine.inputs.get("memory")), shared_buffers(machine)
-        if total is not None and total >= LEAST_MEMORY and shared is not None and 2 * shared > total:
-            said = machine.inputs.get("memory")
-            wrong = f"{'all and more' if shared >= total else 'more than half'} of the host's memory of {said}"
-            wrong += ", which the system's cache and each connection need"
-            place, advice = "postgresql_config[shared_buffers]", "a quarter of it is usual"
-            warning = shared < total
-            yield machine.problem(place, "DATABASE_MEMORY", shared_said(machine), wrong, advice, warning=warning)
-
-
-def shared_said(machine: Machine) -> Any:
-    """Return shared_buffers as it is written, None where it is not."""
-    told = machine.inputs.mapping("postgresql_config")
-    return next((value for name, value in told.items() if str(name).lower() == "shared_buffers"), None)
-
-
-def shared_buffers(machine: Machine) -> int | None:
-    """Return the bytes that a server of the host keeps for all connections, None where that is not said rightly."""
-    said, spec = (
-        shared_said(machine),
-        definitions(str(machine.inputs.get("postgresql_version") or ""))["shared_buffers"],
-    )
-    return None if said is None or wrong_value(spec, text_of(said)) else in_bytes(spec, text_of(said))
-
-
 def _places(machine: Machine, place: str, user: Mapping[str, Any]) -> Iterator[Problem]:
     told = user.get("from")
     for source in told if isinstance(told, (list, tuple)) else ():
@@ -185,6 +157,9 @@ def settings(model: Model) -> Iterator[Problem]:
         for name, wrong in losing(said):
             place = f"postgresql_config[{name}]"
             yield machine.problem(place, "DATABASE_UNSAFE", text_of(said[name]), wrong, "take it out")
+        for name, wrong in growing(said):
+            place = f"postgresql_config[{name}]"
+            yield machine.problem(place, "DATABASE_UNSAFE", text_of(said[name]), wrong, "take it out", warning=True)
         for name, wrong, advice in (*contradictions(said, known), *unarchived(said)):
             place = f"postgresql_config[{name}]"
             yield machine.problem(place, "DATABASE_CONTRADICTION", said.get(name), wrong, advice)

@@ -11,13 +11,13 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import FOLDER, nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Function, functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.databases import shared_buffers
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_memory import shared_buffers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import options
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import overrides, size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.unit_values import value_faults
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.units import SECTIONS
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 # What a unit of ours is. Another value makes it another service.
@@ -38,6 +38,7 @@ ENDING = {
     "MemoryDenyWriteExecute": "Java writes the code that it runs, and would not start",
 }
 RESTARTS = ("always", "on-failure")
+LEAST_TASKS = 256  # a JVM of brokers begins with more than a hundred threads
 GIVES_UP = ("StartLimitIntervalSec", "StartLimitInterval", "StartLimitBurst", "StartLimitAction")
 # Scripts of the products read these; the units run java itself.
 SCRIPTS = re.compile(
@@ -72,6 +73,10 @@ def settings(model: Model) -> Iterator[Problem]:
             for section, told in sections.items():
                 if section in SECTIONS and isinstance(told, Mapping):
                     for key, value in told.items():
+                        if key == "IPAddressDeny" and "any" in _words(value) and not _words(told.get("IPAddressAllow")):
+                            place, wrong = f"{name}[{section}][{key}]", "the service would reach nobody"
+                            advice = "take it out, or name in IPAddressAllow whom it speaks to"
+                            yield machine.problem(place, "UNIT_STOPS", value, wrong, advice)
                         for code, wrong, advice, warning in _wrong(model, machine, function, section, str(key), value):
                             place = f"{name}[{section}][{key}]"
                             yield machine.problem(place, code, value, wrong, advice, warning=warning)
@@ -102,6 +107,9 @@ def _wrong(
         yield "UNIT_STOPS", ENDING[key], "take it out", False
     elif key in ("MemoryMax", "MemoryHigh", "MemoryLimit", "LimitAS", "LimitDATA", "MemorySwapMax"):
         yield from _memory(machine, function, key, texts[-1]) if function else ()
+    elif key == "TasksMax" and (number := whole(texts[-1])) is not None and 0 <= number < LEAST_TASKS:
+        wrong = "threads are tasks, and the service could not make those that it begins with"
+        yield "UNIT_STOPS", wrong, f"write {LEAST_TASKS * 16}, or take it out", False
     elif key in SHUT and (path := _shut(model, machine, texts)):
         yield "UNIT_STOPS", f"{path} is in there, where the service writes", "take it out", False
     elif key == "ReadWritePaths" and "" in texts:
@@ -117,6 +125,11 @@ def _wrong(
         yield from _environment(function or functions()["spark"], texts)
     if key in known()[section]:
         yield from (("UNIT_VALUE", wrong, advice, False) for wrong, advice in value_faults(key, value))
+
+
+def _words(value: Any) -> list[str]:
+    texts = value if isinstance(value, (list, tuple)) else [value]
+    return [word for text in texts if text is not None for word in str(text).split()]
 
 
 def _unknown(section: str, key: str) -> tuple[str, str, str, bool]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.firewall import place_of, rules_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import LOOPBACK
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import overrides
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Job, Machine, SparkNode
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below, subnet
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
@@ -18,6 +20,9 @@ WIDEST = {4: 8, 6: 16}
 LIFE = 3650  # days of a CA that says none (roles/pki)
 DIGITS = re.compile(r"[0-9a-fA-F]{128}")
 EMPTIED = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/var/run")
+# Where the driver of a job listens, else on the loopback (millrace_jobs.session), and its pages (WebUI.bind).
+DRIVER = ("spark.driver.bindAddress", "spark.driver.host")
+UI, OF_PAGES = "spark.ui.enabled", "SPARK_LOCAL_IP="
 
 
 def archives(model: Model) -> Iterator[Problem]:
@@ -46,6 +51,30 @@ def sources(model: Model) -> Iterator[Problem]:
                 if _world(str(source)):
                     wrong, advice = "the whole world may connect", "name the subnets of those who have to"
                     yield machine.problem(place_of(machine, rule, source), "FIREWALL_OPEN", source, wrong, advice)
+
+
+def jobs(model: Model) -> Iterator[Problem]:
+    """Ports of jobs are on the loopback: none of them asks for a login."""
+    for node in model.spark_nodes:
+        for job in node.jobs:
+            spark = job.config.get("spark")
+            for name, value in spark.items() if isinstance(spark, Mapping) else ():
+                place, told = f"{job.variable}.config.spark[{name}]", str(value).strip().lower()
+                if name in DRIVER and not LOOPBACK.fullmatch(told):
+                    wrong = "its ports, which ask for no login, would be open to the network"
+                    yield node.problem(place, "JOB_OPEN", value, wrong, "leave it out: 127.0.0.1")
+                elif name == UI and told == "true" and not _loopback_alone(node, job):
+                    wrong = "its pages ask for no login, and Spark opens them on all addresses of the node"
+                    advice = f"leave it out: false, or say {OF_PAGES}127.0.0.1 in Environment of its unit_overrides"
+                    yield node.problem(place, "JOB_OPEN", value, wrong, advice, warning=True)
+
+
+def _loopback_alone(node: SparkNode, job: Job) -> bool:
+    """Tell whether the environment of a job's unit says where its pages are."""
+    places = ("spark_job_unit_overrides", f"{job.variable}.unit_overrides")
+    services = [sections.get("Service") for name, sections in overrides(node) if name in places]
+    told = " ".join(str(service.get("Environment")) for service in services if isinstance(service, Mapping))
+    return any(LOOPBACK.match(text) for text in told.split(OF_PAGES)[1:])
 
 
 @cache

@@ -14,7 +14,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import
 from ansible_collections.millrace.kafka.plugins.plugin_utils.nft_rules import SSH, lets_in
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
-NAME = "base_firewall_rules"
+NAME, SITE = "base_firewall_rules", "site_firewall_rules"
 # Words whose values have rules of their own.
 DECLARED = ("client_address", "replication_address", "client_network")
 
@@ -88,7 +88,15 @@ def place_of(machine: Machine, rule: Mapping[str, Any], source: Any) -> str:
     """Return where a source of a rule is said: the word that adds it to rules of functions, else the rule."""
     given = machine.inputs.mapping("firewall_extra_sources")
     own = [kind for kind, more in given.items() if isinstance(more, list) and source in more]
-    return f"firewall_extra_sources.{own[0]}" if own else f"{NAME}[{rule.get('port')}]"
+    site = any(_same(rule, one) for one in machine.inputs.entries(SITE))
+    name = SITE if site and source not in _sources(machine, rule, but=SITE) else NAME
+    return f"firewall_extra_sources.{own[0]}" if own else f"{name}[{rule.get('port')}]"
+
+
+def _sources(machine: Machine, rule: Mapping[str, Any], but: str) -> list[Any]:
+    """Return the sources of the other rules of a port, those of a word left out."""
+    others = [one for one in rules_of(machine) if not any(_same(one, own) for own in machine.inputs.entries(but))]
+    return [source for one in others if one.get("port") == rule.get("port") for source in one.get("from") or ()]
 
 
 def idle(model: Model) -> Iterator[Problem]:

@@ -150,6 +150,7 @@ def _starred(where: tuple[str, ...], place: str, grant: Mapping[str, Any]) -> It
 def topics(model: Model) -> Iterator[Problem]:
     """Grants, ACLs and jobs are about topics that are declared, where topics are declared at all."""
     known = [topic.name for topic in topics_of(model) if topic.said.get("state") != "absent"]
+    absent = {topic.name for topic in topics_of(model) if topic.managed} - set(known)
     where = names(model.brokers)
     if not known:
         return
@@ -163,12 +164,18 @@ def topics(model: Model) -> Iterator[Problem]:
         there = not NAME.fullmatch(name) or any(one.startswith(name) if prefixed else one == name for one in known)
         if entry.get("resource") == "topic" and entry.get("permission") != "deny" and not there:
             yield _unknown(where, f"kafka_acls[{entry.get('principal')}].name", "ACL_UNKNOWN_TOPIC", name, known)
+    needed: dict[str, dict[str, None]] = {}
     for node in model.spark_nodes:
         for job in active(node):
             for side in ("input", "output"):
                 kind, name = end(job, side) or ("", "")
-                if kind == "topic" and name not in known:
+                if kind == "topic" and name in absent:
+                    needed.setdefault(name, {})[job.name] = None
+                elif kind == "topic" and name not in known:
                     yield _unknown((node.name,), f"{job.variable}.config.{side}_topic", "JOB_TOPIC", name, known)
+    for name, jobs in needed.items():
+        wrong, place = f"needed by {', '.join(jobs)}", f"kafka_topics[{name}]"
+        yield Problem(where, place, "TOPIC_NEEDED", "absent", wrong, "stop the job, or keep the topic")
 
 
 def _declared(name: str, known: Sequence[str]) -> bool:

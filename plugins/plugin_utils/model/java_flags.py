@@ -15,6 +15,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Function, functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import CLASS_PATH, options
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
@@ -31,6 +32,9 @@ PACKAGES = (
     "openjdk-17-jre", "openjdk-17-jdk", "openjdk-17-jdk-headless", "openjdk-21-jre-headless", "openjdk-21-jre",
     "openjdk-21-jdk", "openjdk-21-jdk-headless",
 )  # fmt: skip
+# Options that name a file, and the least of a stack (os::Posix::set_minimum_stack_sizes).
+FILED = re.compile(r"(-javaagent|-agentpath):(.+)", re.DOTALL)
+LEAST_STACK = 136 * 2**10
 # Flags that the JVM reads before it has any.
 BEFORE = ("Flags", "VMOptionsFile", "IgnoreUnrecognizedVMOptions")
 NUMBER = re.compile(r"\d+[kKmMgGtT]?|0x[0-9a-fA-F]+|-?\d+(\.\d+)?")
@@ -179,6 +183,14 @@ def _no_flag(option: str) -> list[tuple[str, str, str, bool]]:
     if NUMERIC.fullmatch(name) and not re.fullmatch(r"-?\d+|0[xX][0-9a-fA-F]+", value):
         wrong = "no plain number, and the property's default stays without a word"
         return [("OPTION_FORM", wrong, f"write -D{name}=4194304, without a unit", False)]
+    if found := FILED.fullmatch(option):
+        path = found[2].partition("=")[0]
+        if not path.startswith("/"):
+            wrong = f"{path} is looked for in /, where the unit runs, and Java would not start without it"
+            return [("OPTION_FORM", wrong, f"write the whole path, as {found[1]}:/opt/plugins/{path}", False)]
+    if (stack := re.fullmatch(r"-Xss(\d+[kKmMgG]?)", option)) and (size(stack[1]) or 0) < LEAST_STACK:
+        wrong = "less than Java takes for a stack, and it would not start"
+        return [("OPTION_FORM", wrong, "write -Xss512k, or leave it out: 1m", False)]
     if OTHERS.fullmatch(option):
         return []
     if not option.startswith("-"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 
@@ -10,12 +11,18 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_limits
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_values import free
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import active, end, reads
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic import topics_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below
 from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import definitions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 # Its folder says of each topic how far it is (docs/jobs/archive_events.md): jobs of other topics may share it.
 BY_TOPIC = "archive_events"
 RELAY = "relay"
+# What Spark asks of executors, which a job in one process does not have.
+ELSEWHERE = re.compile(
+    r"spark\.(executor\.(memory|memoryOverhead|cores|instances|extraJavaOptions|defaultJavaOptions)|cores\.max"
+    r"|dynamicAllocation\..+|yarn\..+|kubernetes\..+)"
+)
 MESSAGE = "max.message.bytes"
 
 
@@ -51,6 +58,24 @@ def messages(model: Model) -> Iterator[Problem]:
                     advice = f"give {written} the same {MESSAGE}"
                     place = f"{job.variable}.config.output_topic"
                     yield node.problem(place, "JOB_MESSAGE", written, wrong, advice, warning=True)
+
+
+def local(model: Model) -> Iterator[Problem]:
+    """A job runs in one process: nothing is said of others, and what it puts aside is not among what it keeps."""
+    for node in model.spark_nodes:
+        for job in node.jobs:
+            spark = job.config.get("spark")
+            for name, value in spark.items() if isinstance(spark, Mapping) else ():
+                place = f"{job.variable}.config.spark[{name}]"
+                if ELSEWHERE.fullmatch(str(name)):
+                    wrong = "does nothing: the tasks of a job run in its driver, and it has no executors"
+                    advice = "take it out; memory is spark.driver.memory, how many run at once spark.master"
+                    yield node.problem(place, "JOB_SPARK_SUSPECT", None, wrong, advice, warning=True)
+                kept = [job.config.get(key) for key in ("checkpoint", "input_directory", "output_directory")]
+                near = (path for path in kept if isinstance(path, str) and path and below(str(value), path))
+                if name == "spark.local.dir" and (path := next(near, None)):
+                    wrong = f"in {path}: what Spark puts aside would be taken for what is kept there"
+                    yield node.problem(place, "JOB_CHECKPOINT_DATA", value, wrong, "put the two beside each other")
 
 
 def connections(model: Model) -> Iterator[Problem]:

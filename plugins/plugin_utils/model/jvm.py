@@ -15,7 +15,16 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines impo
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 LEAST = 2**26  # below this no broker and no server starts
+LEAST_DIRECT = 2**24
 COLLECTOR = re.compile(r"-XX:\+Use(Serial|Parallel|G1|Z|Shenandoah|Epsilon)GC")
+# Flags that one collector alone reads.
+OF_COLLECTOR = {
+    "G1": r"G1[A-Z]\w*|InitiatingHeapOccupancyPercent",
+    "Z": r"Z[A-Z]\w*",
+    "Shenandoah": r"Shenandoah\w+",
+    "Epsilon": r"Epsilon\w+",
+    "Parallel": r"PS[A-Z]\w*|ParallelOld\w+",
+}
 # Variables of the environment that every JVM reads.
 # Java takes the last, which is the unit's.
 CLASS_PATH = re.compile(r"-cp|-classpath|--class-path(=.*)?|-Djava\.class\.path=.*", re.DOTALL)
@@ -76,12 +85,23 @@ def heaps(model: Model) -> Iterator[Problem]:
                 yield machine.problem(name, "HEAP_SMALL", declared, wrong, "write it as 512m or 6g")
 
 
+def buffers(model: Model) -> Iterator[Problem]:
+    """What sockets take beside the heap is not so little that a service ends with its first clients."""
+    for machine in model.functional:
+        for variable, told in options(machine).items():
+            for option in told:
+                name, _, value = option.partition("=")
+                number = size(value) if name == "-XX:MaxDirectMemorySize" else None
+                if number is not None and 0 < number < LEAST_DIRECT:
+                    wrong = "sockets take their buffers from it, and connections would end for lack of memory"
+                    yield machine.problem(variable, "HEAP_SMALL", option, wrong, "leave it out: as much as the heap")
+
+
 def flags(model: Model) -> Iterator[Problem]:
-    """Nothing is said twice: the heap is an input, and a JVM has one collector."""
+    """Nothing is said twice: the heap is an input."""
     for machine in model.functional:
         told = options(machine)
         for function in functions().values():
-            collectors: dict[str, str] = {}
             for variable in (*function.jvm, f"{function.prefix}_unit_overrides[Service][Environment]"):
                 for option in told.get(variable, []):
                     if function.heaps and re.match(r"-Xm[sx]\d|-XX:(Max|Initial|Min)(HeapSize|RAMPercentage)=", option):
@@ -93,14 +113,47 @@ def flags(model: Model) -> Iterator[Problem]:
                         if (own := f"{function.prefix}_class_path") in machine.inputs.defaults:
                             advice = f"list the jars in {own}"
                         yield machine.problem(variable, "OPTION_CLASS_PATH", option, wrong, advice)
-                    elif COLLECTOR.fullmatch(option):
-                        collectors.setdefault(option, variable)
-            if len(collectors) > 1:
-                (first, _), *others = collectors.items()
-                for option, variable in others:
-                    wrong = f"{first} is there as well, and the JVM does not start with two collectors"
-                    advice = f"keep one, in {function.jvm[0]}"
-                    yield machine.problem(variable, "OPTION_COLLECTOR", option, wrong, advice)
+
+
+def collectors(model: Model) -> Iterator[Problem]:
+    """A JVM has one collector, and only this one's flags do anything."""
+    for machine in model.functional:
+        for usual, told in _processes(machine):
+            pairs = [(variable, option) for variable, found in told.items() for option in found]
+            chosen: dict[str, str] = {}
+            for variable, option in pairs:
+                if COLLECTOR.fullmatch(option):
+                    chosen.setdefault(option, variable)
+            for option, variable in list(chosen.items())[1:]:
+                wrong = f"{next(iter(chosen))} is there as well, and the JVM does not start with two collectors"
+                yield machine.problem(variable, "OPTION_COLLECTOR", option, wrong, f"keep one, in {usual}")
+            if len(chosen) == 1:
+                yield from _idle(machine, next(iter(chosen)), pairs)
+
+
+def _processes(machine: Machine) -> Iterator[tuple[str, dict[str, list[str]]]]:
+    """Yield what each JVM of a host is told, by variable, and the variable where its collector is usual."""
+    told, environment = options(machine), "unit_overrides[Service][Environment]"
+    for function in functions().values():
+        if function.jvm:
+            names = (*function.jvm, f"{function.prefix}_{environment}")
+            yield function.jvm[0], {name: told[name] for name in names if name in told}
+    for entry in machine.inputs.entries("spark_job_jobs"):
+        place = f"spark_job_jobs[{entry.get('name')}]"
+        own = [name for name in told if name.startswith(f"{place}.config.spark[spark.driver.")]
+        names = (*own, f"{place}.{environment}", f"spark_job_{environment}")
+        yield "spark.driver.extraJavaOptions", {name: told[name] for name in names if name in told}
+
+
+def _idle(machine: Machine, collector: str, pairs: Sequence[tuple[str, str]]) -> Iterator[Problem]:
+    """Flags of another collector than the one that runs."""
+    running = COLLECTOR.sub(r"\1", collector)
+    for variable, option in pairs:
+        name = re.match(r"-XX:[+-]?(\w+)", option)
+        of = next((kind for kind, names in OF_COLLECTOR.items() if name and re.fullmatch(names, name[1])), running)
+        if of != running:
+            wrong = f"a flag of Use{of}GC, and with {collector} the JVM does nothing with it"
+            yield machine.problem(variable, "OPTION_IDLE", option, wrong, "take it out", warning=True)
 
 
 def of_jobs(model: Model) -> Iterator[Problem]:

@@ -46,7 +46,7 @@ KERNEL: dict[str, tuple[int, int | None]] = {
     "vm.vfs_cache_pressure": (0, None),
     "vm.zone_reclaim_mode": (0, 7),
 }
-MAPS, SWAP = "vm.max_map_count", "vm.swappiness"
+MAPS, SWAP, OVERCOMMIT = "vm.max_map_count", "vm.swappiness", "vm.overcommit_memory"
 # What hosts of a function want, of the one at least and of the other at most, and what comes of another number.
 WANTED = {
     MAPS: ("kafka", 262144, "a broker maps two files of each segment, and ends where it may map no more"),
@@ -63,7 +63,8 @@ DROPPED = {
 }
 RANGE, RESERVED = "net.ipv4.ip_local_port_range", "net.ipv4.ip_local_reserved_ports"
 PASSING = range(32768, 61000)  # the kernel's own choice (net.ipv4.ip_local_port_range)
-OPEN_FILES = "fs.nr_open"
+OPEN_FILES, ALL_FILES = "fs.nr_open", "fs.file-max"
+THREE = ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem", "net.ipv4.tcp_mem")
 SETTING = re.compile(r"[a-z]\w*([./][\w*-]+)+")
 LABEL = r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)"
 NAME = re.compile(rf"{LABEL}(\.{LABEL})*\.?")
@@ -77,6 +78,10 @@ def settings(model: Model) -> Iterator[Problem]:
             if found := _setting(str(name), value):
                 yield machine.problem(f"base_sysctl[{name}]", "SYSCTL_VALUE", value, *found)
         yield from _dirty(machine, told)
+        if whole(told.get(OVERCOMMIT)) == 2:
+            wrong = "the kernel then grants no more than swap and half of the memory: a JVM asks for more than it uses"
+            place = f"base_sysctl[{OVERCOMMIT}]"
+            yield machine.problem(place, "SYSCTL_UNFIT", 2, wrong, "write 0, or leave it out", warning=True)
         for name, (function, wanted, wrong) in WANTED.items():
             number = whole(told.get(name)) if model.is_in(function, machine) else None
             if number is None or number < KERNEL[name][0]:
@@ -104,17 +109,26 @@ def _dirty(machine: Machine, told: Mapping[Any, Any]) -> Iterator[Problem]:
 
 def open_files(model: Model) -> Iterator[Problem]:
     """Services open no more files than the kernel lets a process open: systemd would not start them."""
-    place, found = f"base_sysctl[{OPEN_FILES}]", dict[int, dict[str, dict[str, int]]]()
+    yield from (problem for name in (OPEN_FILES, ALL_FILES) for problem in _open_files(model, name))
+
+
+def _open_files(model: Model, setting: str) -> Iterator[Problem]:
+    place, found = f"base_sysctl[{setting}]", dict[int, dict[str, dict[str, int]]]()
     for machine in model.functional:
-        most = whole(machine.inputs.mapping("base_sysctl").get(OPEN_FILES))
+        most = whole(machine.inputs.mapping("base_sysctl").get(setting))
         inputs = [f"{function.prefix}_limit_nofile" for function in model.functions_of(machine)]
         asked = {name: number for name in inputs if (number := machine.inputs.whole(name))}
-        if most is not None and KERNEL[OPEN_FILES][0] <= most < max(asked.values(), default=0):
+        if most is not None and KERNEL[setting][0] <= most < max(asked.values(), default=0):
             found.setdefault(most, {})[machine.name] = asked
     for most, hosts in found.items():
         wanted, name = max((number, name) for asked in hosts.values() for name, number in asked.items())
         wrong = f"less than {name} ({wanted}), and a service that asks for more does not start"
-        yield Problem(tuple(hosts), place, "SYSCTL_VALUE", most, wrong, "leave it out: 1048576")
+        if setting == ALL_FILES:
+            wrong = f"fewer for the whole host than {name} ({wanted}) grants one service"
+        advice = (
+            "leave it out: 1048576" if setting == OPEN_FILES else "leave it out: the kernel reckons with its memory"
+        )
+        yield Problem(tuple(hosts), place, "SYSCTL_VALUE", most, wrong, advice)
 
 
 def local_ports(model: Model) -> Iterator[Problem]:
@@ -173,6 +187,11 @@ def _setting(name: str, value: Any) -> tuple[str, str] | None:
             return "no name of a setting of the kernel", f"did you mean {near}?" if near else "as vm.swappiness"
         if near and near.count(".") == name.count("."):
             return "the kernel knows no such setting", f"did you mean {near}?"
+    if name in THREE and not re.fullmatch(r"\d+\s+\d+\s+\d+", str(value).strip()):
+        return (
+            "the kernel has three numbers there, and the others would stay",
+            "write all three, as 4096 87380 16777216",
+        )
     if value is None or isinstance(value, (bool, Mapping, list, tuple)) or not str(value).strip():
         return "no value of a setting of the kernel", "write a number or a text, or take it out"
     least, most = KERNEL.get(name, (None, None))

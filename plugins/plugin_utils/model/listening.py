@@ -4,16 +4,32 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from ipaddress import ip_address
+from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.listener_options import Listener
+from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import Definitions
+from ansible_collections.millrace.kafka.plugins.plugin_utils.listener_options import Listener, encrypted
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_limits import (
+    COVERED,
+    OF_LISTENER,
+    all_covered,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import NETWORKS, Broker
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import WILDCARDS, is_address, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 MECHANISMS = ("SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN", "OAUTHBEARER", "GSSAPI")
+# Words of a listener that are of its TLS alone.
+TLS_WORDS = ("client_auth", "keystore", "truststore", "principal_mapping_rules")
+# What properties need, by what they are called behind the name of the listener.
+NEEDING = {
+    "logins": re.compile(r"([\w-]+\.)?(sasl\..+|connections\.max\.reauth\.ms)"),
+    "TLS": re.compile(r"ssl\..+"),
+}
+BETWEEN = "sasl.mechanism.inter.broker.protocol"
+CLEAR = ("PLAINTEXT", "SASL_PLAINTEXT")
 
 
 def listeners(model: Model) -> Iterator[Problem]:
@@ -49,13 +65,61 @@ def mechanisms(model: Model) -> Iterator[Problem]:
     for broker in model.brokers:
         for entry in broker.inputs.entries("kafka_listeners"):
             declared, variable = entry.get("sasl_mechanisms"), f"kafka_listeners[{entry.get('name')}].sasl_mechanisms"
-            if declared and entry.get("protocol") == "SSL":
-                wrong = "nobody logs in to a listener of protocol SSL: its certificate says who somebody is"
+            if declared and _no_logins(broker, entry):
+                wrong = f"nobody logs in to a listener of protocol {entry['protocol']}"
                 advice = "take it out, or set protocol to SASL_SSL"
                 yield broker.problem(variable, "MECHANISM_IDLE", None, wrong, advice, warning=True)
         for item in broker.listeners:
             for name in item.mechanisms:
                 yield from _mechanism(broker, item, name)
+
+
+def idle(model: Model) -> Iterator[Problem]:
+    """What is said of logins and of TLS is said of a listener that has them."""
+    for broker in model.brokers:
+        meant = broker.inputs.get("security_profile") != "plaintext"  # else the wiring itself says more than is used
+        for entry in broker.inputs.entries("kafka_listeners") if meant and not broker.production else ():
+            told = [key for key in TLS_WORDS if entry.get(key) not in (None, "", "none", [], ())]
+            for key in told if entry.get("protocol") and not encrypted(entry) else ():
+                place, wrong = f"kafka_listeners[{entry.get('name')}].{key}", _without(str(entry["protocol"]), "TLS")
+                yield broker.problem(place, "LISTENER_IDLE", None, wrong, _have("SSL or SASL_SSL"), warning=True)
+        definitions = Definitions.load("kafka", str(broker.inputs.get("kafka_version")))
+        for variable, layer in broker.layers:
+            for name in (str(name) for name, value in layer.items() if value is not None):
+                spec, covered = definitions.spec("broker", name), name in COVERED and all_covered(broker, name)
+                if spec and not spec.get("kraft") and not covered:
+                    yield from _idle(broker, f"{variable}[{name}]", name, meant)
+
+
+def _idle(broker: Broker, place: str, name: str, meant: bool) -> Iterator[Problem]:
+    """Judge one property of brokers, of a listener of theirs or of all."""
+    found = OF_LISTENER.fullmatch(name)
+    of, rest = (found[1], found[2]) if found else ("", name)
+    kind = next((kind for kind, names in NEEDING.items() if names.fullmatch(rest)), "")
+    asked = [item for item in broker.listeners if not of or item.name.lower() == of]
+    if name == BETWEEN:
+        asked = [item for item in broker.listeners if item.name == str(broker.inter_broker)]
+    using = [item for item in asked if (item.encrypted if kind == "TLS" else item.protocol.startswith("SASL"))]
+    said = broker.production and all(item.protocol in CLEAR for item in asked)  # as LISTENER_PLAINTEXT
+    if kind and asked and not using and not said:
+        told, wanted = " and ".join(sorted({item.protocol for item in asked})), "SSL or SASL_SSL"
+        advice = _have(wanted if kind == "TLS" else "SASL_SSL")
+        warning = not of or not meant
+        yield broker.problem(place, "LISTENER_IDLE", None, _without(told, kind), advice, warning=warning)
+
+
+def _no_logins(broker: Broker, entry: Mapping[str, Any]) -> bool:
+    """Tell whether nobody logs in to a listener, and no other rule or word says so."""
+    clear = not broker.production and broker.inputs.get("security_profile") != "plaintext"
+    return entry.get("protocol") == "SSL" or (entry.get("protocol") == "PLAINTEXT" and clear)
+
+
+def _without(protocol: str, kind: str) -> str:
+    return f"does nothing: a listener of protocol {protocol} has no {kind}"
+
+
+def _have(protocol: str) -> str:
+    return f"take it out, or set protocol of the listener to {protocol}"
 
 
 def _mechanism(broker: Broker, item: Listener, name: str) -> Iterator[Problem]:
@@ -87,7 +151,7 @@ def _jaas_file(broker: Broker) -> bool:
 
 def among_brokers(model: Model) -> Iterator[Problem]:
     """Brokers log in to one another only where their login is said: the role says none."""
-    name = "sasl.mechanism.inter.broker.protocol"
+    name = BETWEEN
     for broker in model.brokers:
         for item in broker.listeners:
             if item.name != str(broker.inter_broker) or not item.protocol.startswith("SASL"):
@@ -95,6 +159,16 @@ def among_brokers(model: Model) -> Iterator[Problem]:
             mechanism = str(broker.config.get(name) or "")
             key = f"listener.name.{item.name.lower()}.{mechanism.lower()}.sasl.jaas.config"
             if not mechanism or not re.search(r"username\s*=|keyTab\s*=|oauth", str(broker.config.get(key)), re.I):
+                other = next((one.name for one in broker.listeners if one.protocol == "SSL"), None)
+                if other and not mechanism:
+                    wrong = (
+                        f"protocol {item.protocol}, in which brokers have no login of their own: they would not start"
+                    )
+                    name = "kafka_inter_broker_listener"
+                    yield broker.problem(
+                        name, "BROKERS_LISTENER", item.name, wrong, f"name {other}", warning=_jaas_file(broker)
+                    )
+                    continue
                 wrong = "brokers have no login of their own, and would not start"
                 advice = f"use SSL for it, where certificates are the login, or set {name} and the JAAS text with it"
                 elsewhere = _jaas_file(broker)

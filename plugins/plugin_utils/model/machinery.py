@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.databases import shared_buffers
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_memory import shared_buffers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import asked
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import LOOPBACK
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import LEAST_MEMORY, size
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import holders
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
@@ -22,14 +24,23 @@ def twice(model: Model) -> Iterator[Problem]:
         wrong = "all of them are the control node itself, which would be each of these hosts in turn"
         advice = "leave ansible_connection out, or name one host alone"
         yield Problem(tuple(local), "ansible_connection", "MACHINE_TWICE", "local", wrong, advice)
+    for machine in model.cluster if len(model.cluster) > 1 else ():
+        told = str(machine.inputs.get("ansible_host") or "")
+        if LOOPBACK.fullmatch(told) and machine.inputs.whole("ansible_port") in (None, SSH) and _by_ssh(machine):
+            wrong, advice = "the control node itself", "name the address of the host's own machine"
+            yield machine.problem("ansible_host", "MACHINE_TWICE", told, wrong, advice)
     places = (
         ((str(machine.inputs.get("ansible_host")), machine.inputs.whole("ansible_port") or SSH), machine.name)
         for machine in model.functional
-        if machine.inputs.get("ansible_host") and machine.inputs.get("ansible_connection") in (None, "ssh", "smart")
+        if machine.inputs.get("ansible_host") and _by_ssh(machine)
     )
     for (address, _), hosts in holders(places).items():
         wrong, advice = "one machine under several names", "give each host the address of its own machine"
         yield Problem(tuple(hosts), "ansible_host", "MACHINE_TWICE", address, wrong, advice)
+
+
+def _by_ssh(machine: Machine) -> bool:
+    return machine.inputs.get("ansible_connection") in (None, "ssh", "smart")
 
 
 def heaps(model: Model) -> Iterator[Problem]:

@@ -82,6 +82,11 @@ def outside(model: Model) -> Iterator[Problem]:
                 wrong, advice = f"no {name} of these hosts is inside", "correct it, or their addresses"
                 yield Problem(hosts, f"{network}_network", "NETWORK_ELSEWHERE", told, wrong, advice)
                 continue
+            if len(out) > max(2, len(machines) / 2):
+                wrong = f"{len(out)} of {len(machines)} {name} are outside, as {out[0].address(network)}"
+                hosts, advice = tuple(machine.name for machine, _ in machines), "correct it, or their addresses"
+                yield Problem(hosts, f"{network}_network", "NETWORK_ELSEWHERE", told, wrong, advice)
+                continue
             for machine in out:
                 wrong, advice = f"outside the {network} network {told}", f"correct the address or {network}_network"
                 yield machine.problem(name, "ADDRESS_OUTSIDE", machine.address(network), wrong, advice)

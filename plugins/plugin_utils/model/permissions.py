@@ -79,6 +79,7 @@ def _job(node: SparkNode, job: Job, principal: str, acls: Sequence[Acl]) -> Iter
             wrong = f"job {job.name} on {node.name} needs {what}, and a denial goes before any permission"
             variable, advice = f"kafka_acls[{denied.get('principal')}]", "narrow the denial, or stop the job"
             yield node.problem(variable, "ACL_JOB_DENIED", None, wrong, advice)
+            return  # the others follow from the same
         elif not any(acl.get("permission") != "deny" for acl in fitting):
             advice = f"grant it to {principal} in kafka_users, or stop the job"
             wrong = f"{principal} needs {what}, and no ACL allows it"

@@ -61,11 +61,11 @@ def layout(model: Model) -> Iterator[Problem]:
 
 
 def odd_racks(model: Model) -> list[Broker]:
-    """Return the brokers whose rack is not their datacenter, where that of most others beside them is."""
+    """Return the brokers whose rack is not their datacenter, where that of half of those beside them is."""
     found = []
     for name, members in datacenters(model.brokers).items() if model.layout in STRETCHED else ():
         odd = [broker for broker in members if broker.kafka_rack not in (None, name)]
-        found += odd if len(odd) < len(members) / 2 else []
+        found += odd if len(odd) <= len(members) / 2 else []
     return found
 
 
@@ -122,6 +122,15 @@ def _racks_of_datacenters(
             wrong = f"one rack in {' and '.join(places)}: Kafka would take the two for one failure domain"
             advice = "begin its name with the datacenter's"
             yield Problem(hosts, "kafka_rack", "RACK_IN_TWO_DATACENTERS", rack, wrong, advice)
+
+
+def blanks(model: Model) -> Iterator[Problem]:
+    """Names of places have no blank at an end: nobody sees it, and Kafka compares the whole text."""
+    for machine in model.functional:
+        for name in ("datacenter", "rack"):
+            told = machine.inputs.text(name)
+            if told and told.strip() and told != told.strip():
+                yield machine.problem(name, "PLACE_CASE", repr(told), "a blank at an end", f"write {told.strip()}")
 
 
 def rack_groups(model: Model) -> Iterator[Problem]:

@@ -54,6 +54,23 @@ def mapping_rules(model: Model) -> Iterator[Problem]:
                     yield broker.problem(
                         f"{item.variable}.principal_mapping_rules", "PRINCIPAL_RULE", rule, wrong, advice
                     )
+                elif lost := _lost_group(rule.strip()):
+                    wrong = f"the pattern has no group for {lost}, and everybody would be called {lost} as it stands"
+                    advice = "put what is meant into parentheses, as RULE:^CN=([^,]+),OU=...$/$1/"
+                    place = f"{item.variable}.principal_mapping_rules"
+                    yield broker.problem(place, "PRINCIPAL_RULE", rule, wrong, advice)
+
+
+def _lost_group(rule: str) -> str | None:
+    """Return a group that the replacement of a rule names, and its pattern does not have."""
+    found = RULE.fullmatch(rule)
+    if not found:
+        return None
+    try:
+        groups = re.compile(re.sub(r"\(\?<(?=[A-Za-z])", "(?P<", found[1])).groups
+    except re.error:
+        return None
+    return next((f"${number}" for number in re.findall(r"\$(\d)", found[2]) if int(number) > groups), None)
 
 
 def anybody(model: Model) -> Iterator[Problem]:

@@ -48,6 +48,12 @@ ORDERED = (
     ("replica.fetch.wait.max.ms", 500, "replica.lag.time.max.ms", 30000),
     ("replica.fetch.wait.max.ms", 500, "replica.socket.timeout.ms", 30000),
     ("group.min.session.timeout.ms", 6000, "group.max.session.timeout.ms", 1800000),
+    # org.apache.kafka.coordinator.group.GroupCoordinatorConfig
+    ("group.consumer.min.heartbeat.interval.ms", 5000, "group.consumer.heartbeat.interval.ms", 5000),
+    ("group.consumer.heartbeat.interval.ms", 5000, "group.consumer.max.heartbeat.interval.ms", 15000),
+    ("group.consumer.min.session.timeout.ms", 45000, "group.consumer.session.timeout.ms", 45000),
+    ("group.consumer.session.timeout.ms", 45000, "group.consumer.max.session.timeout.ms", 60000),
+    ("socket.request.max.bytes", 104857600, "queued.max.request.bytes", 2**63),
 )
 
 
@@ -182,7 +188,7 @@ def _order(broker: Broker) -> Iterator[Problem]:
     """What Kafka compares is in order."""
     for low, low_default, high, high_default in ORDERED:
         one, two = whole(broker.config.get(low, low_default)), whole(broker.config.get(high, high_default))
-        if one is not None and two is not None and one > two:
+        if one is not None and two is not None and one > two != -1:
             wrong = f"more than {high} ({two}), and Kafka would refuse to start"
             yield broker.problem(f"kafka_config[{low}]", "PROPERTY_ORDER", one, wrong, "correct one of the two")
 

@@ -41,6 +41,7 @@ RISKS = frozenset(
         "DEBUGGER_OPEN",
         "FIREWALL_OPEN",
         "JMX_OPEN",
+        "JOB_OPEN",
         # what a service that is taken over may do
         "SANDBOX_OPEN",
         # secrets

@@ -49,6 +49,19 @@ def stores(model: Model) -> Iterator[Problem]:
             yield from _made(server, keys, trusted)
 
 
+def forms(model: Model) -> Iterator[Problem]:
+    """Keystores are PEM files, or PKCS #12 with a password; no service here is told of another kind."""
+    for machine in model.cluster:
+        for name in [f"{function.prefix}_keystore" for function in model.functions_of(machine)]:
+            path = machine.inputs.text(name) if name in machine.inputs.values else None
+            if path and not path.endswith((".pem", ".p12")):
+                wrong, advice = "neither .pem nor .p12, by which its kind is known", "name a file of one of these kinds"
+                yield machine.problem(name, "KEYSTORE_FORM", path, wrong, advice)
+            elif path and path.endswith(".p12") and not machine.inputs.text(f"{name}_password"):
+                wrong, advice = "no password, and nobody could open it", "say it, from a vaulted file"
+                yield machine.problem(f"{name}_password", "KEYSTORE_FORM", None, wrong, advice)
+
+
 def _made(machine: Machine, keys: Mapping[str, str], trusted: Mapping[str, str]) -> Iterator[Problem]:
     for found, made, entries, code in (
         (keys, "pki_certificates", machine.certificates, "KEYSTORE_UNKNOWN"),

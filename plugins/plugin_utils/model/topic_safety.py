@@ -8,11 +8,12 @@ from fnmatch import fnmatchcase
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import STRETCHED, Model, datacenters, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import most_in_one_rack, most_replicas
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.replication import MIN_ISRS, TOPICS, settings
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.slips import slip
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic import Topic, once, topics_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
-MARGIN = "kafka_restart_margin"
+MARGIN, ACCEPTS = "kafka_restart_margin", "kafka_restart_accepts"
 
 
 def replicas(model: Model) -> Iterator[Problem]:
@@ -49,9 +50,20 @@ def restart_margin(model: Model) -> Iterator[Problem]:
             return  # one is enough to say it
 
 
+def accepted(model: Model) -> Iterator[Problem]:
+    """What may stand still in a restart is there: a name that fits no topic accepts nothing."""
+    known = [topic.name for topic in topics_of(model) if topic.said.get("state") != "absent"]
+    for name in map(str, model.brokers[0].inputs.sequence(ACCEPTS) if model.brokers and known else ()):
+        if not name.startswith("_") and not any(fnmatchcase(topic, name) for topic in known):
+            near = slip(name, known)
+            wrong = "no topic of kafka_topics, so nothing is accepted by it"
+            advice = f"did you mean {near}?" if near else "correct the name, or take it out"
+            yield Problem(names(model.brokers), ACCEPTS, "RESTART_ACCEPTS", name, wrong, advice, warning=not near)
+
+
 def _accepted(model: Model, name: str) -> bool:
     """Tell whether a topic may stand still while a broker is restarted."""
-    return any(fnmatchcase(name, str(one)) for one in model.brokers[0].inputs.sequence("kafka_restart_accepts"))
+    return any(fnmatchcase(name, str(one)) for one in model.brokers[0].inputs.sequence(ACCEPTS))
 
 
 def _own(model: Model) -> list[Topic]:

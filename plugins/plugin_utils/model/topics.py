@@ -29,6 +29,10 @@ KEPT = re.compile(
 POLICY = "cleanup.policy"
 THROTTLES = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
 SPANS = ("retention.ms", "local.retention.ms", "segment.ms", "delete.retention.ms", "max.compaction.lag.ms")
+TINY = ("retention.ms", "local.retention.ms", "segment.ms")
+# What topics say for remote storage alone, and the least of an index, with which a segment ends before it is full.
+REMOTE, LOCAL = "remote.storage.enable", ("local.retention.ms", "local.retention.bytes")
+INDEX, LEAST_INDEX = "segment.index.bytes", 2**16
 MESSAGE = "max.message.bytes"
 # What has to hold a topic's largest batch: a property of brokers, one of topics that goes before it, what comes of it.
 HOLDING = (
@@ -115,8 +119,12 @@ def _properties(model: Model, topic: Topic) -> Iterator[Problem]:
         place = topic.property_place(finding.name)
         yield Problem(where, place, f"TOPIC_PROPERTY_{kind}", shown, finding.wrong, advice)
     yield from _policies(where, topic)
+    yield from _idle(where, topic)
     for name in SPANS:
         shown = topic.written.get(name)
+        if name in TINY and 0 < (whole(shown) or 0) < 1000:
+            wrong, place = "milliseconds, less than a second", topic.property_place(name)
+            yield Problem(where, place, "TOPIC_PROPERTY_VALUE", shown, wrong, f"write {shown}d if days were meant")
         if meant := seconds(shown):
             wrong = f"milliseconds, and as seconds it would be {meant}"
             advice, place = f"write {meant} if seconds were meant, or {shown}ms", topic.property_place(name)
@@ -129,6 +137,22 @@ def _properties(model: Model, topic: Topic) -> Iterator[Problem]:
         wrong = "a replica that lags may become leader, and acknowledged records are lost"
         place, advice = topic.property_place("unclean.leader.election.enable"), "leave it out"
         yield Problem(where, place, "TOPIC_UNCLEAN", True, wrong, advice)
+
+
+def _idle(where: tuple[str, ...], topic: Topic) -> Iterator[Problem]:
+    """Nothing is said that does nothing, or undoes what else is said."""
+    for name in LOCAL if switch(topic.config.get(REMOTE)) is not True else ():
+        if name in topic.config and topic.config[name] is not None:
+            wrong, place = f"does nothing without {REMOTE}: true", topic.property_place(name)
+            advice = f"use {name.removeprefix('local.')}, or set {REMOTE}"
+            yield Problem(where, place, "TOPIC_RETENTION", topic.written.get(name), wrong, advice, warning=True)
+    number = topic.number(INDEX) if INDEX in topic.config else None
+    if number is not None and 4 <= number < LEAST_INDEX:
+        wrong = (
+            f"its index is full after {number // 8 * 4} KiB, and the segment ends there, whatever segment.bytes says"
+        )
+        place, shown = topic.property_place(INDEX), topic.written.get(INDEX)
+        yield Problem(where, place, "TOPIC_PROPERTY_VALUE", shown, wrong, "leave it out: 10MiB", warning=True)
 
 
 def _policies(where: tuple[str, ...], topic: Topic) -> Iterator[Problem]:
@@ -199,7 +223,7 @@ def _retention(where: tuple[str, ...], topic: Topic) -> Iterator[Problem]:
                 wrong = "does nothing: cleanup.policy compact deletes by key alone"
                 advice = "take it out, or use cleanup.policy [compact, delete]"
                 yield _warned(where, said, wrong, advice)
-        elif limit < size and not seconds(topic.written[name]):
+        elif limit < size and not (seconds(topic.written[name]) or (name in TINY and limit < 1000)):
             shown = topic.written.get(segment, default)
             wrong = f"less than {segment} ({shown}), and whole segments are deleted: {kept} is kept than this says"
             yield _warned(where, said, wrong, f"set {segment} to {topic.written[name]} or less, too")

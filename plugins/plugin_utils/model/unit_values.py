@@ -17,6 +17,8 @@ AMOUNT = re.compile(r"infinity|\d+(\.\d+)?\s*[KMGTPE]?|\d+(\.\d+)?%")
 LIMIT = re.compile(r"(infinity|\d+[KMGTPE]?)(:(infinity|\d+[KMGTPE]?))?")
 SWITCH = re.compile(r"1|0|yes|no|y|n|true|false|t|f|on|off", re.IGNORECASE)
 UNIT = re.compile(r"[\w.@:\\-]+\.(service|socket|device|mount|automount|swap|target|path|timer|slice|scope)", re.ASCII)
+CPUS = ("CPUAffinity", "AllowedCPUs", "StartupAllowedCPUs", "NUMAMask", "AllowedMemoryNodes")
+PROCESSORS = re.compile(r"\d+(-\d+)?([,\s]+\d+(-\d+)?)*|numa")
 VARIABLE = re.compile(r"[\"']?[A-Za-z_]\w*=.*", re.DOTALL)
 UNITS_OF = (
     "After", "Before", "Wants", "Requires", "Requisite", "BindsTo", "PartOf", "Upholds", "Conflicts", "OnFailure",
@@ -36,10 +38,12 @@ NUMBERS = {
     "IOSchedulingPriority": (0, 7),
     "CPUSchedulingPriority": (1, 99),
 }
+BOOLEANS = ("yes", "no", "y", "n", "true", "false", "t", "f", "on", "off", "1", "0")
 CHOICES = {
     "IOSchedulingClass": ("none", "realtime", "best-effort", "idle", "0", "1", "2", "3"),
     "CPUSchedulingPolicy": ("other", "batch", "idle", "fifo", "rr"),
     "OOMPolicy": ("continue", "stop", "kill"),
+    "ProtectHome": (*BOOLEANS, "read-only", "tmpfs"),
 }
 SWITCHES = re.compile(
     r"NoNewPrivileges|PrivateTmp|PrivateDevices|ProtectKernel\w+|ProtectControlGroups|ProtectClock|ProtectHostname"
@@ -71,6 +75,8 @@ def _fault(key: str, text: str) -> str | None:
         form = None if key.endswith("CPUWeight") and text == "idle" else form
     elif key in CHOICES:
         form = f"one of {', '.join(CHOICES[key])}" if text not in CHOICES[key] else None
+    elif key in CPUS:
+        form = "numbers of processors, as 0-3 or 0,2" if not PROCESSORS.fullmatch(text) else None
     elif key == "CPUQuota":
         form = "a share of one processor, as 400%" if not re.fullmatch(r"\d+(\.\d+)?%", text) else None
     elif key.endswith("Sec") or key == "StartLimitInterval":

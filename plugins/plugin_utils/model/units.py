@@ -14,6 +14,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import EN
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import overrides
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
+LEAST_STOP = {"kafka": 30}  # seconds
 LEVELS = ("OFF", "ERROR", "WARN", "INFO", "DEBUG", "TRACE")
 SECTIONS = ("Unit", "Service", "Install")
 SECRET = re.compile(r"passw|secret|passphrase|token$|(access|account|api|private|shared)_?key$", re.IGNORECASE)
@@ -38,6 +39,14 @@ def timeouts(model: Model) -> Iterator[Problem]:
                     stop = "systemd would wait for ever" if seconds == 0 else "systemd knows no such time"
                     wrong = stop if name.endswith("_stop_timeout") else "nothing would be waited for"
                     yield machine.problem(name, "TIMEOUT_NONE", seconds, wrong, "write seconds, 1 at least")
+            name, least = f"{function.prefix}_stop_timeout", LEAST_STOP.get(function.name, 0)
+            seconds = machine.inputs.whole(name)
+            if seconds is not None and 1 <= seconds < least:
+                wrong = (
+                    "systemd kills a broker that is still handing over its leaders, and its logs have to be repaired"
+                )
+                advice = "leave it out: 300; a stop that is done sooner ends sooner"
+                yield machine.problem(name, "TIMEOUT_NONE", seconds, wrong, advice, warning=True)
 
 
 def log_levels(model: Model) -> Iterator[Problem]:

@@ -79,7 +79,8 @@ def names(model: Model) -> Iterator[Problem]:
             elif not name.startswith(("ansible_", "group", "inventory_", "omit", "play", "role_", "_")):
                 near = meant(name)
                 alike = near == _plain(name)  # the same word, as Ansible does not read it
-                there = near in found - everywhere and not alike
+                role = near is not None and near.partition("_")[2] == name.partition("_")[2] != ""  # zookeper_heap
+                there = near in found - everywhere and not alike and not role
                 if near and not there and name not in everywhere:
                     wrong = "nothing of ours reads a variable of this name"
                     yield Problem((host,), name, "VARIABLE_SUSPECT", None, wrong, f"did you mean {near}?")
@@ -171,8 +172,11 @@ def _identity(entry: Mapping[str, Any]) -> tuple[str, ...]:
 def secrets(model: Model) -> Iterator[Problem]:
     """No secret is a default; the value is never shown."""
     for host, values in model.hosts.items():
+        vault = {found for _, found in texts("vault", values.get("vault")) if _guessable(found)}
         for variable, value in values.items():
             for path, found in texts(variable, value):
+                if variable != "vault" and _inner(found) in vault:
+                    continue  # said where it is written
                 if is_secret(path, found) and _guessable(found):
                     wrong = "a secret that everybody tries first"
                     yield Problem(
@@ -181,5 +185,10 @@ def secrets(model: Model) -> Iterator[Problem]:
 
 
 def _guessable(text: str) -> bool:
+    return _inner(text).strip().lower() in DEFAULTS
+
+
+def _inner(text: str) -> str:
+    """Return the password of a login, or the text itself."""
     inside = re.search(r"password\s*=\s*[\"']([^\"']*)", text)
-    return (inside.group(1) if inside else text).strip().lower() in DEFAULTS
+    return inside.group(1) if inside else text

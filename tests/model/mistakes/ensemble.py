@@ -142,7 +142,6 @@ MISTAKES: tuple[Mistake, ...] = (
         "datacenter's group",
         variables=zookeeper(zookeeper_groups={1: [1, 2, 3], 2: [4, 5]}),
         inventory="lab_stretch2",
-        also=frozenset({"ZOOKEEPER_GROUP_EVEN", "ZOOKEEPER_GROUP_SIZES"}),
     ),
     Mistake(
         "ZOOKEEPER_GROUP_TWICE",
@@ -150,7 +149,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "leave it in one",
         variables=zookeeper(zookeeper_groups={1: [1, 2, 3], 2: [3, 4, 5]}),
         inventory="lab_stretch2",
-        also=frozenset({"ZOOKEEPER_GROUP_NONE", "ZOOKEEPER_GROUP_MIXED"}),
+        also=frozenset({"ZOOKEEPER_GROUP_NONE"}),
     ),
     Mistake(
         "ZOOKEEPER_GROUP_EVEN",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from model.mistakes.base import BROKERS, Mistake, kafka
+from model.mistakes.jobs import job
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
@@ -50,5 +51,13 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{BROKERS}/kafka_archive_checksum",
         "128 hexadecimal digits",
         variables=kafka(kafka_archive_checksum="sha512:0123abcd"),
+    ),
+    Mistake(
+        "JOB_OPEN",
+        "group spark_consumer/spark_job_jobs[count_words].config.spark[spark.driver.bindAddress]",
+        "leave it out: 127.0.0.1",
+        variables=job(spark={"spark.driver.bindAddress": "0.0.0.0"}),
+        inventory="stretch3",
+        also=frozenset({"JOB_TWICE"}),
     ),
 )

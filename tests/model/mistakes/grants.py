@@ -15,7 +15,15 @@ def granted(grant: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return users({**NEW, "grants": [grant]})
 
 
+ABSENT = {"name": "streams-plaintext-input", "state": "absent", "allow_delete": True}
+
 MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        "TOPIC_NEEDED",
+        f"{BROKERS}/kafka_topics[streams-plaintext-input]",
+        "stop the job",
+        variables=kafka(kafka_topics=[ABSENT, {"name": "streams-wordcount-output", "partitions": 6}]),
+    ),
     Mistake(
         "USER_PREFIX",
         f"{BROKERS}/kafka_users[User:orders].name",

@@ -150,7 +150,6 @@ MISTAKES: tuple[Mistake, ...] = (
             "dc1-kafka2": {"kafka_rack": "b"},
             "dc2-kafka2": {"kafka_rack": "c"},
         },
-        also=frozenset({"RACK_UNEVEN"}),
     ),
     Mistake(
         "NUMBER_OTHER",
@@ -184,14 +183,12 @@ MISTAKES: tuple[Mistake, ...] = (
         "take the line out",
         inventory="dc1",
         variables={"dc1-zk1": {"rack": "c"}},
-        also=frozenset({"RACK_UNEVEN"}),
     ),
     Mistake(
         "RACK_SAME",
         "group rack_b/rack",
         "give each rack a name",
         hosts={"vars: {rack: b}": "vars: {rack: a}"},
-        also=frozenset({"RACK_UNEVEN"}),
     ),
     Mistake("KEEPER_UNKNOWN", "group all/admin_keeper", "did you mean", variables={"all": {"admin_keeper": "dc1-zk9"}}),
     Mistake("SITE_DIFFERS", "dc1-zk3/promise", "for all hosts", variables={"dc1-zk3": {"promise": "available"}}),

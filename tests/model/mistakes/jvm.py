@@ -13,6 +13,12 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("OPTION_HEAP", OPTIONS, "set kafka_heap", variables=kafka(kafka_java_options=["-Xmx8g"])),
     Mistake("OPTION_COLLECTOR", OPTIONS, "kafka_gc_options", variables=kafka(kafka_java_options=["-XX:+UseZGC"])),
     Mistake(
+        "OPTION_IDLE",
+        f"{BROKERS}/kafka_gc_options",
+        "take it out",
+        variables=kafka(kafka_gc_options=["-XX:+UseZGC", "-XX:MaxGCPauseMillis=20", "-XX:G1HeapRegionSize=16m"]),
+    ),
+    Mistake(
         "OPTION_CLASS_PATH",
         OPTIONS,
         "list the jars in kafka_class_path",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from model.mistakes.base import BROKERS, Mistake, kafka, listeners
+from model.mistakes.base import BROKERS, Mistake, config, kafka, listeners
 from model.mistakes.security import replication
 
 LISTENERS = f"{BROKERS}/kafka_listeners"
@@ -35,6 +35,12 @@ MISTAKES: tuple[Mistake, ...] = (
         variables=kafka(kafka_listeners=replication(protocol="SASL_SSL")),
     ),
     Mistake(
+        "BROKERS_LISTENER",
+        f"{BROKERS}/kafka_inter_broker_listener",
+        "name REPLICATION",
+        variables=kafka(kafka_inter_broker_listener="CLIENT"),
+    ),
+    Mistake(
         "MECHANISM_UNKNOWN",
         f"{LISTENERS}[CLIENT].sasl_mechanisms",
         "did you mean SCRAM-SHA-256?",
@@ -51,6 +57,12 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{LISTENERS}[REPLICATION].sasl_mechanisms",
         "set protocol to SASL_SSL",
         variables=kafka(kafka_listeners=replication(sasl_mechanisms=["SCRAM-SHA-512"])),
+    ),
+    Mistake(
+        "LISTENER_IDLE",
+        f"{BROKERS}/kafka_config[listener.name.replication.connections.max.reauth.ms]",
+        "set protocol of the listener to SASL_SSL",
+        variables=config("listener.name.replication.connections.max.reauth.ms", 3600000),
     ),
     Mistake(
         "ADDRESS_LOCAL",

@@ -109,7 +109,6 @@ MISTAKES: tuple[Mistake, ...] = (
         "LISTENER_NETWORK",
         f"{BROKERS}/kafka_inter_broker_listener",
         "replication_address",
-        variables=kafka(kafka_inter_broker_listener="CLIENT"),
-        also=frozenset({"LISTENER_CLIENT_CA", "FIREWALL_PEER", "LISTENER_BROKER_LOGIN", "JOB_LISTENER"}),
+        variables=kafka(kafka_listeners=[listeners()[0], {**listeners()[1], "address": "{{ client_address }}"}]),
     ),
 )

@@ -33,6 +33,12 @@ def replication(**changes: Any) -> list[dict[str, Any]]:
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
+        "KEYSTORE_FORM",
+        f"{BROKERS}/kafka_keystore",
+        "name a file of one of these kinds",
+        variables=kafka(kafka_keystore="/etc/kafka/tls/keystore.jks"),
+    ),
+    Mistake(
         "AUTHORITY_UNKNOWN",
         "group all/infra_authority",
         "name one: infra",
@@ -46,7 +52,6 @@ MISTAKES: tuple[Mistake, ...] = (
         "set it to secure",
         inventory="stretch3",
         variables={"all": {"security_profile": "plaintext"}},
-        also=frozenset({"LISTENER_PLAINTEXT"}),
     ),
     # Files and certificates
     Mistake(

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from model.mistakes.base import BROKERS, Mistake
+from model.mistakes.base import BROKERS, Mistake, kafka
 from model.mistakes.topics import NEW, ORDERS, config, topic, topics
 
 LEAST = f"{ORDERS}.config[min.insync.replicas]"
 
 MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        "RESTART_ACCEPTS",
+        f"{BROKERS}/kafka_restart_accepts",
+        "did you mean streams-plaintext-input?",
+        variables=kafka(kafka_restart_accepts=["streams-plaintxt-input"]),
+    ),
     Mistake(
         "TOPIC_REPLICATION_TOO_HIGH",
         f"{ORDERS}.replication_factor",

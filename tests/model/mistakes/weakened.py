@@ -30,6 +30,12 @@ def weak(code: str, name: str, value: Any, advice: str, group: str = "kafka") ->
 
 
 MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        "CIPHER_UNFIT",
+        f"{BROKERS}/kafka_config[ssl.cipher.suites]",
+        "did you mean TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384?",
+        variables=config("ssl.cipher.suites", "ECDHE-RSA-AES256-GCM-SHA384"),
+    ),
     weak("HOSTNAME_UNCHECKED", "ssl.endpoint.identification.algorithm", "", "leave it out: https"),
     weak("CIPHER_WEAK", "ssl.cipher.suites", ["TLS_RSA_WITH_NULL_SHA256"], "leave it out"),
     weak("TLS_OLD", "listener.name.client.ssl.enabled.protocols", ["TLSv1.2", "TLSv1.1"], "TLSv1.2 and TLSv1.3 alone"),

@@ -1,0 +1,66 @@
+"""Mistakes that are the other side of one that is said better: both are mended by one word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.causes import base
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+# By the code that follows, the codes from which it does, wherever they are said.
+ANYWHERE: Mapping[str, tuple[str, ...]] = {
+    "NETWORK_ELSEWHERE": ("NETWORK_OVERLAP",),
+    "RACK_UNEVEN": ("LAYOUT_DATACENTERS", "RACK_GROUP", "RACK_SAME", "RACK_TWICE"),
+    "ZOOKEEPER_GROUP_EVEN": ("ZOOKEEPER_GROUP_NONE", "ZOOKEEPER_GROUP_TWICE"),
+    "ZOOKEEPER_GROUP_MIXED": ("ZOOKEEPER_GROUP_TWICE",),
+    "ZOOKEEPER_GROUP_SIZES": ("ZOOKEEPER_GROUP_NONE", "ZOOKEEPER_GROUP_TWICE"),
+    # The brokers' listener is one for clients, or one without a login.
+    "FIREWALL_PEER": ("BROKERS_LISTENER",),
+    "JOB_LISTENER": ("BROKERS_LISTENER",),
+    "LISTENER_CLIENT_CA": ("BROKERS_LISTENER",),
+    "LISTENER_NETWORK": ("BROKERS_LISTENER",),
+    # A database that several own is the job's too.
+    "DATABASE_USER_OWNS": ("DATABASE_OWNER",),
+}
+# The same, said of the same hosts.
+OF_HOSTS: Mapping[str, tuple[str, ...]] = {
+    "HEAP_LARGE": ("HEAP_MEMORY",),
+    "INTERNAL_TOPICS_DIFFER": ("PROPERTY_TWICE",),
+    "KEYSTORE_UNKNOWN": ("KEYSTORE_FORM",),
+}
+# The same, said of the same entry or setting.
+OF_ENTRY: Mapping[str, tuple[str, ...]] = {
+    "JOB_ACL": ("JOB_CONFIG",),
+    "MIN_ISR_ONE": ("PROPERTY_TWICE",),
+    "MIN_ISR_EQUAL": ("PROPERTY_TWICE",),
+}
+# The same, said of the same value.
+OF_VALUE: Mapping[str, tuple[str, ...]] = {"JOB_MECHANISM": ("USER_MECHANISM",)}
+
+
+def follows(problem: Problem, found: Iterable[Problem]) -> bool:
+    """Tell whether another of the problems found is said better, and mended by the same word."""
+    return any(_follows(problem, other) for other in found)
+
+
+def _follows(problem: Problem, other: Problem) -> bool:
+    together = not set(problem.hosts).isdisjoint(other.hosts)
+    if other.code in ANYWHERE.get(problem.code, ()):
+        return True
+    if other.code in OF_HOSTS.get(problem.code, ()):
+        return together
+    if other.code in OF_ENTRY.get(problem.code, ()):
+        return together and _inside(other.variable, problem.variable)
+    if other.code in OF_VALUE.get(problem.code, ()):
+        return bool(problem.value == other.value)
+    pair = (problem.code, other.code)
+    if pair == ("LISTENER_PLAINTEXT", "SECURITY_PLAINTEXT"):
+        return together and problem.value == "PLAINTEXT"  # of which the profile makes every listener
+    if pair == ("FIREWALL_SOURCE", "INPUT_NOT_A_LIST"):
+        return together and bool(problem.value == other.value) and base(other.variable).endswith("firewall_rules")
+    return pair == ("GRANT_TOPIC", "TOPIC_NEEDED") and other.variable == f"kafka_topics[{problem.value}]"
+
+
+def _inside(one: str, other: str) -> bool:
+    """Tell whether two places are one, or one is in the other."""
+    return one.startswith(other) or other.startswith(one)

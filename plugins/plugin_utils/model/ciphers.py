@@ -1,0 +1,85 @@
+"""Rules on cipher suites: such as Java has, and one at least for a protocol that is spoken."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from itertools import product
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.properties import text
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+# Standard names of Java (Java Security Standard Algorithm Names): those of TLS 1.3, and what is usual before it.
+OF_13 = ("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256")
+SIGNED = ("ECDHE-ECDSA", "ECDHE-RSA", "DHE-RSA", "DHE-DSS", "RSA")
+KINDS = ("AES_128_GCM_SHA256", "AES_256_GCM_SHA384", "CHACHA20_POLY1305_SHA256", "AES_128_CBC_SHA256",
+         "AES_256_CBC_SHA256", "AES_256_CBC_SHA384", "AES_128_CBC_SHA", "AES_256_CBC_SHA")  # fmt: skip
+USUAL = (*OF_13, *(f"TLS_{signed.replace('-', '_')}_WITH_{kind}" for signed, kind in product(SIGNED, KINDS)))
+OLDER = re.compile(r"(TLS|SSL)_[A-Za-z0-9_]+_WITH_[A-Z0-9_]+|TLS_EMPTY_RENEGOTIATION_INFO_SCSV")
+SUITES = re.compile(r"((?:listener\.name\.[^.]+\.|zookeeper\.)?)ssl\.(cipher\.suites)|(ssl\.(?:quorum\.)?)ciphersuites")
+SLIP = 0.95  # how alike a name is that was mistyped
+BOTH = "TLSv1.2,TLSv1.3"  # what Kafka and ZooKeeper speak where nothing is said
+
+
+def suites(model: Model) -> Iterator[Problem]:
+    """Every list of suites has such as Java knows, and leaves one for a protocol that is spoken."""
+    for broker in model.brokers:
+        for variable, layer in broker.layers:
+            yield from _judged(broker, variable, layer, broker.config)
+        tools = broker.inputs.mapping("kafka_client_properties")
+        yield from _judged(broker, "kafka_client_properties", tools, tools)
+    for server in model.servers:
+        yield from _judged(server, "zookeeper_config", server.config, server.config)
+    for node in model.spark_nodes:
+        for job in node.jobs:
+            yield from _judged(node, f"{job.variable}.config.kafka", job.kafka, job.kafka)
+
+
+def _judged(machine: Machine, variable: str, said: Mapping[Any, Any], among: Mapping[Any, Any]) -> Iterator[Problem]:
+    for name, value in said.items():
+        found = SUITES.fullmatch(str(name))
+        given = [item.strip() for item in text(value).split(",") if item.strip()] if found and value is not None else []
+        if not found or not given:
+            continue
+        place = f"{variable}[{name}]"
+        strange = next((item for item in given if not _known(item)), None)
+        if strange is not None:
+            wrong, near = "Java has no suite of that name, and whoever is told so does not start", _meant(strange)
+            advice = f"did you mean {near}?" if near else "leave it out: Java's own choice"
+            yield machine.problem(place, "CIPHER_UNFIT", strange, wrong, advice)
+            continue
+        spoken = _protocols(found, among)
+        if not any(("TLSv1.3" if item in OF_13 else "TLSv1.2") in spoken for item in given):
+            wrong = f"none of them is for {' and '.join(sorted(spoken))}, which is all that is spoken: nobody connects"
+            advice = "add one for it, as TLS_AES_256_GCM_SHA384 for TLSv1.3, or leave it out: Java's own choice"
+            yield machine.problem(place, "CIPHER_UNFIT", ", ".join(given), wrong, advice)
+
+
+def _known(name: str) -> bool:
+    """Tell whether a suite is one of Java's, or may be another provider's: none that is almost a usual one."""
+    return name in USUAL or bool(OLDER.fullmatch(name) and not get_close_matches(name, USUAL, 1, SLIP))
+
+
+def _meant(name: str) -> str | None:
+    """Return Java's name of a suite, also of one that is called as OpenSSL does: ECDHE-RSA-AES256-GCM-SHA384."""
+    plain = re.sub(r"(AES)(128|256)", r"\1_\2", name.upper().replace("-", "_"))
+    kind = re.search(r"AES_\d+_\w+|CHACHA20_POLY1305\w*", plain)
+    head = plain[: kind.start()].strip("_").removeprefix("TLS_").removesuffix("_WITH") if kind else ""
+    tail = re.sub(r"POLY1305$", "POLY1305_SHA256", kind[0]) if kind else ""
+    whole = f"TLS_{head or 'RSA'}_WITH_{tail}"
+    return whole if whole in USUAL else nearest(name, USUAL)
+
+
+def _protocols(found: re.Match[str], among: Mapping[Any, Any]) -> set[str]:
+    """Return the protocols that are spoken where a list of suites stands."""
+    if found[3]:
+        names = [f"{found[3]}enabledProtocols"]
+    else:
+        names = [f"{found[1]}ssl.enabled.protocols", *(["ssl.enabled.protocols"] if found[1] != "zookeeper." else [])]
+    told = next((among[name] for name in names if among.get(name)), BOTH)
+    return {item.strip() for item in text(told).split(",")} & set(BOTH.split(",")) or set(BOTH.split(","))

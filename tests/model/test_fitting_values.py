@@ -1,0 +1,143 @@
+"""Values that products take one by one, and that undo one another, or what they are for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from model.mistakes.base import listeners
+from model.mistakes.databases import settings
+from model.mistakes.jobs import job
+from model.test_meant import KAFKA, PLACE, SPARK, SYSCTL, config, kernel, said, topics
+from model.test_values import service
+
+USERS = ("count_words", "lab", "publish_lines")
+UNIT, JAVA = "group kafka/kafka_unit_overrides[Service]", "group kafka/kafka_java_options"
+CIPHERS = f"CIPHER_UNFIT {KAFKA}[ssl.cipher.suites]"
+GCM = "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"
+PARTNERS = {"name": "PARTNERS", "address": "{{ client_address }}", "port": 9095, "protocol": "SASL_SSL"}
+
+
+def java(*options: str) -> dict[str, Any]:
+    """Return options of brokers."""
+    return {"kafka": {"kafka_java_options": list(options)}}
+
+
+def unit(**settings: Any) -> dict[str, Any]:
+    """Return a drop-in of brokers."""
+    return {"kafka": service(**settings)}
+
+
+def rule(text: str) -> dict[str, Any]:
+    """Return a listener more, by which a rule maps certificates."""
+    return {"kafka": {"site_listeners": [{**PARTNERS, "principal_mapping_rules": [text]}]}}
+
+
+@pytest.mark.parametrize(
+    ("variables", "wanted"),
+    [
+        # Suites that Java has, for what is spoken.
+        (config(ssl_cipher_suites=f"TLS_AES_256_GCM_SHA384,{GCM}"), []),
+        (config(ssl_cipher_suites="TLS_RSA_WITH_CAMELLIA_256_CBC_SHA"), []),  # of another provider
+        (config(ssl_cipher_suites=GCM, ssl_enabled_protocols="TLSv1.3"), [CIPHERS]),
+        (config(ssl_cipher_suites="TLS_AES_256_GCM_SHA384", ssl_enabled_protocols="TLSv1.2"), [CIPHERS]),
+        (config(ssl_cipher_suites="TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA385"), [CIPHERS]),
+        ({"zookeeper": {"zookeeper_config": {"ssl.ciphersuites": GCM, "ssl.enabledProtocols": "TLSv1.3"}}},
+         ["CIPHER_UNFIT group zookeeper/zookeeper_config[ssl.ciphersuites]"]),
+        # Rules for certificates.
+        (rule("RULE:^CN=[^,]+,OU=partners,O=lab$/$1/"),
+         ["PRINCIPAL_RULE group kafka/site_listeners[PARTNERS].principal_mapping_rules"]),
+        (rule("RULE:^CN=([^,]+),OU=partners,O=lab$/partner-$1/L"), []),
+        # Options of Java.
+        (java("-Xss128k"), [f"OPTION_FORM {JAVA}"]),
+        (java("-Xss512k"), []),
+        (java("-javaagent:jmx.jar=7071:a.yml"), [f"OPTION_FORM {JAVA}"]),
+        (java("-javaagent:/opt/jmx.jar=7071:/etc/a.yml"), []),
+        (java("-XX:MaxDirectMemorySize=1m"), [f"HEAP_SMALL {JAVA}"]),
+        (java("-XX:MaxDirectMemorySize=0"), []),  # as much as the heap
+        # Units.
+        (unit(CPUAffinity="all"), [f"UNIT_VALUE {UNIT}[CPUAffinity]"]),
+        (unit(CPUAffinity="0-3 8", AllowedCPUs="0,2-5", ProtectHome="tmpfs"), []),
+        (unit(ProtectHome="maybe"), [f"UNIT_VALUE {UNIT}[ProtectHome]"]),
+        (unit(TasksMax=50), [f"UNIT_STOPS {UNIT}[TasksMax]"]),
+        (unit(TasksMax="50%"), []),
+        (unit(IPAddressDeny="any"), [f"UNIT_STOPS {UNIT}[IPAddressDeny]"]),
+        (unit(IPAddressDeny="any", IPAddressAllow=["198.18.1.0/24", "198.18.2.0/24"]), []),
+        # What is forgotten while it is in use.
+        (config(transactional_id_expiration_ms=60000), [f"LIMIT_MEANT {KAFKA}[transactional.id.expiration.ms]"]),
+        (config(transactional_id_expiration_ms=60000, transaction_max_timeout_ms=50000), []),
+        (config(producer_id_expiration_ms=60000), [f"LIMIT_MEANT {KAFKA}[producer.id.expiration.ms]"]),
+        (config(connections_max_reauth_ms=60), [f"warn LIMIT_MEANT {KAFKA}[connections.max.reauth.ms]"]),
+        (config(connections_max_reauth_ms=0), []),
+        # What Kafka compares.
+        (config(group_consumer_heartbeat_interval_ms=50000),
+         [f"PROPERTY_ORDER {KAFKA}[group.consumer.heartbeat.interval.ms]"]),
+        (config(queued_max_request_bytes=1048576), [f"PROPERTY_ORDER {KAFKA}[socket.request.max.bytes]"]),
+        (config(queued_max_request_bytes=-1), []),
+        # Topics.
+        (topics({"retention.ms": 7}), [f"TOPIC_PROPERTY_VALUE {PLACE}.config[retention.ms]"]),
+        (topics({"local.retention.ms": "1d"}), [f"warn TOPIC_RETENTION {PLACE}.config[local.retention.ms]"]),
+        (topics({"segment.index.bytes": "1KiB"}), [f"warn TOPIC_PROPERTY_VALUE {PLACE}.config[segment.index.bytes]"]),
+        (topics({"segment.index.bytes": "1MiB"}), []),
+        # The kernel.
+        (kernel(net__ipv4__tcp_rmem="4096"), [f"SYSCTL_VALUE {SYSCTL}[net.ipv4.tcp_rmem]"]),
+        (kernel(net__ipv4__tcp_rmem="4096 87380 16777216"), []),
+        (kernel(**{"fs__file-max": 1000}), [f"SYSCTL_VALUE {SYSCTL}[fs.file-max]"]),
+        (kernel(vm__overcommit_memory=2), [f"warn SYSCTL_UNFIT {SYSCTL}[vm.overcommit_memory]"]),
+        # Jobs run in one process.
+        (job(spark={"spark.executor.memory": "8g"}), [f"warn JOB_SPARK_SUSPECT {SPARK}[spark.executor.memory]"]),
+        (job(spark={"spark.executor.heartbeatInterval": "20s"}), []),
+        (job(spark={"spark.local.dir": "/var/lib/spark-job/count_words/checkpoint/tmp"}),
+         [f"JOB_CHECKPOINT_DATA {SPARK}[spark.local.dir]"]),
+        # Waits, and what may stand still.
+        ({"kafka": {"kafka_stop_timeout": 5}}, ["warn TIMEOUT_NONE group kafka/kafka_stop_timeout"]),
+        ({"kafka": {"kafka_restart_accepts": ["ordres"]}}, ["warn RESTART_ACCEPTS group kafka/kafka_restart_accepts"]),
+        ({"kafka": {"kafka_restart_accepts": ["streams-*", "__consumer_offsets"]}}, []),
+        # Names.
+        ({"rack_b": {"rack": "b "}}, ["PLACE_CASE group rack_b/rack"]),
+        ({"zookeeper": {"zookeper_heap": "1g"}}, ["VARIABLE_SUSPECT group zookeeper/zookeper_heap"]),
+        ({"dc1-kafka1": {"ansible_host": "127.0.0.1"}}, ["MACHINE_TWICE dc1-kafka1/ansible_host"]),
+        ({"dc1-kafka1": {"ansible_host": "127.0.0.1", "ansible_port": 2222}}, []),  # forwarded
+        # Keystores.
+        ({"kafka": {"kafka_keystore": "/etc/kafka/tls/keystore.p12"}},
+         ["KEYSTORE_FORM group kafka/kafka_keystore_password"]),
+    ],
+)  # fmt: skip
+def test_of_hosts(variables: dict[str, Any], wanted: list[str], tmp_path: Path) -> None:
+    """The mistake is said where it is made; what is meant is not said at all."""
+    assert said(tmp_path, variables) == wanted
+
+
+def test_a_disk_that_fills_up_slowly(tmp_path: Path) -> None:
+    found = said(tmp_path, settings(autovacuum=False, shared_buffers="32MB"), "lab_orders")
+    assert found == ["warn DATABASE_UNSAFE dc1-db1/postgresql_config[autovacuum]"]
+
+
+@pytest.mark.parametrize(
+    ("inventory", "variables", "wanted"),
+    [
+        ("lab", {"all": {"replication_network": "198.18.1.0/24"}}, ["NETWORK_OVERLAP client_network"]),
+        ("lab", {"all": {"client_network": "198.18.1.0/28"}}, ["NETWORK_ELSEWHERE group all/client_network"]),
+        ("lab_stretch3", {"dc1-kafka1": {"kafka_rack": "a"}}, ["RACK_ODD dc1-kafka1/kafka_rack"]),
+        ("lab_stretch2", {"zookeeper": {"zookeeper_groups": {1: [1, 2, 3], 2: [4, 5]}}},
+         ["ZOOKEEPER_GROUP_NONE dc2-zk3/zookeeper_groups"]),
+        ("dc1", {"all": {"security_profile": "plaintext"}}, ["SECURITY_PLAINTEXT group all/security_profile"]),
+        ("dc1", {"kafka": {"site_firewall_rules": [{"port": 9093, "from": ["0.0.0.0/0"]}]}},
+         ["FIREWALL_OPEN group kafka/site_firewall_rules[9093]"]),
+        ("lab", {"kafka": {"site_firewall_rules": [{"port": 9100, "from": "192.0.2"}]}},
+         ["INPUT_NOT_A_LIST group kafka/site_firewall_rules[9100].from"]),
+        ("lab", {"dc1-kafka1": {"kafka_config_overrides": {"min.insync.replicas": 1}}},
+         ["PROPERTY_TWICE dc1-kafka1/kafka_config_overrides[min.insync.replicas]"]),
+        ("lab", job(output_topic="streams-plaintext-input"),
+         ["JOB_CONFIG dc1-spark2/spark_job_jobs[count_words].config"]),
+        ("lab", {"kafka": {"kafka_heap": "64g", "memory": "32g"}}, ["HEAP_MEMORY group kafka/kafka_heap"]),
+        ("lab", {"all": {"kafka_listeners": listeners(sasl_mechanisms=["SCRAM-SHA-256"])}},
+         [f"USER_MECHANISM group kafka/kafka_users[{user}].mechanism" for user in USERS]),
+    ],
+)  # fmt: skip
+def test_one_word_is_one_mistake(inventory: str, variables: dict[str, Any], wanted: list[str], tmp_path: Path) -> None:
+    """What follows from it is not said as well."""
+    ours = [line for line in said(tmp_path, variables, inventory) if not line.startswith("warn RACK_UNEVEN")]
+    assert [line for line in ours if not line.startswith("warn DICT_REPLACED")] == wanted
