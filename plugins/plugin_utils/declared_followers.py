@@ -44,6 +44,8 @@ def follows(problem: Problem, found: Iterable[Problem]) -> bool:
 
 
 def _follows(problem: Problem, other: Problem) -> bool:
+    if other.warning and not problem.warning:
+        return False  # a risk that is accepted hides none that is not
     together = not set(problem.hosts).isdisjoint(other.hosts)
     if other.code in ANYWHERE.get(problem.code, ()):
         return True

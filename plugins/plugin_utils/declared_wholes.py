@@ -85,8 +85,9 @@ def where_written(problem: Problem, model: Model) -> Problem:
     if not found or not word or not problem.hosts:
         return problem
     if problem.code == "INPUT_NOT_A_LIST" and found[2].isdecimal():  # an entry by its number, and not by its port
-        entries = [model.hosts[host].get(found[1]) for host in problem.hosts]
-        ports = {str(one[int(found[2])].get("port")) for one in entries if isinstance(one, list)}
+        number, lists = int(found[2]), [model.hosts[host].get(found[1]) for host in problem.hosts]
+        entries = [one[number] for one in lists if isinstance(one, list) and number < len(one)]
+        ports = {str(entry.get("port")) for entry in entries if isinstance(entry, Mapping)}
         problem = replace(problem, variable=f"{found[1]}[{min(ports)}]{found[3]}") if ports else problem
         found = KEYED.fullmatch(problem.variable) or found
     own, besides = (

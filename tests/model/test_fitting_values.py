@@ -124,6 +124,10 @@ def test_a_disk_that_fills_up_slowly(tmp_path: Path) -> None:
         ("lab_stretch2", {"zookeeper": {"zookeeper_groups": {1: [1, 2, 3], 2: [4, 5]}}},
          ["ZOOKEEPER_GROUP_NONE dc2-zk3/zookeeper_groups"]),
         ("dc1", {"all": {"security_profile": "plaintext"}}, ["SECURITY_PLAINTEXT group all/security_profile"]),
+        # Who takes the one risk has not taken the other.
+        ("dc1", {"all": {"security_profile": "plaintext", "accept_risks": ["SECURITY_PLAINTEXT"]}},
+         [*(f"LISTENER_PLAINTEXT group kafka/kafka_listeners[{name}]" for name in ("CLIENT", "REPLICATION")),
+          "warn SECURITY_PLAINTEXT group all/security_profile"]),
         ("dc1", {"kafka": {"site_firewall_rules": [{"port": 9093, "from": ["0.0.0.0/0"]}]}},
          ["FIREWALL_OPEN group kafka/site_firewall_rules[9093]"]),
         ("lab", {"kafka": {"site_firewall_rules": [{"port": 9100, "from": "192.0.2"}]}},

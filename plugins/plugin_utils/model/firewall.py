@@ -96,7 +96,8 @@ def place_of(machine: Machine, rule: Mapping[str, Any], source: Any) -> str:
 def _sources(machine: Machine, rule: Mapping[str, Any], but: str) -> list[Any]:
     """Return the sources of the other rules of a port, those of a word left out."""
     others = [one for one in rules_of(machine) if not any(_same(one, own) for own in machine.inputs.entries(but))]
-    return [source for one in others if one.get("port") == rule.get("port") for source in one.get("from") or ()]
+    told = [one.get("from") for one in others if whole(one.get("port")) == whole(rule.get("port"))]
+    return [source for given in told if isinstance(given, (list, tuple)) for source in given]
 
 
 def idle(model: Model) -> Iterator[Problem]:

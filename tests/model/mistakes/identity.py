@@ -150,6 +150,7 @@ MISTAKES: tuple[Mistake, ...] = (
             "dc1-kafka2": {"kafka_rack": "b"},
             "dc2-kafka2": {"kafka_rack": "c"},
         },
+        also=frozenset({"RACK_UNEVEN"}),
     ),
     Mistake(
         "NUMBER_OTHER",

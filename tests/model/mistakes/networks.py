@@ -110,5 +110,6 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{BROKERS}/kafka_inter_broker_listener",
         "replication_address",
         variables=kafka(kafka_listeners=[listeners()[0], {**listeners()[1], "address": "{{ client_address }}"}]),
+        also=frozenset({"BOOTSTRAP_UNKNOWN"}),
     ),
 )
