@@ -23,6 +23,9 @@ LINGER = "20"
 # Bytes of a request, and so of a record: beyond any topic that is sane, so that the topic alone says how large a record
 # may be (max.message.bytes). What a producer takes unless it is told, 1 MiB, would end a job.
 _MAX_REQUEST = "16777216"
+# After each poll Spark asks the broker twice, for the first and the last offset of the partition. A client takes 500
+# records with a poll; what one answer of a broker holds (max.partition.fetch.bytes, 1 MiB) is more, if they are small.
+_POLL_RECORDS = "10000"
 _ENVELOPE = ("topic", "partition", "offset", "timestamp", "headers", "key")
 
 
@@ -35,6 +38,7 @@ def read(spark: SparkSession, source: Input, checkpoint: str, headers: bool) -> 
     if isinstance(source.end, Topic):
         options = {
             "kafka.isolation.level": _isolation(source, checkpoint),
+            "kafka.max.poll.records": _POLL_RECORDS,  # what the job says wins
             **client_options(source.end.client),
             "subscribe": ",".join(topic.name for topic in source.topics),
             **_start(source, source.end, checkpoint),
