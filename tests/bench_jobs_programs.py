@@ -26,6 +26,8 @@ POLL_SECONDS = 0.05
 PATIENCE_SECONDS = 600
 PYTHON = BUILD / "venv-spark" / "bin" / "python"
 """The environment of the jobs, which `tests/run.sh` makes."""
+JARS = "spark-jars-*.tgz"
+"""What lets Spark speak to Kafka."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -158,9 +160,9 @@ def running(command: Sequence[str], folder: Path, archive: ClassData | None = No
 
 
 def class_data() -> ClassData:
-    """The class-data archive of the jobs' Spark, as the service of a host has one."""
+    """The class-data archive of the jobs, as the service of a host has one."""
     (jars,) = PYTHON.parents[1].glob("lib/python3*/site-packages/pyspark/jars")
-    return ClassData("spark", jars)
+    return ClassData("jobs", jars, unpacked(JARS), more=[*(BUILD / "archives").glob("millrace_jobs-*.whl")])
 
 
 def environment(archive: ClassData, **more: str) -> dict[str, str]:
@@ -175,7 +177,7 @@ def job(name: str, broker: Broker, folder: Path, archive: ClassData, **keys: obj
     checkpoint = folder / "checkpoint"
     config = {
         "checkpoint": str(checkpoint),
-        "jars_directory": str(unpacked("spark-jars-*.tgz")),
+        "jars_directory": str(unpacked(JARS)),
         "kafka": {"bootstrap.servers": broker.servers},
         "spark": {"spark.master": f"local[{CORES}]", "spark.driver.memory": MEMORY},
         **keys,
@@ -188,17 +190,14 @@ def job(name: str, broker: Broker, folder: Path, archive: ClassData, **keys: obj
 
 
 def make_class_data(folder: Path) -> None:
-    """Where this Spark and this Java have no class-data archive yet, run a job on files for it, as on a host."""
+    """Where these jobs and this Java have no class-data archive yet, make it as a host does."""
     archive = class_data()
     if archive.file.exists():
         return
-    (folder / "in").mkdir(parents=True)
-    (folder / "in" / "one.txt").write_text("a b a\n")
-    ends = {"input_directory": str(folder / "in"), "output_directory": str(folder / "out")}
-    (folder / "job.json").write_text(json.dumps({"checkpoint": str(folder / "checkpoint"), **ends}))
-    command = [str(PYTHON.with_name("millrace-jobs")), "count_words", "--config", str(folder / "job.json")]
+    command = [str(PYTHON.with_name("millrace-jobs")), "class-data", "--jars", str(unpacked(JARS))]
     with running(command, folder, archive) as program:
-        program.until("words are counted", (folder / "checkpoint" / "commits" / "0").exists)
+        if program.process.wait(PATIENCE_SECONDS):
+            sys.exit(f"no class data:\n{program.said[-3000:]}")
     archive.keep()
 
 

@@ -142,11 +142,16 @@ def test_one_unit_for_all_jobs(inventory_name: str, hosts: Hosts) -> None:
 
 
 def test_class_data_is_made_beside_the_jobs(rendered: Callable[[str], Hosts]) -> None:
-    """Where it is asked for: named by the release, out of the jobs' reach, away before a start when it was cut."""
+    """Where it is asked for: named by release and jars, out of the jobs' reach, away before a start when it was cut.
+
+    Java takes it where the class path is that of whom it was made by: the jars are those of the jobs.
+    """
     unit, maker = (
         rendered("varied")["dc1-spark1"].unit(name) for name in ("spark-job@.service", "spark-job-class-data.service")
     )
-    archive = f"/var/cache/spark-job-class-data/{RELEASE}.jsa"
+    archive = f"/var/cache/spark-job-class-data/{RELEASE}-{JARS.rpartition('/')[2]}.jsa"
+    script = rendered("varied")["dc1-spark1"].text("/etc/spark-job/class-data.sh")
+    assert f"archive={archive}\n" in script and f"/bin/millrace-jobs class-data --jars {JARS} " in script
     assert (
         f'"SPARK_SUBMIT_OPTS=-XX:SharedArchiveFile={archive} -XX:+VerifySharedSpaces -Xlog:cds=off '
         '-Xlog:cds+dynamic=off"' in unit["Environment"]

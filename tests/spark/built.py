@@ -4,6 +4,7 @@ import hashlib
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 BUILD = Path(__file__).resolve().parents[2] / ".build"
@@ -31,12 +32,11 @@ def unpacked(pattern: str) -> Path:
 class ClassData:
     """The class-data archive of some jars and this Java: made at the end of the first JVM, used by all later ones."""
 
-    def __init__(self, name: str, jars: Path) -> None:
-        """Name it by what it depends on."""
+    def __init__(self, name: str, *jars: Path, more: Sequence[Path] = ()) -> None:
+        """Name it by what it depends on: the jars of folders, and files."""
         java = Path(shutil.which("java") or "java").resolve()
-        fits = [
-            f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in (java, *sorted(jars.glob("*.jar")))
-        ]
+        depends = [java, *more, *(jar for folder in jars for jar in sorted(folder.glob("*.jar")))]
+        fits = [f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in depends]
         self.file = BUILD / "class-data" / f"{name}-{hashlib.sha256(' '.join(fits).encode()).hexdigest()[:12]}.jsa"
         self.new = Path(f"{self.file}.new")
         self.file.parent.mkdir(exist_ok=True)

@@ -14,6 +14,7 @@ from millrace_jobs.jobs.relay import transform
 from millrace_jobs.lifecycle import await_end
 from millrace_jobs.runtime import start
 from pyspark.sql import Row, SparkSession
+from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from .broker import Broker
 from .helpers import eventually
@@ -56,6 +57,29 @@ def test_a_stream_of_each_trigger(spark: SparkSession, broker: Broker, tmp_path:
         assert all(record in expected for record in found)
     else:
         assert found == expected
+
+
+@pytest.mark.parametrize(("said", "most"), [({}, "10000"), ({"max.poll.records": 7}, "7")])
+def test_what_a_poll_takes(
+    spark: SparkSession,
+    broker: Broker,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    said: dict[str, int],
+    most: str,
+) -> None:
+    """More than a client's 500, for each costs two questions more; what the job says wins."""
+    asked: dict[str, str] = {}
+    real = DataStreamReader.options
+
+    def options(reader: DataStreamReader, **given: str) -> DataStreamReader:
+        asked.update(given)
+        return real(reader, **given)
+
+    monkeypatch.setattr(DataStreamReader, "options", options)
+    data = configured(broker, tmp_path, input_topic=broker.topic(), output_topic=broker.topic())
+    run(spark, "relay", {**data, "kafka": {"bootstrap.servers": broker.servers, **said}})
+    assert asked["kafka.max.poll.records"] == most
 
 
 def test_a_partition_without_a_slot_is_refused(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:

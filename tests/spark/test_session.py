@@ -1,13 +1,18 @@
-"""What the session refuses before it starts a JVM."""
+"""What the session refuses before it starts a JVM, and what it starts it with."""
 
+import os
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
+from millrace_jobs import session
 from millrace_jobs.config import parse
 from millrace_jobs.errors import JobError
 from millrace_jobs.session import build
 
 from .helpers import files_config
+
+OTHERS, CLASS_PATH = "/opt/others/*", "SPARK_DIST_CLASSPATH"
 
 
 @pytest.mark.parametrize("name", ["empty", "nowhere"])
@@ -18,3 +23,42 @@ def test_a_jars_directory_without_jars_is_refused(tmp_path: Path, name: str) -> 
     config = parse("count_words", {**files_config(tmp_path), "jars_directory": str(tmp_path / name)})
     with pytest.raises(JobError, match=rf"^jars_directory: {tmp_path / name} holds no \*\.jar; "):
         build(config)
+
+
+@pytest.fixture
+def builder(monkeypatch: pytest.MonkeyPatch) -> MagicMock:
+    """What takes the properties of a session, and starts none."""
+    fake = MagicMock()
+    monkeypatch.setattr(session, "SparkSession", fake)
+    return fake.builder.appName.return_value.config
+
+
+@pytest.mark.parametrize(
+    ("master", "folder", "behind"),
+    [("local[2]", "jars", True), ("spark://a:7077", "jars", False), ("local[2]", "a:b", False)],
+)
+def test_where_jars_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, builder: MagicMock, master: str, folder: str, behind: bool
+) -> None:
+    """In one JVM behind its own, so that its class-data archive has them; executors elsewhere get copies.
+
+    A class path cannot name a folder with a colon.
+    """
+    monkeypatch.setenv(CLASS_PATH, OTHERS)
+    (tmp_path / folder).mkdir()
+    jars = [str(tmp_path / folder / f"{name}.jar") for name in "ab"]
+    for jar in jars:
+        Path(jar).touch()
+    keys = {"jars_directory": str(tmp_path / folder), "spark": {"spark.master": master}}
+    build(parse("count_words", {**files_config(tmp_path), **keys}))
+    assert builder.call_args.kwargs["map"].get("spark.jars") == (None if behind else ",".join(jars))
+    assert os.environ[CLASS_PATH] == (":".join([OTHERS, *jars]) if behind else OTHERS)
+
+
+def test_flags_of_the_jvm(tmp_path: Path, builder: MagicMock) -> None:
+    """The jobs' own are Spark's default ones, so that what a job adds comes after them."""
+    own = "spark.driver.defaultJavaOptions"
+    build(parse("count_words", files_config(tmp_path)))
+    assert builder.call_args.kwargs["map"][own].split()[-1] == "-XX:CompileThresholdScaling=3"
+    build(parse("count_words", {**files_config(tmp_path), "spark": {own: "-Da=b"}}))
+    assert builder.call_args.kwargs["map"][own] == "-Da=b"

@@ -1,4 +1,4 @@
-"""The console script: `millrace-jobs JOB --config FILE`, and the commands `new-job` and `reposition`.
+"""The console script: `millrace-jobs JOB --config FILE`, and the commands `new-job`, `reposition`, `class-data`.
 
 Exit status: 0 after a stop by SIGTERM or SIGINT, 1 when the job failed, 2 when the configuration is refused.
 """
@@ -18,6 +18,7 @@ _LOG = logging.getLogger(__name__)
 _COMMANDS = {
     "new-job": "write the two files of a new job",
     "reposition": "let a job read on from other offsets; first say which records that means",
+    "class-data": "load what jobs load, for the class-data archive of a JVM that makes one",
 }
 
 
@@ -26,6 +27,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     if arguments.job == "new-job":
         return _new_job(arguments.name)
+    if arguments.job == "class-data":
+        return _class_data(arguments.jars)
     name = arguments.of if arguments.job == "reposition" else arguments.job
     try:
         config = load(name, arguments.config)
@@ -72,6 +75,9 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--pending", action="store_true", help="beside --migrate: only say what lacks")
     new = jobs.add_parser("new-job", description="new-job: write the module and the test of a new job.")
     new.add_argument("name", metavar="NAME", help="a verb and a noun, as count_words")
+    text = "class-data: run a job on files of its own, load every class of the jars, and end."
+    archive = jobs.add_parser("class-data", description=text)
+    archive.add_argument("--jars", type=Path, required=True, metavar="DIRECTORY", help="jars_directory of the jobs")
     _add_reposition(jobs)
     return parser
 
@@ -117,6 +123,17 @@ def _new_job(name: str) -> int:
     except JobError as error:
         print(error, file=sys.stderr)
         return 2
+    return 0
+
+
+def _class_data(jars: Path) -> int:
+    from millrace_jobs.class_data import load
+
+    try:
+        load(jars)
+    except JobError as error:
+        print(error, file=sys.stderr)
+        return 1
     return 0
 
 

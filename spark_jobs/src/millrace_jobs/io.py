@@ -26,6 +26,9 @@ _MAX_REQUEST = "16777216"
 # Spark asks brokers that are away three times, a minute each, and then the query would end: an outage is waited for,
 # however long, and KafkaWatch says so.
 _PATIENCE = {"fetchOffset.numRetries": "1000000", "fetchOffset.retryIntervalMs": "1000"}
+# After each poll Spark asks the broker twice, for the first and the last offset of the partition. A client takes 500
+# records with a poll; what one answer of a broker holds (max.partition.fetch.bytes, 1 MiB) is more, if they are small.
+_POLL_RECORDS = "10000"
 _ENVELOPE = ("topic", "partition", "offset", "timestamp", "headers", "key")
 
 
@@ -38,6 +41,7 @@ def read(spark: SparkSession, source: Input, checkpoint: str, headers: bool) -> 
     if isinstance(source.end, Topic):
         options = {
             "kafka.isolation.level": _isolation(source, checkpoint),
+            "kafka.max.poll.records": _POLL_RECORDS,  # what the job says wins
             **client_options(source.end.client),
             "subscribe": ",".join(topic.name for topic in source.topics),
             **_start(source, source.end, checkpoint),
