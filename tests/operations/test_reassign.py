@@ -127,7 +127,7 @@ def test_a_third_replica_is_declared(operator: Operator, made: Callable[..., Top
 def test_a_broker_that_died_is_replaced_by_another(
     operator: Operator, made: Callable[..., Topic], tmp_path: Path
 ) -> None:
-    """What it held comes from those that are left."""
+    """What it held comes from those that are left; what it has of that, when it is back, is named as nobody's."""
     one, two, three = ids(operator)
     topic = made([three, one], [one, three])
     host = operator.inventory.broker(three)
@@ -141,6 +141,14 @@ def test_a_broker_that_died_is_replaced_by_another(
         finally:
             topic.lab.heal()
         assert topic.limits() == []
+    stray = operator.play("check")
+    assert stray.code != 0
+    said = " ".join(stray.output.split())
+    assert f"broker {three} ({host}) holds " in said and f"({topic.name}-0" in said, stray.output[-3000:]
+    operator.inventory.run(host, f"systemctl stop kafka && rm -r /data/kafka*/{topic.name}-*", seconds=120)
+    topic.lab.heal()
+    healthy = operator.play("check")
+    assert healthy.code == 0, healthy.output[-3000:]
 
 
 @pytest.mark.campaign

@@ -110,7 +110,7 @@ def test_kills(broker: Broker, server: Server, tmp_path: Path, pytestconfig: pyt
     """Nothing is missing and nothing double, and the group never says more than the database holds."""
     seed, rounds = pytestconfig.getoption("--kills-seed"), pytestconfig.getoption("--kills-rounds")
     chance, done, database, topic = random.Random(seed), Counter[str](), server.database(), broker.topic(partitions=2)
-    command, events = project_orders(broker, topic, database, tmp_path), some_events(EACH * rounds, seed)
+    command, events = project_orders(broker, topic, database, tmp_path), some_events(EACH * (rounds + 1), seed)
     subprocess.run([*command, "--migrate"], capture_output=True, env=environment(), check=True)
     for number in range(rounds):
         sender = Sender(broker.servers, topic, events[EACH * number : EACH * (number + 1)])
@@ -131,8 +131,10 @@ def test_kills(broker: Broker, server: Server, tmp_path: Path, pytestconfig: pyt
         found, said = held(database), committed(broker, topic)
         assert all(said[partition] <= found.get(partition, 0) for partition in said), f"SEED={seed} {number}: {kind}"
         print(f"round {number + 1} of {rounds} (SEED={seed}): {kind}; {sum(found.values())} held", flush=True)
-    with running(command, tmp_path / "log") as job:
+    with running(command, tmp_path / "log") as job:  # and is stopped as a unit is, once it holds all
+        sender = Sender(broker.servers, topic, events[EACH * rounds :])
         eventually(lambda: sum(held(database).values()), len(events), LONGEST)
+        sender.end()
         eventually(lambda: committed(broker, topic) == held(database), True, 60)
         job.send_signal(signal.SIGTERM)
         assert job.wait(LONGEST) == 0, (tmp_path / "log").read_text()[-5000:]
