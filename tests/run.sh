@@ -100,7 +100,7 @@ aside() {
   share 256 && echo "$BASHPID" >$GROUP/cgroup.procs || true
 }
 quiet() {
-  while kill -0 "${lanes[1]}" 2>/dev/null && ! grep -q '^survival: ' $LOGS/*.costs; do sleep 1; done
+  while kill -0 "${lanes[1]}" 2>/dev/null && ! grep -q '^spark: ' $LOGS/*.costs; do sleep 1; done
   renice -n 19 -g "${lanes[0]}" >/dev/null 2>&1 || true   # unless it has ended
   share 20 || true
 }
@@ -285,7 +285,7 @@ exec 3>&1
 trap finish EXIT
 on_signals
 if [ "$*" = all ]; then
-  together "aside lint lab spark render unit" survival "site quiet timed"
+  together "aside lint render unit" "survival lab spark" "site quiet timed"
 else
   alone "$@"
 fi

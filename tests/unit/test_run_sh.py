@@ -104,12 +104,19 @@ def test_timed_tests_wait_for_the_other_clusters_and_outrank_what_computes(check
         [ "${PYTEST_ADDOPTS#*\"m 'timed\"}" = "$PYTEST_ADDOPTS" ] || echo "timed nice $(nice)" >>"$NOTES" ;;
     esac
     [ "$name $1" != "pytest tests/survival" ] || echo survival ended >>"$NOTES"
+    [ "$name $*" != "python -m pytest tests/spark" ] || { sleep 1; echo spark ended >>"$NOTES"; }
     """
     code, output = checkout.run("all", does=does)
     assert code == 0, output
     own = int(subprocess.run(["nice"], capture_output=True, text=True, check=True).stdout)
-    seen = [call for call in checkout.called() if "nice" in call or call == "survival ended"]
-    assert seen == ["tests/render nice 10", "survival ended", f"timed nice {own}", "tests/render nice 19"]
+    seen = [call for call in checkout.called() if "nice" in call or call.endswith(" ended")]
+    assert seen == [
+        "tests/render nice 10",
+        "survival ended",
+        "spark ended",
+        f"timed nice {own}",
+        "tests/render nice 19",
+    ]
     assert [call for call in checkout.called() if "tests/unit tests/model" in call], "the rest goes on"
 
 
