@@ -67,3 +67,12 @@ def record(key: str, value: Mapping[str, object], *headers: tuple[str, bytes]) -
 def values(broker: Broker, topic: str) -> Sequence[Mapping[str, Any]]:
     """The JSON that a topic holds."""
     return [json.loads(str(one.value)) for one in broker.records(topic)]
+
+
+def stopping_after(seconds: float) -> threading.Event:
+    """A stop that is asked for after this time: no wait without an end."""
+    stopping = threading.Event()
+    timer = threading.Timer(seconds, stopping.set)
+    timer.daemon = True
+    timer.start()
+    return stopping

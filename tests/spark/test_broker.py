@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 
 from .broker import Broker
 from .helpers import eventually, files_config, put
+from .streams import stopping_after
 
 
 @contextmanager
@@ -43,15 +44,6 @@ def running(spark: SparkSession, job: str, broker: Broker, tmp_path: Path, **key
 def counts(broker: Broker, topic: str) -> list[tuple[str | None, str | None]]:
     """Words and counts in the order in which the topic got them."""
     return [(record.key, record.value) for record in broker.records(topic)]
-
-
-def stopping_after(seconds: float) -> threading.Event:
-    """A stop that is asked for after this time: no wait without an end."""
-    stopping = threading.Event()
-    timer = threading.Timer(seconds, stopping.set)
-    timer.daemon = True
-    timer.start()
-    return stopping
 
 
 def test_published_lines_have_key_and_time(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:

@@ -166,7 +166,8 @@ def _run_queries(config: Config, stopping: Event) -> None:
 
     client, queries = admin_properties(config.kafka), len(JOBS[config.job].outputs)
     group = GroupCommitter(client, config.group, queries) if config.group else None
-    watch = KafkaWatch(client, config.topics[0].name) if config.topics else None
+    reads = [topic.name for one in config.inputs.values() for topic in one.topics]
+    watch = KafkaWatch(client, reads or [config.topics[0].name]) if config.topics else None
     with errors_of_spark():
         spark = session.build(config)
         try:
@@ -177,7 +178,7 @@ def _run_queries(config: Config, stopping: Event) -> None:
                 running = runtime.start(spark, config, stopping)
                 log.know(running)
                 try:
-                    await_end(running, stopping)
+                    await_end(running, stopping, watch)
                 finally:
                     if group is not None:
                         log.tell_last(running)

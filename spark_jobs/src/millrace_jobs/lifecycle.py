@@ -24,6 +24,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from millrace_jobs.errors import JobError, Stopped
 from millrace_jobs.groups import GroupCommitter, Offsets, offsets_of
+from millrace_jobs.outage import KafkaWatch
 from millrace_jobs.runtime import Running
 from millrace_jobs.tallies import Tally, rows_of
 
@@ -38,19 +39,20 @@ _CURES = {
     "failOnDataLoss": "a job has no such option: to do without them, let it begin with the records that are left "
     "(millrace-jobs reposition JOB --config FILE --to-earliest --apply)",
 }
+_ASKS, _ANSWER_SECONDS = "Getting offsets from ", 5.0
 _BATCH_POLL_SECONDS = 0.01  # shorter than the planning of a batch, so that the next one has sent nothing yet
 
 
-def await_end(running: Sequence[Running], stopping: Event) -> None:
+def await_end(running: Sequence[Running], stopping: Event, watch: KafkaWatch | None = None) -> None:
     """Return after `stopping` is set, the running batches are done and all queries are stopped.
 
-    Where one query ends by itself, the others are stopped too.
+    Where one query ends by itself, or a topic that `watch` looks at is gone, the others are stopped too.
 
     Raises:
-        JobError: a query failed; the message is its cause.
+        JobError: a query failed, or a topic is gone; the message is its cause.
     """
     queries = [one.query for one in running]
-    while all(query.isActive for query in queries) and not stopping.wait(_POLL_SECONDS):
+    while all(query.isActive for query in queries) and not (watch and watch.gone) and not stopping.wait(_POLL_SECONDS):
         pass
     stopping.set()
     if any(query.isActive for query in queries):
@@ -68,6 +70,8 @@ def await_end(running: Sequence[Running], stopping: Event) -> None:
             raise one.failure[0]
         if failure is not None:
             raise JobError(f"the query failed: {_cause(failure)}")
+    if watch and watch.gone:
+        raise JobError(watch.gone)
 
 
 @contextmanager
@@ -87,11 +91,17 @@ def _cause(failure: StreamingQueryException) -> str:
 
 
 def _finish_batch(query: StreamingQuery) -> None:
-    """Wait until the query is between two batches; at full load that is where the next one has just begun."""
+    """Wait until the query is between two batches; at full load that is where the next one has just begun.
+
+    A query that asks brokers for offsets, and gets none, has begun no batch.
+    """
     pause = Event()
-    running = _last_trigger(query)
-    while query.isActive and query.status["isTriggerActive"] and _last_trigger(query) == running:
+    running, asked = _last_trigger(query), 0.0
+    while query.isActive and (status := query.status)["isTriggerActive"] and _last_trigger(query) == running:
         pause.wait(_BATCH_POLL_SECONDS)
+        asked = asked + _BATCH_POLL_SECONDS if status["message"].startswith(_ASKS) else 0.0
+        if asked > _ANSWER_SECONDS:
+            return
 
 
 def _last_trigger(query: StreamingQuery) -> str | None:

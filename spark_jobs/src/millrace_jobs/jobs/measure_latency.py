@@ -84,7 +84,7 @@ def loop(parameters: Parameters, outputs: Mapping[str, Topic], stopping: threadi
     sink = outputs["output"]
     consumer = _at_the_end(Topic(parameters.arrives_topic or sink.name, sink.client))
     producer = producer_of(sink.client, **{"linger.ms": 0})
-    watch = KafkaWatch(admin_properties(sink.client), sink.name)
+    watch = KafkaWatch(admin_properties(sink.client), [sink.name])
     canaries = Canaries(parameters.missing_after_seconds * 10**9)
     run, refused = uuid.uuid4().hex.encode(), list[str]()
 
