@@ -14,8 +14,8 @@ from faults.lab import Lab, until
 from operations.conftest import Operator
 
 pytestmark = pytest.mark.campaign
-# Java does not have it, so the server speaks to no other.
-WRONG_QUORUM = {"zookeeper_config": {"ssl.quorum.ciphersuites": "TLS_AES_128_CCM_SHA256"}}
+# A suite for certificates that no server has, so the server speaks to no other.
+WRONG_QUORUM = {"zookeeper_config": {"ssl.quorum.ciphersuites": "TLS_DHE_DSS_WITH_AES_256_GCM_SHA384"}}
 # The name of a host is its client address, where the brokers' own listener is not.
 WRONG_ADDRESS = {"advertised_address": "{{ inventory_hostname }}"}
 
