@@ -39,11 +39,11 @@ def page(
     """Return the page's text and what is wrong, in one line each.
 
     `declared` is {host: {functions, broker_id, rack, listeners, disks}}, `probes` {host: answer of host_probe} (a
-    host that did not answer is missing), `cluster` the answer of kafka_cluster, `others` how many hosts of each
-    function are not looked at (--limit).
+    host that did not answer is missing, or is `silent` and has no more than what `with_timer` knows), `cluster` the
+    answer of kafka_cluster, `others` how many hosts of each function are not looked at (--limit).
     """
     others = others or {}
-    problems = [f"{host} does not answer" for host in declared if host not in probes]
+    problems = [f"{host} does not answer" for host in declared if probes.get(host, {"silent": True}).get("silent")]
     lines: list[str] = []
     for section in (
         zookeeper(having(declared, "zookeeper"), probes, others.get("zookeeper", 0)),
@@ -71,10 +71,10 @@ def with_timer(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what is declared and was answered, with the units of a host's timer; its service only runs now and then.
 
-    That is named where its last run has failed.
+    That is named where its last run has failed. A host that is declared, and did not answer, stays silent.
     """
     shown = {name: state for name, state in units.items() if name.endswith(".timer") or state == "failed"}
-    probe = probes.get(admin, {})
+    probe = probes.get(admin, {"silent": admin in declared})
     answered = {**probe, "units": {**probe.get("units", {}), **shown}}
     return {**declared, admin: declared.get(admin, NOTHING)}, {**probes, admin: answered}
 
