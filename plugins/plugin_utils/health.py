@@ -17,6 +17,13 @@ FULL = 0.85
 NOTHING: Mapping[str, Any] = {"functions": (), "broker_id": None, "rack": None, "listeners": {}, "disks": ()}
 
 
+# By unit that only runs now and then, what is done where its last run has failed: it stays so until the next.
+MENDS = {
+    "millrace-rebalance.service": ": `journalctl -u millrace-rebalance` there says why, and what to do; then "
+    "`systemctl reset-failed millrace-rebalance`, or its next run that ends well, takes this line away"
+}
+
+
 @dataclass(frozen=True)
 class Certificates:
     """What is known of certificates.
@@ -139,7 +146,7 @@ def disks(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
 def jobs(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
     """State of each service and job."""
     rows = [(host, unit, state) for host in hosts for unit, state in probes.get(host, {}).get("units", {}).items()]
-    problems = [f"{unit} on {host} is {state}" for host, unit, state in rows if state != "active"]
+    problems = [f"{unit} on {host} is {state}{MENDS.get(unit, '')}" for host, unit, state in rows if state != "active"]
     problems += [
         f"{unit} on {host} runs with an older configuration than is on its disk: site.yml restarts it"
         for host in hosts
