@@ -161,6 +161,20 @@ def test_beside_a_disk_that_is_being_replaced(uneven: FakeCluster, once: Once, t
     assert uneven.written == []
 
 
+@pytest.mark.parametrize("kind", ["disk", "moves"])
+def test_what_began_since_it_looked(
+    kind: str, uneven: FakeCluster, once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def meanwhile(*_: object) -> bool:
+        record.save(record.path_of(uneven.id, str(tmp_path / "state"), kind), record.Record("broker=3", (), None, ()))
+        return True
+
+    monkeypatch.setattr(timer, "wanted", meanwhile)
+    code, said = once()
+    assert code == 1 and "REFUSED: nothing was moved: another run began meanwhile" in said
+    assert uneven.written == []
+
+
 def ended(monkeypatch: pytest.MonkeyPatch, once: Once, six: FakeCluster) -> str:
     """End a run by SIGTERM while nothing arrives; return what it said."""
     with monkeypatch.context() as patch:

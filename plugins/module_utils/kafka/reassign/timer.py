@@ -114,7 +114,7 @@ def once(settings: Settings, say: Say) -> None:
         if work is None or not wanted(work, settings, begun, say):
             return
         with record.alone(path, UNIT):
-            if record.load(path) != begun:
+            if record.load(path) != begun or record.beside(path):
                 raise Refused("nothing was moved: another run began meanwhile")
             carry_out(admin, work, path, metadata, say)
         elect(settings, say)
