@@ -1,6 +1,7 @@
 """Kills that a seed chooses, round by round: of a job, of its database, of its broker. The read model stays exact.
 
-In a transaction of the job's, or at any moment.
+Events come meanwhile. In a transaction of the job's, whose rows are written and whose positions are not, or at any
+moment.
 """
 
 import os
@@ -15,6 +16,7 @@ from pathlib import Path
 from threading import Event as Pause
 from threading import Thread
 
+import psycopg
 import pytest
 from confluent_kafka import Producer
 
@@ -25,11 +27,11 @@ from .ledger import Event, expected, read_model, some_events
 from .projected import committed, held, project_orders
 
 pytestmark = pytest.mark.campaign
-EACH, RATE = 400, 200
-"""Events of a round, and how many of them are sent in a second."""
+EACH, FIRST, RATE = 400, 100, 200
+"""Events of a round, those that are there when its job starts, and how many of the others are sent in a second."""
 IN_BATCH, ANY, DATABASE, BROKER = "in a transaction", "at any moment", "with its database", "with its broker"
-OPEN = """SELECT count(*) FROM pg_stat_activity
-WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL"""
+WAITING = """SELECT count(*) FROM pg_locks
+WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"""
 LONGEST = 120
 
 
@@ -79,17 +81,34 @@ class Sender(Thread):
         assert self.acknowledged == len(self.events)
 
 
-def in_a_transaction(database: dict[str, str], seconds: float) -> bool:
-    """Wait until the job's transaction is open; tell whether it was."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if rows(database, OPEN) != [(0,)]:
-            return True
-    return False
+@contextmanager
+def held_up(database: dict[str, str]) -> Iterator[None]:
+    """Let the job write its rows, and wait before it writes how far they reach; it goes on afterwards."""
+    deadline = time.monotonic() + LONGEST
+    with psycopg.connect(**database) as connection:
+        connection.execute("LOCK TABLE job_positions IN SHARE MODE")
+        while rows(database, WAITING) == [(0,)]:
+            assert time.monotonic() < deadline
+            Pause().wait(0.01)
+        yield
 
 
-def end(kind: str, job: "subprocess.Popen[bytes]", server: Server, broker: Broker, chance: random.Random) -> None:
+def end(
+    kind: str,
+    job: "subprocess.Popen[bytes]",
+    server: Server,
+    broker: Broker,
+    database: dict[str, str],
+    chance: random.Random,
+) -> None:
     """Kill the job, and who goes with it: before the job or after it."""
+    if kind == IN_BATCH:
+        with held_up(database):
+            if chance.random() < 0.5:
+                return kill(job)
+        Pause().wait(chance.uniform(0, 0.02))  # the rest of the transaction takes about as long
+        return kill(job)
+    Pause().wait(chance.uniform(0, 1.5))
     victim = {DATABASE: (server.stop, server.start), BROKER: (broker.kill, broker.start)}.get(kind)
     if victim is None:
         return kill(job)
@@ -113,20 +132,19 @@ def test_kills(broker: Broker, server: Server, tmp_path: Path, pytestconfig: pyt
     command, events = project_orders(broker, topic, database, tmp_path), some_events(EACH * (rounds + 1), seed)
     subprocess.run([*command, "--migrate"], capture_output=True, env=environment(), check=True)
     for number in range(rounds):
-        sender = Sender(broker.servers, topic, events[EACH * number : EACH * (number + 1)])
+        sent = EACH * number
+        first = Sender(broker.servers, topic, events[sent : sent + FIRST])
         before = sum(held(database).values())
         with running(command, tmp_path / "log") as job:
             deadline = time.monotonic() + LONGEST
             while sum(held(database).values()) == before:
                 assert job.poll() is None and time.monotonic() < deadline, (tmp_path / "log").read_text()[-5000:]
                 Pause().wait(0.02)
+            first.end()  # the others come in their order
+            rest = Sender(broker.servers, topic, events[sent + FIRST : EACH * (number + 1)])
             kind = chance.choice([IN_BATCH, IN_BATCH, ANY, DATABASE, BROKER])
-            if kind == IN_BATCH:
-                kind = IN_BATCH if in_a_transaction(database, 5) else ANY
-            else:
-                Pause().wait(chance.uniform(0, 1.5))
-            end(kind, job, server, broker, chance)
-        sender.end()
+            end(kind, job, server, broker, database, chance)
+        rest.end()
         done[kind] += 1
         found, said = held(database), committed(broker, topic)
         assert all(said[partition] <= found.get(partition, 0) for partition in said), f"SEED={seed} {number}: {kind}"

@@ -1,18 +1,22 @@
 """Brokers that give no answer are named in the journal, and so is that they are back; what ends a job meanwhile."""
 
+import json
+import signal
 import socket
+import subprocess
 import threading
 import time
 from pathlib import Path
 
 import pytest
-from millrace_jobs.errors import JobError
+from millrace_jobs.errors import Away, JobError
 from millrace_jobs.lifecycle import await_end
 from millrace_jobs.outage import KafkaWatch
 from pyspark.sql import SparkSession
 
 from .broker import Broker
-from .helpers import eventually
+from .built import unpacked
+from .helpers import MILLRACE, environment, eventually, spark_properties
 from .streams import configured, running, stopping_after
 
 
@@ -22,7 +26,9 @@ def test_an_outage_is_said_once_and_its_end_too(broker: Broker, caplog: pytest.L
     door = socket.create_server(("127.0.0.1", 0))  # takes connections, and answers nothing
     servers = f"127.0.0.1:{door.getsockname()[1]}"
     well = KafkaWatch({"bootstrap.servers": broker.servers}, [broker.topic()], ask_seconds=0.05)
-    watch = KafkaWatch({"bootstrap.servers": servers, "socket.timeout.ms": 1000}, ["t"], 0.05, answer_seconds=0.2)
+    watch = KafkaWatch(
+        {"bootstrap.servers": servers, "socket.timeout.ms": 1000}, ["t"], ask_seconds=0.05, answer_seconds=0.2
+    )
     try:
         eventually(lambda: [record.levelname for record in caplog.records], ["WARNING"], 30)
         assert not threading.Event().wait(1)
@@ -36,20 +42,32 @@ def test_an_outage_is_said_once_and_its_end_too(broker: Broker, caplog: pytest.L
 
 
 def test_a_topic_that_is_deleted_ends_the_job(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
-    """Spark asks again as for brokers that are away; nothing else that is there is taken for gone."""
+    """Asking again is of no use."""
     source, sink = broker.topic(), broker.topic()
     broker.send(source, ["a"])
-    watch = KafkaWatch({"bootstrap.servers": broker.servers}, [sink, source], ask_seconds=0.5)
     data = configured(broker, tmp_path, input_topic=source, output_topic=sink)
-    try:
-        with running(spark, "relay", data) as one:
-            eventually(lambda: [record.value for record in broker.records(sink)], ["a"], 60)
-            assert watch.gone == ""
-            broker.delete(source)
-            with pytest.raises(JobError, match=rf"^topic {source}: .*nknown topic.*; put it back, or let this user"):
-                await_end([one], stopping_after(120), watch)
-    finally:
-        watch.close()
+    with running(spark, "relay", data) as one:
+        eventually(lambda: [record.value for record in broker.records(sink)], ["a"], 60)
+        broker.delete(source)
+        with pytest.raises(JobError, match="UnknownTopicOrPartition") as failed:
+            await_end([one], stopping_after(60))
+    assert not isinstance(failed.value, Away)
+
+
+def test_a_topic_that_is_made_anew_ends_the_job(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    """Its offsets mean others; to wait until it holds as many as were read would leave those out."""
+    source, sink = broker.topic(), broker.topic()
+    broker.send(source, ["a", "b", "c"])
+    data = configured(broker, tmp_path, input_topic=source, output_topic=sink)
+    with running(spark, "relay", data) as one:
+        eventually(lambda: len(broker.records(sink)), 3, 60)
+        broker.delete(source)
+        broker.make(source)
+        broker.send(source, ["d"])
+        with pytest.raises(JobError) as failed:
+            await_end([one], stopping_after(60))
+    assert not isinstance(failed.value, Away)
+    assert len(broker.records(sink)) == 3
 
 
 def test_a_stop_does_not_wait_for_brokers(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
@@ -67,3 +85,26 @@ def test_a_stop_does_not_wait_for_brokers(spark: SparkSession, broker: Broker, t
             await_end([one], stopping_after(0))
             assert time.monotonic() - begun < 25
         assert one.query.exception() is None
+
+
+def test_a_job_outlives_its_brokers(broker: Broker, tmp_path: Path) -> None:
+    """Where Spark gives up, its queries begin again in the same process, and go on where they were."""
+    source, sink, log = broker.topic(), broker.topic(), tmp_path / "log"
+    quick = {"request.timeout.ms": 1000, "default.api.timeout.ms": 2000}  # else it gives up after minutes
+    data = configured(broker, tmp_path / "checkpoint", input_topic=source, output_topic=sink)
+    data |= {"kafka": {"bootstrap.servers": broker.servers, **quick}, "spark": spark_properties()}
+    config = tmp_path / "job.json"
+    config.write_text(json.dumps({**data, "jars_directory": str(unpacked("spark-jars-*.tgz"))}))
+    broker.send(source, ["a"])
+    command = [MILLRACE, "relay", "--config", str(config)]
+    with log.open("ab") as file, subprocess.Popen(command, stderr=file, env=environment()) as job:
+        try:
+            eventually(lambda: [record.value for record in broker.records(sink)], ["a"], 120)
+            with broker.silent():
+                eventually(lambda: "it begins again once they answer" in log.read_text(), True, 60)
+            broker.send(source, ["b"])
+            eventually(lambda: [record.value for record in broker.records(sink)], ["a", "b"], 60)
+            job.send_signal(signal.SIGTERM)
+            assert job.wait(60) == 0, log.read_text()[-5000:]
+        finally:
+            job.kill()

@@ -171,13 +171,15 @@ def _identity(entry: Mapping[str, Any]) -> tuple[str, ...]:
 
 def secrets(model: Model) -> Iterator[Problem]:
     """No secret is a default; the value is never shown."""
+    seen: dict[str, tuple[Any, list[tuple[str, str]]]] = {}  # hosts are told much alike
     for host, values in model.hosts.items():
         vault = {found for _, found in texts("vault", values.get("vault")) if _guessable(found)}
         for variable, value in values.items():
-            for path, found in texts(variable, value):
-                if variable != "vault" and _inner(found) in vault:
-                    continue  # said where it is written
-                if is_secret(path, found) and _guessable(found):
+            if variable not in seen or seen[variable][0] != value:
+                guessable = [found for found in texts(variable, value) if is_secret(*found) and _guessable(found[1])]
+                seen[variable] = value, guessable
+            for path, found in seen[variable][1]:
+                if variable == "vault" or _inner(found) not in vault:  # else said where it is written
                     wrong = "a secret that everybody tries first"
                     yield Problem(
                         (host,), path, "SECRET_DEFAULT", None, wrong, "make a random one, and keep it in a vaulted file"
@@ -190,5 +192,5 @@ def _guessable(text: str) -> bool:
 
 def _inner(text: str) -> str:
     """Return the password of a login, or the text itself."""
-    inside = re.search(r"password\s*=\s*[\"']([^\"']*)", text)
+    inside = "password" in text and re.search(r"password\s*=\s*[\"']([^\"']*)", text)
     return inside.group(1) if inside else text

@@ -31,6 +31,8 @@ from millrace_jobs.topics import topic_id
 _LOG = logging.getLogger(__name__)
 _NUMBER = "_partition"  # folder of the staged files, which the names of the kept ones hold
 _COLUMNS = ("topic", "partition", "offset")
+# The locks of this process, which end with it: queries that begin again have them already.
+_LOCKS: dict[Path, TextIOWrapper] = {}
 
 
 @dataclass
@@ -52,7 +54,6 @@ class Archive:
     sources: list[Topic]
     dead_letters: Topic | None
     dead: dict[str, int] = field(default_factory=dict)  # since the start, by reason
-    _locks: list[TextIOWrapper] = field(default_factory=list)
 
     def check(self, rows: DataFrame) -> None:
         """Return if `rows` can be kept, and the directory holds what the checkpoint did of these very topics.
@@ -68,8 +69,7 @@ class Archive:
         try:
             (self.directory / "_positions").mkdir(parents=True, exist_ok=True)
             for topic in self.sources:
-                self._locks.append(self._file(f".{topic.name}.lock").open("w", encoding="utf-8"))
-                fcntl.lockf(self._locks[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _lock(self._file(f".{topic.name}.lock"))
         except BlockingIOError:
             raise JobError(f"{key}: another process archives topic {topic.name} there; stop one of the two") from None
         except OSError as error:
@@ -191,3 +191,15 @@ def _to_disk(path: Path) -> None:
         os.fsync(opened)
     finally:
         os.close(opened)
+
+
+def _lock(path: Path) -> None:
+    """Keep other processes out.
+
+    Raises:
+        BlockingIOError: one of them is there.
+    """
+    if path not in _LOCKS:
+        file = path.open("w", encoding="utf-8")
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _LOCKS[path] = file

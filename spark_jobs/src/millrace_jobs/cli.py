@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Event
 
 from millrace_jobs.config import JOBS, Config, load
-from millrace_jobs.errors import ConfigError, JobError, Stopped
+from millrace_jobs.errors import Away, ConfigError, JobError, Stopped
 from millrace_jobs.parts import PostgresSink
 
 _LOG = logging.getLogger(__name__)
@@ -162,7 +162,7 @@ def _run_queries(config: Config, stopping: Event) -> None:
     from millrace_jobs.lifecycle import BatchLog, await_end, errors_of_spark
     from millrace_jobs.outage import KafkaWatch
     from millrace_jobs.signals import stop_on_signals
-    from millrace_jobs.topics import admin_properties
+    from millrace_jobs.topics import admin_properties, wait_for_topics
 
     client, queries = admin_properties(config.kafka), len(JOBS[config.job].outputs)
     group = GroupCommitter(client, config.group, queries) if config.group else None
@@ -174,11 +174,17 @@ def _run_queries(config: Config, stopping: Event) -> None:
             stop_on_signals(stopping)  # again: a new session takes SIGINT for itself
             log = BatchLog(group)
             spark.streams.addListener(log)
-            if not stopping.is_set():
-                running = runtime.start(spark, config, stopping)
+            while not stopping.is_set():
+                ending = Event()
+                running = runtime.start(spark, config, ending)
                 log.know(running)
                 try:
-                    await_end(running, stopping, watch)
+                    await_end(running, stopping, ending)
+                except Away as away:
+                    _LOG.warning("%s; it begins again once they answer", away)
+                    assert watch is not None
+                    watch.await_answer(stopping)
+                    wait_for_topics(config.topics, config.topic_wait_seconds, stopping)
                 finally:
                     if group is not None:
                         log.tell_last(running)

@@ -5,6 +5,10 @@ class JobError(Exception):
     """The job cannot start or go on; the message says why and what to do."""
 
 
+class Away(JobError):
+    """Brokers gave no answer for too long for a query; it may begin again, and goes on where it was."""
+
+
 class Stopped(JobError):
     """A stop was asked for while the job waited for somebody; what it waited with is done after the start."""
 

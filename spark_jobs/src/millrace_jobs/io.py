@@ -23,9 +23,6 @@ LINGER = "20"
 # Bytes of a request, and so of a record: beyond any topic that is sane, so that the topic alone says how large a record
 # may be (max.message.bytes). What a producer takes unless it is told, 1 MiB, would end a job.
 _MAX_REQUEST = "16777216"
-# Spark asks brokers that are away three times, a minute each, and then the query would end: an outage is waited for,
-# however long. KafkaWatch says so, and ends the job where asking again is of no use.
-_PATIENCE = {"fetchOffset.numRetries": "1000000", "fetchOffset.retryIntervalMs": "10000"}
 # After each poll Spark asks the broker twice, for the first and the last offset of the partition. A client takes 500
 # records with a poll; what one answer of a broker holds (max.partition.fetch.bytes, 1 MiB) is more, if they are small.
 _POLL_RECORDS = "10000"
@@ -46,7 +43,6 @@ def read(spark: SparkSession, source: Input, checkpoint: str, headers: bool) -> 
             "subscribe": ",".join(topic.name for topic in source.topics),
             **_start(source, source.end, checkpoint),
             "failOnDataLoss": "true",
-            **_PATIENCE,
             **({} if source.max_offsets is None else {"maxOffsetsPerTrigger": str(source.max_offsets)}),
             "includeHeaders": str(headers).lower(),
         }

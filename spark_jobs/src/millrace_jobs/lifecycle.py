@@ -22,9 +22,8 @@ from pyspark.sql.streaming.listener import (
 )
 from pyspark.sql.streaming.query import StreamingQuery
 
-from millrace_jobs.errors import JobError, Stopped
+from millrace_jobs.errors import Away, JobError, Stopped
 from millrace_jobs.groups import GroupCommitter, Offsets, offsets_of
-from millrace_jobs.outage import KafkaWatch
 from millrace_jobs.runtime import Running
 from millrace_jobs.tallies import Tally, rows_of
 
@@ -39,28 +38,37 @@ _CURES = {
     "failOnDataLoss": "a job has no such option: to do without them, let it begin with the records that are left "
     "(millrace-jobs reposition JOB --config FILE --to-earliest --apply)",
 }
+# What Kafka's and Spark's clients say of brokers that give no answer.
+_AWAY = (
+    "org.apache.kafka.common.errors.TimeoutException",
+    "org.apache.kafka.common.errors.DisconnectException",
+    "Cannot fetch record for offset",
+)
 _ASKS, _ANSWER_SECONDS = "Getting offsets from ", 5.0
 _BATCH_POLL_SECONDS = 0.01  # shorter than the planning of a batch, so that the next one has sent nothing yet
 
 
-def await_end(running: Sequence[Running], stopping: Event, watch: KafkaWatch | None = None) -> None:
+def await_end(running: Sequence[Running], stopping: Event, ending: Event | None = None) -> None:
     """Return after `stopping` is set, the running batches are done and all queries are stopped.
 
-    Where one query ends by itself, or a topic that `watch` looks at is gone, the others are stopped too.
+    Where one query ends by itself the others are stopped too. `ending`, or `stopping` without it, is set meanwhile:
+    what batches wait for ends with it.
 
     Raises:
-        JobError: a query failed, or a topic is gone; the message is its cause.
+        Away: a query failed since brokers gave no answer.
+        JobError: a query failed; the message is its cause.
     """
     queries = [one.query for one in running]
-    while all(query.isActive for query in queries) and not (watch and watch.gone) and not stopping.wait(_POLL_SECONDS):
+    while all(query.isActive for query in queries) and not stopping.wait(_POLL_SECONDS):
         pass
-    stopping.set()
+    (ending or stopping).set()
     if any(query.isActive for query in queries):
         _LOG.info("stopping after the running batch")
     for query in queries:
         if query.isActive:
             _finish_batch(query)
             query.stop()
+    away = None
     for one in running:
         failure = one.query.exception()
         if one.failure:
@@ -69,9 +77,12 @@ def await_end(running: Sequence[Running], stopping: Event, watch: KafkaWatch | N
                 continue
             raise one.failure[0]
         if failure is not None:
-            raise JobError(f"the query failed: {_cause(failure)}")
-    if watch and watch.gone:
-        raise JobError(watch.gone)
+            cause = f"the query failed: {_cause(failure)}"
+            if not any(words in str(failure) for words in _AWAY):
+                raise JobError(cause)
+            away = Away(cause)
+    if away is not None:
+        raise away
 
 
 @contextmanager

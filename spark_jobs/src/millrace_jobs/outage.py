@@ -1,28 +1,25 @@
-"""Says once a minute that the brokers give no answer, and which topic is gone: Spark's own clients try again."""
+"""Says once a minute that the brokers give no answer, and that they are back."""
 
 from __future__ import annotations
 
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import TimeoutError as NoAnswer  # which is TimeoutError from Python 3.11 on
 from threading import Event, Thread
 
-from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka import KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 
 _LOG = logging.getLogger(__name__)
 _ASK_SECONDS = 20
 _ANSWER_SECONDS = 10
 _LOG_SECONDS = 60
-# What no broker that comes back mends.
-_GONE = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.TOPIC_AUTHORIZATION_FAILED)
+_POLL_SECONDS = 0.5
 
 
 class KafkaWatch:
-    """Asks the brokers for topics now and then, by a thread of its own.
-
-    `gone` says which of them is not there any more, or may not be described, once two answers say so; else it is "".
-    """
+    """Asks the brokers for topics now and then, by a thread of its own; `silent` while there is no answer."""
 
     def __init__(
         self,
@@ -31,13 +28,18 @@ class KafkaWatch:
         ask_seconds: float = _ASK_SECONDS,
         answer_seconds: float = _ANSWER_SECONDS,
     ) -> None:
-        """Start the thread; `client` as librdkafka names its properties, `topics` what a job cannot do without."""
-        self.gone = ""
+        """Start the thread; `client` as librdkafka names its properties, `topics` what it is asked for."""
+        self.silent = False
         self._topics = list(topics)
         self._client, self._ask_seconds, self._answer_seconds = dict(client), ask_seconds, answer_seconds
         self._closed = Event()
         self._thread = Thread(target=self._run, name="kafka-watch", daemon=True)
         self._thread.start()
+
+    def await_answer(self, stopping: Event) -> None:
+        """Return once brokers answer, or `stopping` is set."""
+        while self.silent and not stopping.wait(_POLL_SECONDS):
+            pass
 
     def close(self) -> None:
         """End, without a wait for an answer."""
@@ -47,36 +49,30 @@ class KafkaWatch:
         servers = self._client["bootstrap.servers"]
         admin = AdminClient({**self._client, "log_level": 0})
         since, next_line = time.monotonic(), 0.0
-        silent, before = False, list[str]()
         while not self._closed.wait(self._ask_seconds):
             try:
-                gone = self._gone(admin)
-            except (KafkaException, TimeoutError) as error:
-                silent, now = True, time.monotonic()
+                self._ask(admin)
+            except (KafkaException, NoAnswer) as error:
+                self.silent, now = True, time.monotonic()
                 if now >= next_line:
                     why = error.args[0].str() if isinstance(error, KafkaException) else "nothing came"
                     _LOG.warning("kafka: no answer from %s for %d s (%s); trying again", servers, now - since, why)
                     next_line = now + _LOG_SECONDS
             else:
-                if silent:
+                if self.silent:
                     _LOG.warning("kafka: %s answers again after %d s", servers, time.monotonic() - since)
-                since, next_line, silent = time.monotonic(), 0.0, False
-                self.gone = "; ".join(text for text in gone if text in before)
-                before = gone
+                since, next_line, self.silent = time.monotonic(), 0.0, False
 
-    def _gone(self, admin: AdminClient) -> list[str]:
-        """What is wrong with each topic; no broker makes one that is described.
+    def _ask(self, admin: AdminClient) -> None:
+        """Return if a broker says anything of the topics, even that there are none: none is made by the question.
 
         Raises:
-            KafkaException, TimeoutError: there is no answer.
+            KafkaException, NoAnswer: there is no answer.
         """
-        found = []
         asked = admin.describe_topics(TopicCollection(self._topics), request_timeout=self._answer_seconds)
-        for name, answer in asked.items():
+        for answer in asked.values():
             try:
                 answer.result(2 * self._answer_seconds)
             except KafkaException as error:
-                if error.args[0].code() not in _GONE:
+                if error.args[0].code() < 0:  # librdkafka's own: nobody said it
                     raise
-                found.append(f"topic {name}: {error.args[0].str()}; put it back, or let this user describe it")
-        return found
