@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from model.mistakes.base import listeners
+from model.mistakes.base import JOB, listeners
 from model.mistakes.databases import settings
 from model.mistakes.jobs import job
 from model.test_meant import KAFKA, PLACE, SPARK, SYSCTL, config, kernel, said, topics
@@ -16,6 +16,8 @@ from model.test_values import service
 USERS = ("count_words", "lab", "publish_lines")
 UNIT, JAVA = "group kafka/kafka_unit_overrides[Service]", "group kafka/kafka_java_options"
 CIPHERS = f"CIPHER_UNFIT {KAFKA}[ssl.cipher.suites]"
+OF_ALL = "dc1-spark2/spark_job_unit_overrides[Service]"
+OF_ONE = "dc1-spark2/spark_job_jobs[count_words].unit_overrides[Service]"
 GCM = "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"
 PARTNERS = {"name": "PARTNERS", "address": "{{ client_address }}", "port": 9095, "protocol": "SASL_SSL"}
 
@@ -28,6 +30,12 @@ def java(*options: str) -> dict[str, Any]:
 def unit(**settings: Any) -> dict[str, Any]:
     """Return a drop-in of brokers."""
     return {"kafka": service(**settings)}
+
+
+def denied(of_all: dict[str, Any], of_one: dict[str, Any]) -> dict[str, Any]:
+    """Return the drop-ins of all jobs and of one."""
+    one = {**JOB, "unit_overrides": {"Service": of_one}}
+    return {"spark_consumer": {"spark_job_unit_overrides": {"Service": of_all}, "spark_job_jobs": [one]}}
 
 
 def rule(text: str) -> dict[str, Any]:
@@ -50,9 +58,14 @@ def rule(text: str) -> dict[str, Any]:
         (rule("RULE:^CN=[^,]+,OU=partners,O=lab$/$1/"),
          ["PRINCIPAL_RULE group kafka/site_listeners[PARTNERS].principal_mapping_rules"]),
         (rule("RULE:^CN=([^,]+),OU=partners,O=lab$/partner-$1/L"), []),
+        (rule(r"RULE:^CN=svc(.*)$/cost\$1/"), []),  # escaped
+        (rule(r"RULE:^CN=svc.*$/cost\$9/"), []),
+        (rule(r"RULE:^CN=svc(.*)$/cost\$9/"),  # which Kafka escapes once more
+         ["PRINCIPAL_RULE group kafka/site_listeners[PARTNERS].principal_mapping_rules"]),
         # Options of Java.
         (java("-Xss128k"), [f"OPTION_FORM {JAVA}"]),
         (java("-Xss512k"), []),
+        (java("-Xss0"), []),  # as much as it takes by itself
         (java("-javaagent:jmx.jar=7071:a.yml"), [f"OPTION_FORM {JAVA}"]),
         (java("-javaagent:/opt/jmx.jar=7071:/etc/a.yml"), []),
         (java("-XX:MaxDirectMemorySize=1m"), [f"HEAP_SMALL {JAVA}"]),
@@ -63,8 +76,20 @@ def rule(text: str) -> dict[str, Any]:
         (unit(ProtectHome="maybe"), [f"UNIT_VALUE {UNIT}[ProtectHome]"]),
         (unit(TasksMax=50), [f"UNIT_STOPS {UNIT}[TasksMax]"]),
         (unit(TasksMax="50%"), []),
+        ({"zookeeper": {"zookeeper_unit_overrides": {"Service": {"TasksMax": 200}}}}, []),
+        ({"zookeeper": {"zookeeper_unit_overrides": {"Service": {"TasksMax": 50}}}},
+         ["UNIT_STOPS group zookeeper/zookeeper_unit_overrides[Service][TasksMax]"]),
         (unit(IPAddressDeny="any"), [f"UNIT_STOPS {UNIT}[IPAddressDeny]"]),
         (unit(IPAddressDeny="any", IPAddressAllow=["198.18.1.0/24", "198.18.2.0/24"]), []),
+        (unit(IPAddressDeny="0.0.0.0/0 ::/0"), [f"UNIT_STOPS {UNIT}[IPAddressDeny]"]),
+        (unit(IPAddressDeny=["0.0.0.0/1", "128.0.0.0/1"]), [f"UNIT_STOPS {UNIT}[IPAddressDeny]"]),
+        (unit(IPAddressDeny="::/0"), []),  # nobody here has such an address
+        (unit(IPAddressDeny=["any", ""]), []),  # taken back
+        (denied({"IPAddressDeny": "any"}, {"IPAddressAllow": "198.18.0.0/16 localhost"}), []),
+        (denied({"IPAddressDeny": "any"}, {"CPUQuota": "50%"}), [f"UNIT_STOPS {OF_ALL}[IPAddressDeny]"]),
+        (denied({"IPAddressAllow": "198.18.0.0/16"}, {"IPAddressDeny": "any"}), []),
+        (denied({}, {"IPAddressDeny": "any"}), [f"UNIT_STOPS {OF_ONE}[IPAddressDeny]"]),
+        (denied({"IPAddressDeny": "any"}, {"IPAddressDeny": ""}), []),
         # What is forgotten while it is in use.
         (config(transactional_id_expiration_ms=60000), [f"LIMIT_MEANT {KAFKA}[transactional.id.expiration.ms]"]),
         (config(transactional_id_expiration_ms=60000, transaction_max_timeout_ms=50000), []),
@@ -91,13 +116,21 @@ def rule(text: str) -> dict[str, Any]:
         (job(spark={"spark.executor.heartbeatInterval": "20s"}), []),
         (job(spark={"spark.local.dir": "/var/lib/spark-job/count_words/checkpoint/tmp"}),
          [f"JOB_CHECKPOINT_DATA {SPARK}[spark.local.dir]"]),
+        (job(spark={"spark.local.dir": "/data/tmp, /var/lib/spark-job/count_words/checkpoint/tmp"}),
+         [f"JOB_CHECKPOINT_DATA {SPARK}[spark.local.dir]"]),
+        (job(spark={"spark.local.dir": "/data/tmp,/var/lib/spark-job/count_words/tmp"}), []),
         # Waits, and what may stand still.
         ({"kafka": {"kafka_stop_timeout": 5}}, ["warn TIMEOUT_NONE group kafka/kafka_stop_timeout"]),
         ({"kafka": {"kafka_restart_accepts": ["ordres"]}}, ["warn RESTART_ACCEPTS group kafka/kafka_restart_accepts"]),
         ({"kafka": {"kafka_restart_accepts": ["streams-*", "__consumer_offsets"]}}, []),
         # Names.
         ({"rack_b": {"rack": "b "}}, ["PLACE_CASE group rack_b/rack"]),
+        ({"rack_b": {"kafka_rack": "b "}}, ["PLACE_CASE dc1-kafka2/kafka_rack"]),
+        ({"dc1-kafka1": {"datacenter": "dc1 "}}, ["PLACE_CASE dc1-kafka1/datacenter"]),
         ({"zookeeper": {"zookeper_heap": "1g"}}, ["VARIABLE_SUSPECT group zookeeper/zookeper_heap"]),
+        ({"zookeeper": {"zookeper_heap": "1g", "zookeeper_heap": "1g"}},
+         ["warn VARIABLE_SUSPECT group zookeeper/zookeper_heap"]),
+        ({"kafka": {"kafka2_heap": "6g", "kafkaui_port": 9000}}, []),  # of somebody else
         ({"dc1-kafka1": {"ansible_host": "127.0.0.1"}}, ["MACHINE_TWICE dc1-kafka1/ansible_host"]),
         ({"dc1-kafka1": {"ansible_host": "127.0.0.1", "ansible_port": 2222}}, []),  # forwarded
         # Keystores.
@@ -145,3 +178,24 @@ def test_one_word_is_one_mistake(inventory: str, variables: dict[str, Any], want
     """What follows from it is not said as well."""
     ours = [line for line in said(tmp_path, variables, inventory) if not line.startswith("warn RACK_UNEVEN")]
     assert [line for line in ours if not line.startswith("warn DICT_REPLACED")] == wanted
+
+
+@pytest.mark.parametrize(
+    ("variables", "wanted"),
+    [
+        # PostgreSQL's manual advises it, and no JVM runs there.
+        ({"database": {"base_sysctl": {"vm.overcommit_memory": 2, "vm.overcommit_ratio": 95}}}, []),
+        ({"database": {"base_sysctl": {"vm.overcommit_memory": 2}}}, []),
+        ({"kafka": {"base_sysctl": {"vm.overcommit_memory": 2, "vm.overcommit_ratio": 80}}},
+         ["warn SYSCTL_UNFIT group kafka/base_sysctl[vm.overcommit_memory]"]),
+        ({"kafka": {"base_sysctl": {"vm.overcommit_memory": 2, "vm.overcommit_ratio": 100}}}, []),
+        ({"kafka": {"base_sysctl": {"vm.overcommit_memory": 2, "vm.overcommit_kbytes": 67108864}}}, []),
+        # Connections are processes, as many as the site has: no number of ours.
+        ({"database": {"postgresql_unit_overrides": {"Service": {"TasksMax": 200}}}}, []),
+        # A variable of the site's own, beside ours.
+        ({"database": {"postgres_version": "15", "postgresql_version": "15"}},
+         ["warn VARIABLE_SUSPECT dc1-db1/postgres_version"]),
+    ],
+)  # fmt: skip
+def test_of_hosts_with_a_database(variables: dict[str, Any], wanted: list[str], tmp_path: Path) -> None:
+    assert said(tmp_path, variables, "lab_orders") == wanted

@@ -99,6 +99,12 @@ def test_more_than_it_may_copy(uneven: FakeCluster, once: Once, tmp_path: Path) 
     assert once(at_most="16 MiB")[0] == 0
 
 
+@pytest.mark.parametrize("digits", [309, 5000])
+def test_more_digits_than_a_float_has(digits: int, once: Once) -> None:
+    code, said = once(rate="9" * digits)
+    assert (code, said.partition(":")[0]) == (timer.WRONG, "FAILED")
+
+
 def test_a_cluster_that_is_not_whole(uneven: FakeCluster, once: Once, tmp_path: Path) -> None:
     """All that is wrong with brokers together; nothing is planned."""
     uneven.down = {6}

@@ -80,10 +80,11 @@ def names(model: Model) -> Iterator[Problem]:
                 near = meant(name)
                 alike = near == _plain(name)  # the same word, as Ansible does not read it
                 role = near is not None and near.partition("_")[2] == name.partition("_")[2] != ""  # zookeper_heap
-                there = near in found - everywhere and not alike and not role
-                if near and not there and name not in everywhere:
+                there = near in found - everywhere and not alike
+                if near and (role or not there) and not _numbered(name, near) and name not in everywhere:
                     wrong = "nothing of ours reads a variable of this name"
-                    yield Problem((host,), name, "VARIABLE_SUSPECT", None, wrong, f"did you mean {near}?")
+                    advice = f"did you mean {near}?"
+                    yield Problem((host,), name, "VARIABLE_SUSPECT", None, wrong, advice, warning=role and there)
 
 
 def _parted(model: Model) -> tuple[list[str], list[str]]:
@@ -102,6 +103,12 @@ def _meant(model: Model, words: Sequence[str], inputs: Sequence[str], name: str)
         return near
     near = nearest(name, inputs)
     return near if near and len(name) > 8 and "_" in plain else None
+
+
+def _numbered(name: str, near: str) -> bool:
+    """Tell whether a name is that of one of several, as kafka2_heap: nobody types a figure for a letter."""
+    own, meant = (re.findall(r"\d", text.partition("_")[0]) for text in (name, near))
+    return "_" in name and own != meant
 
 
 def _plain(name: str) -> str:
