@@ -30,6 +30,12 @@ def unit(**settings: Any) -> dict[str, Any]:
     return {"kafka": service(**settings)}
 
 
+def keystore(function: str, name: str, password: str = "{{ vault.pki_passphrase }}") -> dict[str, Any]:
+    """Return a keystore of a function that somebody else puts there."""
+    path = f"/etc/{function}/tls/{name}"
+    return {function: {f"{function}_keystore": path, f"{function}_keystore_password": password}}
+
+
 def rule(text: str) -> dict[str, Any]:
     """Return a listener more, by which a rule maps certificates."""
     return {"kafka": {"site_listeners": [{**PARTNERS, "principal_mapping_rules": [text]}]}}
@@ -103,6 +109,26 @@ def rule(text: str) -> dict[str, Any]:
         # Keystores.
         ({"kafka": {"kafka_keystore": "/etc/kafka/tls/keystore.p12"}},
          ["KEYSTORE_FORM group kafka/kafka_keystore_password"]),
+        ({"kafka": {"kafka_keystore": "/etc/kafka/tls/keystore.jks"}},
+         ["KEYSTORE_FORM group kafka/kafka_keystore_password"]),
+        (keystore("kafka", "keystore.pfx"), ["warn KEYSTORE_UNKNOWN group kafka/kafka_keystore"]),
+        (keystore("kafka", "keystore.jks"), ["warn KEYSTORE_UNKNOWN group kafka/kafka_keystore"]),
+        (keystore("kafka", "broker.crt", ""), ["warn KEYSTORE_UNKNOWN group kafka/kafka_keystore"]),
+        (keystore("zookeeper", "k.jks"), ["warn KEYSTORE_UNKNOWN group zookeeper/zookeeper_keystore"]),
+        (keystore("zookeeper", "server.crt", ""), ["warn KEYSTORE_UNKNOWN group zookeeper/zookeeper_keystore"]),
+        (keystore("zookeeper", "k.p12", ""), ["KEYSTORE_FORM group zookeeper/zookeeper_keystore_password"]),
+        ({"zookeeper": {**keystore("zookeeper", "k.p12", "")["zookeeper"],
+                        "zookeeper_config": {"ssl.keyStore.passwordPath": "/etc/zookeeper/tls/p",
+                                             "ssl.quorum.keyStore.passwordPath": "/etc/zookeeper/tls/p"}}},
+         ["warn KEYSTORE_UNKNOWN group zookeeper/zookeeper_keystore"]),
+        ({"kafka": {"site_listeners": [{**PARTNERS, "keystore": "/etc/kafka/tls/partners.p12"}]}},
+         ["KEYSTORE_FORM group kafka/kafka_keystore_password"]),
+        ({"kafka": {"kafka_zookeeper_keystore": "/etc/kafka/tls/zookeeper.p12"}},
+         ["KEYSTORE_FORM group kafka/kafka_zookeeper_keystore"]),
+        ({"kafka": {"kafka_zookeeper_keystore": "/etc/kafka/tls/zookeeper.p12",
+                    "kafka_config": {"zookeeper.ssl.keystore.type": "PKCS12",
+                                     "zookeeper.ssl.keystore.password": "{{ vault.pki_passphrase }}"}}},
+         ["warn KEYSTORE_UNKNOWN group kafka/kafka_zookeeper_keystore"]),
     ],
 )  # fmt: skip
 def test_of_hosts(variables: dict[str, Any], wanted: list[str], tmp_path: Path) -> None:
