@@ -46,7 +46,13 @@ def rule(text: str) -> dict[str, Any]:
     [
         # Suites that Java has, for what is spoken.
         (config(ssl_cipher_suites=f"TLS_AES_256_GCM_SHA384,{GCM}"), []),
-        (config(ssl_cipher_suites="TLS_RSA_WITH_CAMELLIA_256_CBC_SHA"), []),  # of another provider
+        (config(ssl_cipher_suites="TLS_ECDH_RSA_WITH_AES_256_GCM_SHA384"), []),  # disabled, and known
+        (config(ssl_cipher_suites="TLS_RSA_WITH_AES_128_CBC_SHA,SSL_RSA_WITH_3DES_EDE_CBC_SHA"),
+         [f"warn CIPHER_WEAK {KAFKA}[ssl.cipher.suites]"]),
+        # Of another provider, which somebody has to bring.
+        (config(ssl_cipher_suites="TLS_RSA_WITH_CAMELLIA_256_CBC_SHA"), [f"warn {CIPHERS}"]),
+        (config(ssl_cipher_suites="TLS_RSA_WITH_CHACHA20_POLY1305_SHA256"), [f"warn {CIPHERS}"]),
+        (config(ssl_cipher_suites="TLS_RSA_WITH_CAMELLIA_256_CBC_SHA", ssl_provider="BCJSSE"), []),
         (config(ssl_cipher_suites=GCM, ssl_enabled_protocols="TLSv1.3"), [CIPHERS]),
         (config(ssl_cipher_suites="TLS_AES_256_GCM_SHA384", ssl_enabled_protocols="TLSv1.2"), [CIPHERS]),
         (config(ssl_cipher_suites="TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA385"), [CIPHERS]),
