@@ -110,8 +110,24 @@ def rule(text: str) -> dict[str, Any]:
         # Names.
         ({"rack_b": {"rack": "b "}}, ["PLACE_CASE group rack_b/rack"]),
         ({"zookeeper": {"zookeper_heap": "1g"}}, ["VARIABLE_SUSPECT group zookeeper/zookeper_heap"]),
-        ({"dc1-kafka1": {"ansible_host": "127.0.0.1"}}, ["MACHINE_TWICE dc1-kafka1/ansible_host"]),
-        ({"dc1-kafka1": {"ansible_host": "127.0.0.1", "ansible_port": 2222}}, []),  # forwarded
+        # The control node may be one of the hosts, under any of its own addresses; it is not two of them.
+        *[({"dc1-kafka1": {"ansible_host": name}}, []) for name in ("127.0.0.1", "127.0.1.1", "localhost", "::1")],
+        ({"dc1-kafka1": {"ansible_host": "127.0.0.1"}, "dc1-kafka2": {"ansible_host": "localhost"}},
+         ["MACHINE_TWICE dc1-kafka1, dc1-kafka2/ansible_host"]),
+        ({"dc1-kafka1": {"ansible_host": "127.0.0.1"}, "dc1-kafka2": {"ansible_host": "127.1.2.3"}},
+         ["MACHINE_TWICE dc1-kafka1, dc1-kafka2/ansible_host"]),
+        ({"dc1-kafka1": {"ansible_connection": "local"},
+          "dc1-kafka2": {"ansible_host": "::1", "ansible_ssh_common_args": "-o ConnectTimeout=5"}},
+         ["MACHINE_TWICE dc1-kafka1, dc1-kafka2/ansible_host"]),
+        ({"dc1-kafka1": {"ansible_host": "127.0.0.1", "ansible_port": 2222}, "dc1-kafka2": {"ansible_host": "::1"}},
+         []),  # forwarded
+        ({"dc1-kafka1": {"ansible_host": "127.0.0.1", "ansible_ssh_common_args": "-o ProxyJump=jump1"},
+          "dc1-kafka2": {"ansible_host": "127.0.0.1", "ansible_ssh_extra_args": "-J jump2"}}, []),
+        ({f"dc1-kafka{number}": {"ansible_host": "10.0.0.1",
+                                 "ansible_ssh_common_args": f"-o ProxyCommand='ssh -W %h:%p site{number}'"}
+          for number in (1, 2)}, []),
+        ({name: {"ansible_host": "10.0.0.1", "ansible_ssh_common_args": "-J jump"} for name in ("dc1-zk1", "dc1-zk2")},
+         ["MACHINE_TWICE dc1-zk1, dc1-zk2/ansible_host"]),
         # Keystores.
         ({"kafka": {"kafka_keystore": "/etc/kafka/tls/keystore.p12"}},
          ["KEYSTORE_FORM group kafka/kafka_keystore_password"]),
