@@ -95,6 +95,8 @@ def rule(text: str) -> dict[str, Any]:
          [f"PROPERTY_ORDER {KAFKA}[group.consumer.heartbeat.interval.ms]"]),
         (config(queued_max_request_bytes=1048576), [f"PROPERTY_ORDER {KAFKA}[socket.request.max.bytes]"]),
         (config(queued_max_request_bytes=-1), []),
+        (config(queued_max_request_bytes=0), []),  # no limit either
+        (config(replica_lag_time_max_ms=-1), [f"PROPERTY_ORDER {KAFKA}[replica.fetch.wait.max.ms]"]),
         # Topics.
         (topics({"retention.ms": 7}), [f"TOPIC_PROPERTY_VALUE {PLACE}.config[retention.ms]"]),
         (topics({"local.retention.ms": "1d"}), [f"warn TOPIC_RETENTION {PLACE}.config[local.retention.ms]"]),
