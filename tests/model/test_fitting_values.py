@@ -116,6 +116,9 @@ def rule(text: str) -> dict[str, Any]:
         ({"kafka": {"kafka_stop_timeout": 5}}, ["warn TIMEOUT_NONE group kafka/kafka_stop_timeout"]),
         ({"kafka": {"kafka_restart_accepts": ["ordres"]}}, ["warn RESTART_ACCEPTS group kafka/kafka_restart_accepts"]),
         ({"kafka": {"kafka_restart_accepts": ["streams-*", "__consumer_offsets"]}}, []),
+        # A topic that a client makes may be called almost as one that is declared.
+        ({"kafka": {"kafka_restart_accepts": ["streams-plaintext-inputs"]}},
+         ["warn RESTART_ACCEPTS group kafka/kafka_restart_accepts"]),
         # Names.
         ({"rack_b": {"rack": "b "}}, ["PLACE_CASE group rack_b/rack"]),
         ({"zookeeper": {"zookeper_heap": "1g"}}, ["VARIABLE_SUSPECT group zookeeper/zookeper_heap"]),
