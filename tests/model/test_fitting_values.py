@@ -38,6 +38,12 @@ def denied(of_all: dict[str, Any], of_one: dict[str, Any]) -> dict[str, Any]:
     return {"spark_consumer": {"spark_job_unit_overrides": {"Service": of_all}, "spark_job_jobs": [one]}}
 
 
+def keystore(function: str, name: str, password: str = "{{ vault.pki_passphrase }}") -> dict[str, Any]:
+    """Return a keystore of a function that somebody else puts there."""
+    path = f"/etc/{function}/tls/{name}"
+    return {function: {f"{function}_keystore": path, f"{function}_keystore_password": password}}
+
+
 def rule(text: str) -> dict[str, Any]:
     """Return a listener more, by which a rule maps certificates."""
     return {"kafka": {"site_listeners": [{**PARTNERS, "principal_mapping_rules": [text]}]}}
@@ -48,7 +54,13 @@ def rule(text: str) -> dict[str, Any]:
     [
         # Suites that Java has, for what is spoken.
         (config(ssl_cipher_suites=f"TLS_AES_256_GCM_SHA384,{GCM}"), []),
-        (config(ssl_cipher_suites="TLS_RSA_WITH_CAMELLIA_256_CBC_SHA"), []),  # of another provider
+        (config(ssl_cipher_suites="TLS_ECDH_RSA_WITH_AES_256_GCM_SHA384"), []),  # disabled, and known
+        (config(ssl_cipher_suites="TLS_RSA_WITH_AES_128_CBC_SHA,SSL_RSA_WITH_3DES_EDE_CBC_SHA"),
+         [f"warn CIPHER_WEAK {KAFKA}[ssl.cipher.suites]"]),
+        # Of another provider, which somebody has to bring.
+        (config(ssl_cipher_suites="TLS_RSA_WITH_CAMELLIA_256_CBC_SHA"), [f"warn {CIPHERS}"]),
+        (config(ssl_cipher_suites="TLS_RSA_WITH_CHACHA20_POLY1305_SHA256"), [f"warn {CIPHERS}"]),
+        (config(ssl_cipher_suites="TLS_RSA_WITH_CAMELLIA_256_CBC_SHA", ssl_provider="BCJSSE"), []),
         (config(ssl_cipher_suites=GCM, ssl_enabled_protocols="TLSv1.3"), [CIPHERS]),
         (config(ssl_cipher_suites="TLS_AES_256_GCM_SHA384", ssl_enabled_protocols="TLSv1.2"), [CIPHERS]),
         (config(ssl_cipher_suites="TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA385"), [CIPHERS]),
@@ -74,6 +86,13 @@ def rule(text: str) -> dict[str, Any]:
         (unit(CPUAffinity="all"), [f"UNIT_VALUE {UNIT}[CPUAffinity]"]),
         (unit(CPUAffinity="0-3 8", AllowedCPUs="0,2-5", ProtectHome="tmpfs"), []),
         (unit(ProtectHome="maybe"), [f"UNIT_VALUE {UNIT}[ProtectHome]"]),
+        (unit(NUMAMask="all", AllowedCPUs="0-3,", CPUAffinity="numa", ProtectHome="Yes"), []),
+        (unit(NUMAMask="0-1", CPUAffinity="0,,2", ProtectHome="TRUE"), []),
+        (unit(NUMAMask="numa"), [f"UNIT_VALUE {UNIT}[NUMAMask]"]),
+        (unit(AllowedCPUs="all"), [f"UNIT_VALUE {UNIT}[AllowedCPUs]"]),
+        (unit(AllowedCPUs="numa"), [f"UNIT_VALUE {UNIT}[AllowedCPUs]"]),
+        (unit(CPUAffinity="3-0"), [f"UNIT_VALUE {UNIT}[CPUAffinity]"]),
+        (unit(ProtectHome="Read-Only"), [f"UNIT_VALUE {UNIT}[ProtectHome]"]),
         (unit(TasksMax=50), [f"UNIT_STOPS {UNIT}[TasksMax]"]),
         (unit(TasksMax="50%"), []),
         ({"zookeeper": {"zookeeper_unit_overrides": {"Service": {"TasksMax": 200}}}}, []),
@@ -101,6 +120,8 @@ def rule(text: str) -> dict[str, Any]:
          [f"PROPERTY_ORDER {KAFKA}[group.consumer.heartbeat.interval.ms]"]),
         (config(queued_max_request_bytes=1048576), [f"PROPERTY_ORDER {KAFKA}[socket.request.max.bytes]"]),
         (config(queued_max_request_bytes=-1), []),
+        (config(queued_max_request_bytes=0), []),  # no limit either
+        (config(replica_lag_time_max_ms=-1), [f"PROPERTY_ORDER {KAFKA}[replica.fetch.wait.max.ms]"]),
         # Topics.
         (topics({"retention.ms": 7}), [f"TOPIC_PROPERTY_VALUE {PLACE}.config[retention.ms]"]),
         (topics({"local.retention.ms": "1d"}), [f"warn TOPIC_RETENTION {PLACE}.config[local.retention.ms]"]),
@@ -123,6 +144,9 @@ def rule(text: str) -> dict[str, Any]:
         ({"kafka": {"kafka_stop_timeout": 5}}, ["warn TIMEOUT_NONE group kafka/kafka_stop_timeout"]),
         ({"kafka": {"kafka_restart_accepts": ["ordres"]}}, ["warn RESTART_ACCEPTS group kafka/kafka_restart_accepts"]),
         ({"kafka": {"kafka_restart_accepts": ["streams-*", "__consumer_offsets"]}}, []),
+        # A topic that a client makes may be called almost as one that is declared.
+        ({"kafka": {"kafka_restart_accepts": ["streams-plaintext-inputs"]}},
+         ["warn RESTART_ACCEPTS group kafka/kafka_restart_accepts"]),
         # Names.
         ({"rack_b": {"rack": "b "}}, ["PLACE_CASE group rack_b/rack"]),
         ({"rack_b": {"kafka_rack": "b "}}, ["PLACE_CASE dc1-kafka2/kafka_rack"]),
@@ -133,9 +157,49 @@ def rule(text: str) -> dict[str, Any]:
         ({"kafka": {"kafka2_heap": "6g", "kafkaui_port": 9000}}, []),  # of somebody else
         ({"dc1-kafka1": {"ansible_host": "127.0.0.1"}}, ["MACHINE_TWICE dc1-kafka1/ansible_host"]),
         ({"dc1-kafka1": {"ansible_host": "127.0.0.1", "ansible_port": 2222}}, []),  # forwarded
+
+
+        # The control node may be one of the hosts, under any of its own addresses; it is not two of them.
+        *[({"dc1-kafka1": {"ansible_host": name}}, []) for name in ("127.0.0.1", "127.0.1.1", "localhost", "::1")],
+        ({"dc1-kafka1": {"ansible_host": "127.0.0.1"}, "dc1-kafka2": {"ansible_host": "localhost"}},
+         ["MACHINE_TWICE dc1-kafka1, dc1-kafka2/ansible_host"]),
+        ({"dc1-kafka1": {"ansible_host": "127.0.0.1"}, "dc1-kafka2": {"ansible_host": "127.1.2.3"}},
+         ["MACHINE_TWICE dc1-kafka1, dc1-kafka2/ansible_host"]),
+        ({"dc1-kafka1": {"ansible_connection": "local"},
+          "dc1-kafka2": {"ansible_host": "::1", "ansible_ssh_common_args": "-o ConnectTimeout=5"}},
+         ["MACHINE_TWICE dc1-kafka1, dc1-kafka2/ansible_host"]),
+        ({"dc1-kafka1": {"ansible_host": "127.0.0.1", "ansible_port": 2222}, "dc1-kafka2": {"ansible_host": "::1"}},
+         []),  # forwarded
+        ({"dc1-kafka1": {"ansible_host": "127.0.0.1", "ansible_ssh_common_args": "-o ProxyJump=jump1"},
+          "dc1-kafka2": {"ansible_host": "127.0.0.1", "ansible_ssh_extra_args": "-J jump2"}}, []),
+        ({f"dc1-kafka{number}": {"ansible_host": "10.0.0.1",
+                                 "ansible_ssh_common_args": f"-o ProxyCommand='ssh -W %h:%p site{number}'"}
+          for number in (1, 2)}, []),
+        ({name: {"ansible_host": "10.0.0.1", "ansible_ssh_common_args": "-J jump"} for name in ("dc1-zk1", "dc1-zk2")},
+         ["MACHINE_TWICE dc1-zk1, dc1-zk2/ansible_host"]),
         # Keystores.
         ({"kafka": {"kafka_keystore": "/etc/kafka/tls/keystore.p12"}},
          ["KEYSTORE_FORM group kafka/kafka_keystore_password"]),
+        ({"kafka": {"kafka_keystore": "/etc/kafka/tls/keystore.jks"}},
+         ["KEYSTORE_FORM group kafka/kafka_keystore_password"]),
+        (keystore("kafka", "keystore.pfx"), ["warn KEYSTORE_UNKNOWN group kafka/kafka_keystore"]),
+        (keystore("kafka", "keystore.jks"), ["warn KEYSTORE_UNKNOWN group kafka/kafka_keystore"]),
+        (keystore("kafka", "broker.crt", ""), ["warn KEYSTORE_UNKNOWN group kafka/kafka_keystore"]),
+        (keystore("zookeeper", "k.jks"), ["warn KEYSTORE_UNKNOWN group zookeeper/zookeeper_keystore"]),
+        (keystore("zookeeper", "server.crt", ""), ["warn KEYSTORE_UNKNOWN group zookeeper/zookeeper_keystore"]),
+        (keystore("zookeeper", "k.p12", ""), ["KEYSTORE_FORM group zookeeper/zookeeper_keystore_password"]),
+        ({"zookeeper": {**keystore("zookeeper", "k.p12", "")["zookeeper"],
+                        "zookeeper_config": {"ssl.keyStore.passwordPath": "/etc/zookeeper/tls/p",
+                                             "ssl.quorum.keyStore.passwordPath": "/etc/zookeeper/tls/p"}}},
+         ["warn KEYSTORE_UNKNOWN group zookeeper/zookeeper_keystore"]),
+        ({"kafka": {"site_listeners": [{**PARTNERS, "keystore": "/etc/kafka/tls/partners.p12"}]}},
+         ["KEYSTORE_FORM group kafka/kafka_keystore_password"]),
+        ({"kafka": {"kafka_zookeeper_keystore": "/etc/kafka/tls/zookeeper.p12"}},
+         ["KEYSTORE_FORM group kafka/kafka_zookeeper_keystore"]),
+        ({"kafka": {"kafka_zookeeper_keystore": "/etc/kafka/tls/zookeeper.p12",
+                    "kafka_config": {"zookeeper.ssl.keystore.type": "PKCS12",
+                                     "zookeeper.ssl.keystore.password": "{{ vault.pki_passphrase }}"}}},
+         ["warn KEYSTORE_UNKNOWN group kafka/kafka_zookeeper_keystore"]),
     ],
 )  # fmt: skip
 def test_of_hosts(variables: dict[str, Any], wanted: list[str], tmp_path: Path) -> None:
