@@ -1,71 +1,22 @@
 """What the timer of the admin host does once, against brokers that speak Kafka's protocol."""
 
-import json
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from unit.clock import Clock
 from unit.fake_cluster import FakeCluster
-from unit.reassigning import MIB, Reassign, interrupted, limits, records
+from unit.reassigning import Reassign, interrupted, limits, records
+from unit.rebalancing import UNEVEN, Once, ended, held, settings
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import record, timer
 from ansible_collections.millrace.kafka.plugins.plugin_utils.program import program
 
-pytest_plugins = ["unit.reassigning"]
-Once = Callable[..., tuple[int, str]]
-UNEVEN = {"orders": [[1, 2], [1, 2], [1, 2]]}
-
-
-@pytest.fixture
-def uneven(six: FakeCluster) -> FakeCluster:
-    """Of six brokers two hold and lead all: a plan copies four replicas of 4 MiB."""
-    six.topics = {name: [list(one) for one in replicas] for name, replicas in UNEVEN.items()}
-    six.sizes = {("orders", number): 4 * MIB for number in range(3)}
-    return six
-
-
-def settings(six: FakeCluster, folder: Path, **changes: Any) -> Path:
-    """Write what the role writes, and return its path."""
-    servers = ",".join(f"127.0.0.1:{port}" for port in six.ports.values())
-    said = {
-        "admin": {"bootstrap.servers": servers},
-        "brokers": [{"id": number, "rack": rack} for number, rack in six.racks.items()],
-        "cluster_id": "",
-        "write_timeout": 60,
-        "rate": "50MB",
-        "at_most": "1GB",
-        "run": True,
-        "record_directory": str(folder / "state"),
-    }
-    path = folder / "settings.json"
-    path.write_text(json.dumps({**said, **changes}))
-    return path
-
-
-@pytest.fixture
-def once(uneven: FakeCluster, reassign: Reassign, tmp_path: Path) -> Iterator[Once]:
-    """Runs it, and returns its exit status and what it said; it may be ended by SIGTERM."""
-    before = signal.getsignal(signal.SIGTERM)
-
-    def run(**changes: Any) -> tuple[int, str]:
-        lines: list[str] = []
-        code = timer.main([str(settings(uneven, tmp_path, **changes))], lines.append)
-        return code, "\n".join(lines)
-
-    yield run
-    signal.signal(signal.SIGTERM, before)
-
-
-def held(six: FakeCluster) -> list[int]:
-    """Return how many replicas each broker holds."""
-    replicas = [one for partitions in six.topics.values() for brokers in partitions for one in brokers]
-    return [replicas.count(broker) for broker in sorted(six.racks)]
+pytest_plugins = ["unit.reassigning", "unit.rebalancing"]
 
 
 def test_only_the_plan(uneven: FakeCluster, once: Once, tmp_path: Path) -> None:
@@ -173,17 +124,6 @@ def test_what_began_since_it_looked(
     code, said = once()
     assert code == 1 and "REFUSED: nothing was moved: another run began meanwhile" in said
     assert uneven.written == []
-
-
-def ended(monkeypatch: pytest.MonkeyPatch, once: Once, six: FakeCluster) -> str:
-    """End a run by SIGTERM while nothing arrives; return what it said."""
-    with monkeypatch.context() as patch:
-        patch.setattr(waits, "rest", lambda seconds: signal.raise_signal(signal.SIGTERM))
-        six.stuck = {"orders"}
-        code, said = once()
-    six.stuck = set()
-    assert code == 143, said
-    return said
 
 
 def test_ended_in_the_middle_the_next_run_goes_on(
