@@ -17,6 +17,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign impo
 from ansible_collections.millrace.kafka.plugins.plugin_utils.program import program
 
 pytest_plugins = ["unit.reassigning", "unit.rebalancing"]
+NEWER = '{"asked": "rebalance=true", "leaving": [], "rate": null, "moves": [], "newer": 1}'
 
 
 def test_only_the_plan(uneven: FakeCluster, once: Once, tmp_path: Path) -> None:
@@ -110,6 +111,42 @@ def test_beside_a_disk_that_is_being_replaced(uneven: FakeCluster, once: Once, t
     code, said = once()
     assert code == 1 and "an earlier run, broker=3, was interrupted" in said
     assert uneven.written == []
+
+
+@pytest.mark.parametrize("text", ["", NEWER], ids=["empty", "of a newer version"])
+def test_a_record_that_nobody_can_read(text: str, uneven: FakeCluster, once: Once, tmp_path: Path) -> None:
+    """Named, and what it is for; the module says the same."""
+    path = record.path_of(uneven.id, str(tmp_path / "state"))
+    path.parent.mkdir()
+    path.write_text(text)
+    code, said = once()
+    assert code == 1 and f"REFUSED: {path}: " in said, said
+    assert said.endswith("; it says what a run of moves has begun, and has to be readable")
+    assert uneven.written == []
+
+
+def test_a_record_of_another_kind_that_nobody_can_read(uneven: FakeCluster, once: Once, tmp_path: Path) -> None:
+    """Not taken for that of moves."""
+    folder = tmp_path / "state"
+    folder.mkdir()
+    record.path_of(uneven.id, str(folder), "disk").write_text("")
+    code, said = once()
+    assert code == 1 and f"REFUSED: {folder}/*-{uneven.id}.json: Expecting value" in said, said
+
+
+def test_a_record_that_is_damaged_while_it_moves(
+    uneven: FakeCluster, once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    path = record.path_of(uneven.id, str(tmp_path / "state"))
+
+    def meanwhile(seconds: float) -> None:
+        clock.rest(seconds)
+        path.write_text("")
+
+    monkeypatch.setattr(waits, "rest", meanwhile)
+    uneven.stuck = {"orders"}
+    code, said = once()
+    assert code == 1 and f"{path}: Expecting value" in said and "has to be readable" in said, said
 
 
 @pytest.mark.parametrize("kind", ["disk", "moves"])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,15 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals impo
 AGAIN = "run the same again to go on, with another rate if need be, or with cancel=true to put everything back"
 SLOW = "with the same again, or cancel=true"
 Result = dict[str, Any]
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Refuse to go on, with its path, where a record is none of this version, or the file system fails."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise Refused(f"{path}: {error}; it says what a run of moves has begun, and has to be readable") from error
 
 
 def prepare(

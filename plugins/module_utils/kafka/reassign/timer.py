@@ -83,15 +83,16 @@ def work_of(
     """
     if settings.cluster_id and settings.cluster_id != metadata.cluster_id:
         raise Refused(f"the cluster that answers has the id {metadata.cluster_id}, not {settings.cluster_id}")
-    begun = record.load(path)
+    with control.readable(path):
+        begun = record.load(path)
+    with control.readable(record.path_of(metadata.cluster_id, settings.record_directory, "*")):
+        others = record.beside(path)
     wrong = [f"broker {one} is not registered: start it" for one in sorted(settings.brokers.keys() - metadata.brokers)]
     wrong += [
         f"broker {one} is registered and was not in the inventory when site.yml was run: add its host, or drain it"
         for one in sorted(metadata.brokers.keys() - settings.brokers.keys())
     ]
-    wrong += [
-        f"an earlier run, {one.asked}, was interrupted: end it first, or call it off" for one in record.beside(path)
-    ]
+    wrong += [f"an earlier run, {one.asked}, was interrupted: end it first, or call it off" for one in others]
     if wrong:
         raise Refused(listed("nothing was moved", wrong))
     request = Asked(Wish(rebalance=True), WORDS, (), amounts.rate(settings.rate), limited=True, timer=True)
@@ -113,7 +114,7 @@ def once(settings: Settings, say: Say) -> None:
             say(line)
         if work is None or not wanted(work, settings, begun, say):
             return
-        with record.alone(path, UNIT):
+        with control.readable(path), record.alone(path, UNIT):
             if record.load(path) != begun or record.beside(path):
                 raise Refused("nothing was moved: another run began meanwhile")
             carry_out(admin, work, path, metadata, say)
