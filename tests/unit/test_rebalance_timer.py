@@ -102,7 +102,11 @@ def test_it_goes_on_with_no_run_of_a_person(
     interrupted(uneven, reassign, rebalance=True)
     written = list(uneven.written)
     code, said = once()
-    assert code == 1 and "an earlier run, rebalance=true, was interrupted, and no timer began it" in said
+    assert (
+        code == 1
+        and "an earlier run, rebalance=true, was interrupted, or is still at it, and no timer began it" in said
+    )
+    assert "once nobody is at it, run that again first (-e rebalance=true), or -e cancel=true" in said
     assert uneven.written == written and records(tmp_path) == ["moves-cluster-of-a-test.json"]
     assert reassign(rebalance=True)["changed"]
 
@@ -110,7 +114,7 @@ def test_it_goes_on_with_no_run_of_a_person(
 def test_beside_a_disk_that_is_being_replaced(uneven: FakeCluster, once: Once, tmp_path: Path) -> None:
     record.save(record.path_of(uneven.id, str(tmp_path / "state"), "disk"), record.Record("broker=3", (), None, ()))
     code, said = once()
-    assert code == 1 and "an earlier run, broker=3, was interrupted" in said
+    assert code == 1 and "an earlier run, broker=3, was interrupted, or is still at it: wait for its end" in said
     assert uneven.written == []
 
 

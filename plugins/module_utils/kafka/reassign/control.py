@@ -60,15 +60,16 @@ def prepare(
         return put_back(request, there, declared, begun, admin)
     if begun:
         again = f"-e {begun.asked.replace(' ', ' -e ')}"
-        first = f"run that again first ({again}), or -e cancel=true, which puts back what it moved"
+        # the second: between two parts of a person's run its lock is free
+        earlier = f"an earlier run, {begun.asked}, was interrupted, or is still at it"
+        first = (
+            f"once nobody is at it, run that again first ({again}), or -e cancel=true, which puts back what it moved"
+        )
         if begun.asked != request.words:
-            raise Refused(
-                f"an earlier run, {begun.asked}, was interrupted with "
-                f"{len(standing(begun, there.metadata, there.running).done)} of {len(begun.moves)} partitions moved: "
-                f"{first}"
-            )
+            done = len(standing(begun, there.metadata, there.running).done)
+            raise Refused(f"{earlier}, with {done} of {len(begun.moves)} partitions moved: {first}")
         if request.timer and not begun.timer:
-            raise Refused(f"an earlier run, {begun.asked}, was interrupted, and no timer began it: {first}")
+            raise Refused(f"{earlier}, and no timer began it: {first}")
         return go_on(request, there, declared, begun, admin)
     notes = unmade(request, there.metadata.topics)
     if request.declared:

@@ -98,7 +98,10 @@ def work_of(
         f"broker {one} is registered and was not in the inventory when site.yml was run: add its host, or drain it"
         for one in sorted(metadata.brokers.keys() - settings.brokers.keys())
     ]
-    wrong += [f"an earlier run, {one.asked}, was interrupted: end it first, or call it off" for one in others]
+    wrong += [
+        f"an earlier run, {one.asked}, was interrupted, or is still at it: wait for its end, end it, or call it off"
+        for one in others
+    ]
     if wrong:
         raise Refused(listed("nothing was moved", wrong))
     request = Asked(Wish(rebalance=True), WORDS, (), amounts.rate(settings.rate), limited=True, timer=True)
