@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ansible.plugins.action import ActionBase
@@ -42,11 +42,13 @@ class ActionModule(ActionBase):  # type: ignore[misc]
 
         asked, held = first("ensemble", "modes"), first("certificates", "hosts")
         probed = zip(values, answers["probe"], strict=True)
-        unasked = [] if asked.get("modes") else asked.get("problems", [])
+        unasked = [] if asked.get("modes") else list(asked.get("problems", []))
         hosts = {host: declared(model, host) for host in values}
         probes = {host: with_mode(answer["probe"], host, asked) for host, answer in probed if "probe" in answer}
+        admin = next(iter(model.all_groups.get("admin", ())), "localhost")
+        if silent(admin, hosts.keys() - probes.keys(), answers):
+            unasked.append(f"{admin}, from where brokers are asked, does not answer")
         if timer := first("timer", "probe"):
-            admin = model.all_groups["admin"][0]
             hosts, probes = with_timer(hosts, probes, admin, timer["probe"]["units"])
         found = (
             hosts,
@@ -64,6 +66,12 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         if problems:
             return {"failed": True, "msg": f"not healthy: {'; '.join(problems)}"}
         return {"changed": False, "msg": "healthy"}
+
+
+def silent(admin: str, named: Collection[str], answers: Mapping[str, Sequence[Mapping[str, Any]]]) -> bool:
+    """Tell whether the admin host was not reached, and is not `named` for it as a host that does not answer itself."""
+    asked = (answer for name, found in answers.items() if name != "probe" for answer in found)
+    return admin not in named and any(answer.get("unreachable") for answer in asked)
 
 
 def with_mode(probe: Mapping[str, Any], host: str, asked: Mapping[str, Any]) -> dict[str, Any]:

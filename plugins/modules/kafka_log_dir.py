@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import WRITES
@@ -28,7 +29,8 @@ description:
   - "Refused, with all else that is wrong: a disk that is not mounted, that fails, or that holds anything but this
     broker's own data; another log dir that fails, for beside it the broker makes no replica anew; more than the disks
     hold, of which 10 % stay free; partitions with which the broker alone was in sync, for it would lead them with
-    nothing."
+    nothing. So is everything but C(wait) while M(millrace.kafka.kafka_reassign), or the timer, moves replicas from the
+    same host."
   - Nothing is formatted, and nothing is deleted.
 options:
   broker: {type: int, required: true, description: C(broker.id).}
@@ -119,25 +121,40 @@ def asked(module: KafkaModule) -> taken_in.Asked:
 
 
 def answer(module: KafkaModule, request: taken_in.Asked, admin: Admin, metadata: Metadata) -> dict[str, Any]:
-    """Return what is to be done, what is waited for, or what was done. Raises Refused, Unfinished, AdminError."""
+    """Return what is to be done, what is waited for, or what was done. Raises Refused, Unfinished, AdminError.
+
+    What begins, and what is called off, keeps runs of moves away, whose limits are the same; what is waited for is
+    written down by then, and nobody is to end that in the middle.
+    """
     options, disk = module.params, request.disk
-    path = record.path_of(metadata.cluster_id, options["record_directory"], taken_in.KIND)
+    directory = options["record_directory"]
+    path = record.path_of(metadata.cluster_id, directory, taken_in.KIND)
     try:
-        begun = record.load(path)
-        if options["question"] == "cancel":
-            return taken_in.called_off(admin, begun, path, metadata.brokers, module.check_mode)
         if options["question"] == "wait":
+            begun = record.load(path)
             if begun is None or begun.asked != disk.words:
                 raise Unfinished(f"{disk.words} was ended by another run meanwhile", {"changed": True})
             return taken_in.wait(admin, begun, disk, path, options["pause"], options["waited"])
-        found = seen.look(admin, seen.at_controller(admin, metadata))
-        planned = taken_in.prepare(request, found, begun)
-        told = {"changed": planned.needed, "restart": planned.restart, "plan": list(planned.work.lines)}
-        if planned.needed and not module.check_mode:
-            taken_in.begin(admin, planned, path, metadata.brokers)
-        return {**told, **({"moved": [str(move) for move in planned.work.left]} if module.check_mode else {})}
+        moves = record.path_of(metadata.cluster_id, directory)
+        with record.alone(moves, "a run of replace_disk.yml", look=module.check_mode):
+            return begun_or_called_off(module, request, admin, metadata, path)
     except (OSError, ValueError) as error:
         raise Refused(f"{path}: {error}; it says what a run has begun, and has to be readable") from error
+
+
+def begun_or_called_off(
+    module: KafkaModule, request: taken_in.Asked, admin: Admin, metadata: Metadata, path: Path
+) -> dict[str, Any]:
+    """Return the same, of whom nobody else on this host disturbs. Raises Refused, Unfinished, AdminError, OSError."""
+    begun = record.load(path)
+    if module.params["question"] == "cancel":
+        return taken_in.called_off(admin, begun, path, metadata.brokers, module.check_mode)
+    found = seen.look(admin, seen.at_controller(admin, metadata))
+    planned = taken_in.prepare(request, found, begun)
+    told = {"changed": planned.needed, "restart": planned.restart, "plan": list(planned.work.lines)}
+    if planned.needed and not module.check_mode:
+        taken_in.begin(admin, planned, path, metadata.brokers)
+    return {**told, **({"moved": [str(move) for move in planned.work.left]} if module.check_mode else {})}
 
 
 def main() -> None:

@@ -17,6 +17,13 @@ FULL = 0.85
 NOTHING: Mapping[str, Any] = {"functions": (), "broker_id": None, "rack": None, "listeners": {}, "disks": ()}
 
 
+# By unit that only runs now and then, what is done where its last run has failed: it stays so until the next.
+MENDS = {
+    "millrace-rebalance.service": ": `journalctl -u millrace-rebalance` there says why, and what to do; then "
+    "`systemctl reset-failed millrace-rebalance`, or its next run that ends well, takes this line away"
+}
+
+
 @dataclass(frozen=True)
 class Certificates:
     """What is known of certificates.
@@ -39,17 +46,17 @@ def page(
     """Return the page's text and what is wrong, in one line each.
 
     `declared` is {host: {functions, broker_id, rack, listeners, disks}}, `probes` {host: answer of host_probe} (a
-    host that did not answer is missing), `cluster` the answer of kafka_cluster, `others` how many hosts of each
-    function are not looked at (--limit).
+    host that did not answer is missing, or is `silent` and has no more than what `with_timer` knows), `cluster` the
+    answer of kafka_cluster, `others` how many hosts of each function are not looked at (--limit).
     """
     others = others or {}
-    problems = [f"{host} does not answer" for host in declared if host not in probes]
+    problems = [f"{host} does not answer" for host in declared if probes.get(host, {"silent": True}).get("silent")]
     lines: list[str] = []
     for section in (
         zookeeper(having(declared, "zookeeper"), probes, others.get("zookeeper", 0)),
         kafka(having(declared, "kafka"), cluster),
         racks(having(declared, "kafka"), cluster),
-        log_dirs(having(declared, "kafka"), cluster),
+        log_dirs(having(declared, "kafka"), cluster, probes),
         disks(declared, probes),
         jobs(declared, probes),
         certificates_section(certificates or Certificates(), datetime.now(UTC)),
@@ -71,10 +78,10 @@ def with_timer(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what is declared and was answered, with the units of a host's timer; its service only runs now and then.
 
-    That is named where its last run has failed.
+    That is named where its last run has failed. A host that is declared, and did not answer, stays silent.
     """
     shown = {name: state for name, state in units.items() if name.endswith(".timer") or state == "failed"}
-    probe = probes.get(admin, {})
+    probe = probes.get(admin, {"silent": admin in declared})
     answered = {**probe, "units": {**probe.get("units", {}), **shown}}
     return {**declared, admin: declared.get(admin, NOTHING)}, {**probes, admin: answered}
 
@@ -139,7 +146,7 @@ def disks(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
 def jobs(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
     """State of each service and job."""
     rows = [(host, unit, state) for host in hosts for unit, state in probes.get(host, {}).get("units", {}).items()]
-    problems = [f"{unit} on {host} is {state}" for host, unit, state in rows if state != "active"]
+    problems = [f"{unit} on {host} is {state}{MENDS.get(unit, '')}" for host, unit, state in rows if state != "active"]
     problems += [
         f"{unit} on {host} runs with an older configuration than is on its disk: site.yml restarts it"
         for host in hosts

@@ -20,8 +20,8 @@ FILES = ("/usr/local/lib/millrace-rebalance.pyz", "/etc/millrace-rebalance.json"
 UNITS = tuple(f"/etc/systemd/system/millrace-rebalance.{kind}" for kind in ("service", "timer"))
 
 
-def got(folder: Path, admins: str = "{dc1-zk1: {}, dc1-zk2: {}}", **more: Any) -> dict[str, Rendered]:
-    """Return what each host gets of the role that has something to do with the timer."""
+def got(folder: Path, admins: str = "{dc1-zk1: {}, dc1-zk2: {}}", code: int = 0, **more: Any) -> dict[str, Rendered]:
+    """Return what each host gets of the role that has something to do with the timer; the run ends with `code`."""
     inventory = folder / "inventory"
     derive(LAB, inventory, {})
     hosts = inventory / "hosts.yml"
@@ -33,7 +33,7 @@ def got(folder: Path, admins: str = "{dc1-zk1: {}, dc1-zk2: {}}", **more: Any) -
         **more,
     }
     done = run_playbooks(inventory, ["playbooks/layers/rebalance_timer.yml"], "--check", "-e", json.dumps(settings))
-    assert done.returncode == 0, done.stdout
+    assert done.returncode == code, done.stdout
     found = sorted((folder / "hosts").glob("*/rebalance_timer.json"))
     return {file.parent.name: Rendered({"rebalance_timer": json.loads(file.read_text())}, []) for file in found}
 
@@ -120,3 +120,21 @@ def test_what_is_not_said_any_more_is_removed(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     other = got(tmp_path / "other", rebalance_timer=TIMER, **THERE)
     assert [host.items("units")[0]["state"] for host in other.values()] == ["started", "absent"]
+
+
+def silent(host: str) -> dict[str, Any]:
+    """Return what has one host not be reached."""
+    return {"ansible_connection": f"{{{{ 'ssh' if inventory_hostname == '{host}' else 'local' }}}}"}
+
+
+def test_a_host_that_is_off_and_is_to_have_none_is_left_out(tmp_path: Path) -> None:
+    """Where the word is not said, and where another has it; that one is needed."""
+    runs: list[tuple[str, Mapping[str, Any], int, list[str]]] = [
+        ("dc1-zk1", {}, 0, []),
+        ("dc1-zk2", {"rebalance_timer": TIMER}, 0, ["dc1-zk1"]),
+        ("dc1-zk1", {"rebalance_timer": TIMER}, 4, []),
+    ]
+    for number, (off, said, code, have) in enumerate(runs):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        assert [*got(folder, code=code, **said, **silent(off))] == have, runs[number]

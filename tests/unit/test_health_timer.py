@@ -1,11 +1,18 @@
 """The timer of the admin host on the page of check.yml."""
 
+import json
+
 import pytest
 from unit.healthy import cluster, declared, probes
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.health import page, with_timer
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health_json import as_json
 
 TIMER, SERVICE = "millrace-rebalance.timer", "millrace-rebalance.service"
+MEND = (
+    ": `journalctl -u millrace-rebalance` there says why, and what to do; then `systemctl reset-failed "
+    "millrace-rebalance`, or its next run that ends well, takes this line away"
+)
 
 
 @pytest.mark.parametrize("admin", ["ops1", "zk1"])
@@ -14,7 +21,7 @@ TIMER, SERVICE = "millrace-rebalance.timer", "millrace-rebalance.service"
     [
         ("active", "inactive", []),
         ("active", "activating", []),
-        ("active", "failed", [f"{SERVICE} on ADMIN is failed"]),
+        ("active", "failed", [f"{SERVICE} on ADMIN is failed{MEND}"]),
         ("inactive", "inactive", [f"{TIMER} on ADMIN is inactive"]),
     ],
 )
@@ -27,3 +34,17 @@ def test_a_timer(admin: str, timer: str, service: str, wrong: list[str]) -> None
     assert [admin, TIMER, timer] in rows
     assert ([admin, SERVICE, service] in rows) == (service == "failed")
     assert ["zk1", "zookeeper.service", "active"] in rows
+
+
+@pytest.mark.parametrize("state", ["active", "inactive"])
+def test_a_host_that_says_nothing_of_itself(state: str) -> None:
+    """That its timer was seen does not make it one that answers; the timer is shown all the same."""
+    answers = probes()
+    del answers["zk1"]
+    hosts, answers = with_timer(declared(), answers, "zk1", {TIMER: state, SERVICE: "inactive"})
+    text, found = page(hosts, answers, cluster())
+    wrong = [f"{TIMER} on zk1 is inactive"] if state == "inactive" else []
+    assert found == ["zk1 does not answer", "ZooKeeper on zk1: unreachable", *wrong]
+    assert ["zk1", TIMER, state] in [line.split() for line in text.splitlines()]
+    units = json.loads(as_json(hosts, answers, cluster()))["units"]
+    assert {"host": "zk1", "unit": TIMER, "state": state} in units

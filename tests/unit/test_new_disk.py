@@ -11,7 +11,7 @@ from unit.fake_wire import modules
 from unit.reassigning import FOLLOWER, LEADER, MIB, RATES, limits, records
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.new_disk import NewDisk, refusals
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record, path_of, save
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record, alone, path_of, save
 from ansible_collections.millrace.kafka.plugins.modules import kafka_log_dir
 
 LogDir = Callable[..., dict[str, Any]]
@@ -112,6 +112,18 @@ def test_a_broker_that_is_down_is_told_when_it_is_back(failed: FakeCluster, log_
     assert going["what"][0].startswith("2 of 2 partitions")
     failed.behind = set()
     assert "answer" in log_dir(new=new, question="wait", pause=1, waited=going["waited"])
+
+
+def test_while_others_move_it_is_not_begun(failed: FakeCluster, log_dir: LogDir, tmp_path: Path) -> None:
+    """Limits are the same, and whoever ended first would take back the other's. What was begun is waited for."""
+    log_dir()
+    written = list(failed.written)
+    with alone(path_of(CLUSTER, str(tmp_path / "state")), "millrace-rebalance.service"):
+        said = [log_dir(**asked)["msg"] for asked in ({"check_mode": True}, {}, {"question": "cancel"})]
+        new = restarted(failed)
+        assert "waiting" in log_dir(new=new, question="wait", pause=1)
+    assert all(one.startswith("log dir: millrace-rebalance.service, pid ") for one in said), said
+    assert failed.written == written
 
 
 def test_what_was_limited_before_stays(failed: FakeCluster, log_dir: LogDir) -> None:

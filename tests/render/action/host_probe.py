@@ -13,7 +13,7 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
     """Answer with every declared address, mount point and archive."""
     ActionBase.run(self, tmp, task_vars)
     variables = task_vars or {}
-    if variables["inventory_hostname"] in variables.get("noted_unreachable", ()):
+    if (self._task.delegate_to or variables["inventory_hostname"]) in variables.get("noted_unreachable", ()):
         return {"unreachable": True, "msg": "Failed to connect to the host via ssh"}
     probe = {
         "addresses": [variables[name] for name in ("client_address", "replication_address") if name in variables],

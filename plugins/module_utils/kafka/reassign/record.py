@@ -11,11 +11,14 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.shifts import Shift
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused
 
 FOLDER = "~/.local/state/millrace"
+LOOK, LOOKS = 0.05, 100
+"""Seconds after which who wants to move tries again while others look, who are done at once, and how often he does."""
 
 
 @dataclass(frozen=True)
@@ -93,12 +96,13 @@ def save(path: Path, record: Record) -> None:
 def alone(path: Path, who: str, look: bool = False) -> Iterator[None]:
     """Keep all others of this host from moving replicas of the record's cluster; it ends with the process, too.
 
-    Who only wants to `look` keeps nobody off. Raises Refused, which names who moves them now, OSError.
+    Who only wants to `look` keeps nobody off, and makes no file. Raises Refused, which names who moves them now,
+    OSError.
     """
     lock = path.with_suffix(".lock")
     if look:
-        if lock.exists():
-            os.close(_locked(lock))
+        with suppress(FileNotFoundError):
+            _looked(os.open(lock, os.O_RDONLY))
         yield
         return
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -108,6 +112,7 @@ def alone(path: Path, who: str, look: bool = False) -> Iterator[None]:
         os.pwrite(held, f"{who}, pid {os.getpid()}".encode(), 0)
         yield
     finally:
+        os.ftruncate(held, 0)  # who has opened it reads no name of one that has ended
         with suppress(FileNotFoundError):
             lock.unlink()
         os.close(held)
@@ -115,7 +120,7 @@ def alone(path: Path, who: str, look: bool = False) -> Iterator[None]:
 
 def _locked(lock: Path) -> int:
     """Return the descriptor of a file that is locked now. Raises Refused, OSError."""
-    while True:
+    for _ in range(LOOKS):
         held = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -123,10 +128,21 @@ def _locked(lock: Path) -> int:
                 if os.path.samestat(os.stat(lock), os.fstat(held)):
                     return held
         except BlockingIOError:
-            who = os.pread(held, 200, 0).decode(errors="replace") or "another run"
+            _looked(held)
+            waits.rest(LOOK)
+        else:
             os.close(held)
-            raise Refused(
-                f"{who}, is moving replicas of this cluster: wait until that has ended, or end it there; nothing was "
-                "done"
-            ) from None
+    raise Refused(f"somebody looks at {lock} and does not end: end the process that has it open; nothing was done")
+
+
+def _looked(held: int) -> None:
+    """Close a lock's file, which others may look at meanwhile. Raises Refused, which names who holds it, OSError."""
+    try:
+        fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        who = os.pread(held, 200, 0).decode(errors="replace") or "another run"
+        raise Refused(
+            f"{who}, is moving replicas of this cluster: wait until that has ended, or end it there; nothing was done"
+        ) from None
+    finally:
         os.close(held)

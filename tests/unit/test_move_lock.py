@@ -1,0 +1,86 @@
+"""Who moves replicas keeps others off, and who only looks keeps nobody off."""
+
+import fcntl
+import os
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.millrace.kafka.plugins.module_utils import waits
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import alone
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused
+
+NAME = "a run of reassign.yml"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A record's path, beside which is the lock."""
+    return tmp_path / "moves-c.json"
+
+
+@pytest.fixture
+def left(path: Path) -> Path:
+    """The lock's file of one that was killed."""
+    lock = path.with_suffix(".lock")
+    lock.write_text("old, pid 1")
+    return lock
+
+
+def looking(lock: Path) -> int:
+    """Hold it as one who looks does for a moment."""
+    held = os.open(lock, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_SH)
+    return held
+
+
+def test_a_look_is_refused_while_somebody_moves(path: Path) -> None:
+    moving = pytest.raises(Refused, match=f"^{NAME}, pid {os.getpid()}, is moving")
+    with alone(path, NAME), moving, alone(path, "another", look=True):
+        pass
+    with alone(path, "another", look=True):
+        pass
+
+
+def test_a_look_beside_another(path: Path, left: Path) -> None:
+    """What one that was killed has left there is nobody's name any more."""
+    held = looking(left)
+    with alone(path, NAME, look=True):
+        assert left.read_text() == "old, pid 1"
+    os.close(held)
+
+
+def test_a_run_waits_until_others_have_looked(path: Path, left: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = [looking(left)]
+    monkeypatch.setattr(waits, "rest", lambda seconds: os.close(held.pop()))
+    with alone(path, NAME):
+        assert left.read_text() == f"{NAME}, pid {os.getpid()}"
+    assert held == []
+
+
+def test_a_look_that_does_not_end(path: Path, left: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not waited for without an end, and no dead process is named."""
+    held, rested = looking(left), list[float]()
+    monkeypatch.setattr(waits, "rest", rested.append)
+    with pytest.raises(Refused, match=f"^somebody looks at {left}") as refused, alone(path, NAME):
+        pass
+    assert "pid 1" not in str(refused.value)
+    assert 1 < sum(rested) < 10
+    os.close(held)
+
+
+def test_a_look_makes_no_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it was there a moment ago, too."""
+    monkeypatch.setattr(Path, "exists", lambda path: True)
+    with alone(path, NAME, look=True):
+        assert os.listdir(path.parent) == []
+    with alone(path / "no folder" / "moves-c.json", NAME, look=True):
+        pass
+
+
+def test_its_end_takes_the_name_away(path: Path) -> None:
+    """Who has opened the file by then does not read of one who has ended."""
+    with alone(path, NAME):
+        opened = path.with_suffix(".lock").open()
+    assert opened.read() == "" and os.listdir(path.parent) == []
+    opened.close()
