@@ -1,6 +1,5 @@
 """What tests share: the option --inventory, what it names, the lines of the summary, and what each folder cost."""
 
-import gc
 import os
 import signal
 from collections import defaultdict
@@ -28,11 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
-    """Take Ctrl-C also where a shell in the background had it ignored, which commands of tests would inherit.
-
-    And look for garbage less often: models of whole inventories are looked through each time.
-    """
-    gc.set_threshold(50_000, 20, 20)
+    """Take Ctrl-C also where a shell in the background had it ignored, which commands of tests would inherit."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from typing import Any
 
 from ansible import context
@@ -33,14 +32,9 @@ class CallbackModule(CallbackBase):
     CALLBACK_NEEDS_ENABLED = True
 
     def __init__(self) -> None:
-        """Nothing was seen.
-
-        Each host-task is a process, a copy of the run's: with Python's own threshold each of them looks for garbage in
-        all that the run holds.
-        """
+        """Nothing was seen."""
         super().__init__()
         self.closing = Closing()
-        gc.set_threshold(50_000, 20, 20)
 
     def note(self, result: Any) -> None:
         """Note one answer, but for what a run only looks at."""
