@@ -12,13 +12,13 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.listener_options im
     encrypted,
     mechanisms,
 )
+from ansible_collections.millrace.kafka.plugins.plugin_utils.store_kinds import kind_of
 
 
 def store(prefix: str, path: str, password: str) -> dict[str, Any]:
-    """Return the properties of a Kafka keystore, by the end of its name PKCS #12 (with its password) or PEM."""
-    if not path.endswith((".p12", ".pfx")):
-        return {f"{prefix}.type": "PEM", f"{prefix}.location": path}
-    return {f"{prefix}.type": "PKCS12", f"{prefix}.location": path, f"{prefix}.password": password}
+    """Return the properties of a Kafka keystore, of the kind that its name tells; all but PEM have a password."""
+    found = {f"{prefix}.type": kind_of(path), f"{prefix}.location": path}
+    return found if found[f"{prefix}.type"] == "PEM" else {**found, f"{prefix}.password": password}
 
 
 def kafka_listener_security(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import ELECTION_PORT, QUORUM_PORT
+from ansible_collections.millrace.kafka.plugins.plugin_utils.store_kinds import told
 
 
 def zookeeper_ensemble_lines(
@@ -51,6 +52,8 @@ def zookeeper_tls(keystore: str, truststore: str, password: str, secure_port: in
     fips-mode would switch that off without a word.
     """
     stores = {"keyStore.location": keystore, "trustStore.location": truststore, "keyStore.password": password or None}
+    kinds = {"keyStore.type": told(keystore), "trustStore.type": told(truststore)}
+    stores |= {name: kind for name, kind in kinds.items() if kind}
     keys: dict[str, Any] = {"fips-mode": False} if secure_port or quorum else {}
     if secure_port:
         keys |= {

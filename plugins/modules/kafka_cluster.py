@@ -127,7 +127,7 @@ silent:
 strays:
   description:
     - "Replicas that are not their broker's, by log dir: C(broker), C(path), C(bytes), and C(partitions), each as
-      TOPIC-NUMBER. Null where nobody could be asked whose they are."
+      TOPIC-NUMBER. Null where nobody could be asked for them."
     - A disk that was away while a topic was deleted or moved brings them back. Kafka does not delete them.
   type: list
   elements: dict

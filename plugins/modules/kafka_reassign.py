@@ -13,7 +13,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import ask
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import control, record, seen, work
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked, asked
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused, Unfinished
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Unfinished
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTIONS
 
 DOCUMENTATION = """
@@ -129,11 +129,8 @@ SWITCH: dict[str, Any] = {"type": "bool", "default": False}
 def answer(module: KafkaModule, request: Asked, admin: Admin, metadata: Metadata) -> dict[str, Any]:
     """Return what was planned, what is under way, or what was done. Raises Refused, Unfinished, AdminError."""
     path = record.path_of(metadata.cluster_id, module.params["record_directory"])
-    try:
-        with record.alone(path, "a run of reassign.yml", look=module.check_mode):
-            return by_record(module, request, admin, metadata, path)
-    except (OSError, ValueError) as error:
-        raise Refused(f"{path}: {error}; it says what a run of moves has begun, and has to be readable") from error
+    with control.readable(path), record.alone(path, "a run of reassign.yml", look=module.check_mode):
+        return by_record(module, request, admin, metadata, path)
 
 
 def by_record(module: KafkaModule, request: Asked, admin: Admin, metadata: Metadata, path: Path) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from datetime import date, timedelta
 from functools import cache
 from zoneinfo import available_timezones
 
@@ -22,15 +23,20 @@ RANGES = {
 NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
 PART = re.compile(rf"{NUMBER}(?:\.\.{NUMBER})?(?:/{NUMBER})?")
 DATE = re.compile(r"(?:([^-~]+)-)?([^-~]+)[-~]([^-~]+)")
+FROM_END = 28
+"""Days that are counted from the end of a month: no month has fewer."""
+EPOCH = date(1970, 1, 1)
 ZONE = re.compile(r"[A-Z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+)*")
 
 
 def faults(text: str) -> Iterator[str]:
     """Yield what systemd would not take of a calendar expression, as `Sun 03:00` or `*-*-01 04:30 UTC`."""
-    words = text.split()
-    if len(words) > 1 and _zone(words[-1]):
-        words.pop()
-    if len(words) == 1 and (SHORT.fullmatch(words[0]) or re.fullmatch(r"@[0-9]+", words[0])):
+    if not re.fullmatch(r"[ -~]*\n?", text):
+        breaks = "\n" in text or "\r" in text
+        yield "a line break: the timer has one line" if breaks else "neither letters nor blanks as keys type them"
+        return
+    words = _words(text)
+    if len(words) == 1 and (SHORT.fullmatch(words[0]) or re.fullmatch(r"@[0-9]{1,15}", words[0])):
         return
     if not words:
         yield "no time"
@@ -41,6 +47,69 @@ def faults(text: str) -> Iterator[str]:
     if words:
         yield from _time(words.pop(0))
     yield from (f"{word}: stands behind the time, and is no timezone" for word in words)
+
+
+def comes(text: str, today: date) -> bool:
+    """Tell whether a calendar expression without faults comes today or later: no month has 31 days of February."""
+    words = _words(text)
+    if words and words[0].startswith("@"):
+        return int(words[0][1:]) // 86400 >= (today - EPOCH).days
+    weekdays = _weekdays(words.pop(0)) if words[0][0].isalpha() else frozenset(range(7))
+    found = DATE.fullmatch(words[0]) if words and ":" not in words[0] else None
+    if not found:
+        return True
+    year, month, day = found.groups()
+    ends = words[0][found.start(3) - 1] == "~"
+    months = _numbers("month", month)
+    return any(
+        one.weekday() in weekdays and one >= today
+        for number in sorted(_numbers("year", year or "*"))
+        for one in (_days_of(number, months, day, ends) if number >= today.year else ())
+    )
+
+
+def _days_of(year: int, months: Collection[int], day: str, ends: bool) -> Iterator[date]:
+    """Yield the dates of a year."""
+    for month in months:
+        last = (date(year + month // 12, month % 12 + 1, 1) - timedelta(1)).day
+        for number in _numbers("day", day, last if ends else 0):
+            if 1 <= number <= last:
+                yield date(year, month, number)
+
+
+def _numbers(kind: str, text: str, end: int = 0) -> set[int]:
+    """Return the numbers that a part of a date names; counted back from `end`, where that is one."""
+    low, high = RANGES[kind][0], int(RANGES[kind][1])
+    found: set[int] = set()
+    for item in text.split(",") if text != "*" else ():
+        one = PART.fullmatch(item)
+        first, last, step = (int(number) if number else None for number in one.groups()) if one else (None,) * 3
+        if first is None:
+            continue
+        if kind == "year" and first < 100:
+            first += 2000 if first < 70 else 1900
+        until = last if last is not None else high if step else first
+        if end:
+            until = end + 1 - first if not step or last is not None else end
+            first = end + 1 - (first if last is None else last)
+        found |= {*range(first, until + 1, step or 1)}
+    return found if text != "*" else {*range(low, high + 1)}
+
+
+def _words(text: str) -> list[str]:
+    """Return the day, date and time of an expression, without its timezone."""
+    words = text.split()
+    return words[:-1] if len(words) > 1 and _zone(words[-1]) else words
+
+
+def _weekdays(text: str) -> frozenset[int]:
+    """Return the days of the week of `Mon..Fri,Sun`, Monday is 0; all of a word as daily."""
+    found: set[int] = set()
+    for part in text.removesuffix(",").split(","):
+        days = [DAY.fullmatch(name.lower()) for name in re.split(r"\.\.|-", part)]
+        ends = [(one.lastindex or 0) - 1 for one in days if one]
+        found |= {*range(ends[0], ends[-1] + 1)} if ends else {*range(7)}
+    return frozenset(found)
 
 
 @cache
@@ -70,7 +139,8 @@ def _date(text: str) -> Iterator[str]:
         yield f"{text}: neither a date, as *-*-01, nor a time, as 03:00"
         return
     for kind, part in zip(("year", "month", "day"), found.groups(), strict=True):
-        yield from _parts(kind, part) if part else ()
+        ends = kind == "day" and text[found.start(3) - 1] == "~"
+        yield from _parts(kind, part, FROM_END if ends else 0) if part else ()
 
 
 def _time(text: str) -> Iterator[str]:
@@ -83,9 +153,13 @@ def _time(text: str) -> Iterator[str]:
         yield from _parts(kind, part)
 
 
-def _parts(kind: str, text: str) -> Iterator[str]:
-    """Yield what is wrong with a part of a date or time: `*`, or numbers, ranges and steps between commas."""
-    low, high = RANGES[kind]
+def _parts(kind: str, text: str, end: int = 0) -> Iterator[str]:
+    """Yield what is wrong with a part of a date or time: `*`, or numbers, ranges and steps between commas.
+
+    `end` is the most that may be counted from the end of a month; 0 where nothing is.
+    """
+    low, high = RANGES[kind][0], end or RANGES[kind][1]
+    counted = "counted from the end of a month, " if end else ""
     for item in text.split(",") if text != "*" else ():
         found = PART.fullmatch(item)
         if not found or (kind != "second" and "." in item.replace("..", "")):
@@ -94,8 +168,11 @@ def _parts(kind: str, text: str) -> Iterator[str]:
         first, last, step = (float(number) if number else None for number in found.groups())
         for number in (first, last):
             if number is not None and not low <= number <= high and not (kind == "year" and number < 100):
-                yield f"{item}: the {kind} is from {low} to {int(high)}"
+                yield f"{item}: {counted}the {kind} is from {low} to {int(high)}"
         if last is not None and first is not None and last < first:
             yield f"{item}: ends before it begins"
         if step == 0:
             yield f"{item}: comes back after nothing"
+        again = (first or 0) + (step or 0) * (-1 if end else 1)
+        if step and last is None and not low <= again <= high and not (kind == "year" and again < 200):
+            yield f"{item}: ends before it comes back"

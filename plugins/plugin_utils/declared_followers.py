@@ -7,8 +7,16 @@ from collections.abc import Iterable, Mapping
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.causes import base
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
-# By the code that follows, the codes from which it does, wherever they are said.
+# By the code that follows, the codes from which it does, wherever they are said: of jobs, which run on other hosts.
 ANYWHERE: Mapping[str, tuple[str, ...]] = {
+    "JOB_LISTENER": ("BROKERS_LISTENER",),  # one for clients, or one without a login
+    "DATABASE_USER_OWNS": ("DATABASE_OWNER",),  # a database that several own is the job's too
+}
+# The same, said of the same hosts, or of the whole site.
+OF_HOSTS: Mapping[str, tuple[str, ...]] = {
+    "HEAP_LARGE": ("HEAP_MEMORY",),
+    "INTERNAL_TOPICS_DIFFER": ("PROPERTY_TWICE",),
+    "KEYSTORE_UNKNOWN": ("KEYSTORE_FORM",),
     "NETWORK_ELSEWHERE": ("NETWORK_OVERLAP",),
     "RACK_UNEVEN": ("LAYOUT_DATACENTERS", "RACK_GROUP", "RACK_SAME", "RACK_TWICE"),
     "ZOOKEEPER_GROUP_EVEN": ("ZOOKEEPER_GROUP_NONE", "ZOOKEEPER_GROUP_TWICE"),
@@ -16,17 +24,8 @@ ANYWHERE: Mapping[str, tuple[str, ...]] = {
     "ZOOKEEPER_GROUP_SIZES": ("ZOOKEEPER_GROUP_NONE", "ZOOKEEPER_GROUP_TWICE"),
     # The brokers' listener is one for clients, or one without a login.
     "FIREWALL_PEER": ("BROKERS_LISTENER",),
-    "JOB_LISTENER": ("BROKERS_LISTENER",),
     "LISTENER_CLIENT_CA": ("BROKERS_LISTENER",),
     "LISTENER_NETWORK": ("BROKERS_LISTENER",),
-    # A database that several own is the job's too.
-    "DATABASE_USER_OWNS": ("DATABASE_OWNER",),
-}
-# The same, said of the same hosts.
-OF_HOSTS: Mapping[str, tuple[str, ...]] = {
-    "HEAP_LARGE": ("HEAP_MEMORY",),
-    "INTERNAL_TOPICS_DIFFER": ("PROPERTY_TWICE",),
-    "KEYSTORE_UNKNOWN": ("KEYSTORE_FORM",),
 }
 # The same, said of the same entry or setting.
 OF_ENTRY: Mapping[str, tuple[str, ...]] = {
@@ -46,7 +45,7 @@ def follows(problem: Problem, found: Iterable[Problem]) -> bool:
 def _follows(problem: Problem, other: Problem) -> bool:
     if other.warning and not problem.warning:
         return False  # a risk that is accepted hides none that is not
-    together = not set(problem.hosts).isdisjoint(other.hosts)
+    together = not (problem.hosts and other.hosts and set(problem.hosts).isdisjoint(other.hosts))
     if other.code in ANYWHERE.get(problem.code, ()):
         return True
     if other.code in OF_HOSTS.get(problem.code, ()):

@@ -56,7 +56,7 @@ def page(
         zookeeper(having(declared, "zookeeper"), probes, others.get("zookeeper", 0)),
         kafka(having(declared, "kafka"), cluster),
         racks(having(declared, "kafka"), cluster),
-        log_dirs(having(declared, "kafka"), cluster),
+        log_dirs(having(declared, "kafka"), cluster, probes),
         disks(declared, probes),
         jobs(declared, probes),
         certificates_section(certificates or Certificates(), datetime.now(UTC)),

@@ -5,7 +5,9 @@ No Ansible import.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.health_kafka import bytes_of
@@ -23,10 +25,15 @@ WORTH = 2**30
 """Bytes by which somebody has to hold too much: less is not worth a copy."""
 ALIKE = 1.1
 """File systems of which none is larger than another by more are to hold the same."""
+NEAR = 0.01
+"""Part of its size by which a file system that is written to may have other bytes free when it is asked again."""
 SHOWN = 3
 
+Devices = Mapping[tuple[str, str], int]
+"""By broker (a text) and log dir, on which device its host has that, where it told."""
 
-def log_dirs(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
+
+def log_dirs(hosts: Mapping[str, Any], cluster: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
     """Replicas and bytes of each log dir, how skewed they are, and what mends it; replicas that are nobody's.
 
     Skew is no problem: that a disk is full is one, and said with the disks. Not asked, or not answered: no section.
@@ -56,7 +63,7 @@ def log_dirs(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
         "Log dirs",
         *table(("id", "broker", "log dir", "replicas", "bytes"), rows),
         *over_brokers(names, cluster),
-        *over_log_dirs(names, cluster),
+        *over_log_dirs(names, comparable(cluster, devices_of(names, probes))),
     ], problems
 
 
@@ -84,20 +91,20 @@ def over_brokers(names: Mapping[str, str], cluster: Mapping[str, Any]) -> list[s
     return [f"{text}, most on {called(fullest, names)}: {mend}"]
 
 
-def over_log_dirs(names: Mapping[str, str], cluster: Mapping[str, Any]) -> list[str]:
+def over_log_dirs(names: Mapping[str, str], of: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
     """Say how skewed bytes are over the log dirs of a broker, of the most skewed one; where far, what mends it."""
-    found = {number: skewed([one["bytes"] for one in dirs]) for number, dirs in comparable(cluster).items()}
+    found = {number: skewed([one["bytes"] for one in dirs]) for number, dirs in of.items()}
     if not found:
         return []
     worst = max(found, key=lambda number: found[number][0])
     text = f"  bytes skew {found[worst][0]:.2f} over the log dirs of {called(worst, names)}"
-    mended = [number for number, dirs in comparable(cluster).items() if found[number][1] and movable(dirs)]
+    mended = [number for number, dirs in of.items() if found[number][1] and movable(dirs)]
     if not mended:
         return [text]
     return [f"{text}: reassign.yml -e disks={','.join(sorted(mended, key=int))} {LIMIT} evens them out"]
 
 
-def comparable(cluster: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
+def comparable(cluster: Mapping[str, Any], devices: Devices) -> dict[str, list[Mapping[str, Any]]]:
     """Return by broker its log dirs that are to hold the same: on file systems of their own, all of one size.
 
     None of a broker that has given one up: it moves nothing to the others.
@@ -108,12 +115,34 @@ def comparable(cluster: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]
     found = {}
     for number, dirs in of.items():
         sizes = [one["size"] for one in dirs if one["size"] is not None]
-        shared = len({(one["size"], one["free"]) for one in dirs}) < len(dirs) if sizes else False
+        shared = any(together(*pair, devices) for pair in combinations(dirs, 2))
         alike = max(sizes) <= ALIKE * min(sizes) if sizes else True
         lost = any(one["given_up"] for one in dirs)
         if len(dirs) > 1 and alike and not shared and not lost and any(one["bytes"] for one in dirs):
             found[number] = dirs
     return found
+
+
+def devices_of(names: Mapping[str, str], probes: Mapping[str, Any]) -> Devices:
+    """Return the devices that brokers' hosts told of; a broker names a log dir without a slash at its end."""
+    return {
+        (number, os.path.normpath(path)): mount["device"]
+        for number, host in names.items()
+        for path, mount in probes.get(host, {}).get("mounts", {}).items()
+        if "device" in mount
+    }
+
+
+def together(one: Mapping[str, Any], other: Mapping[str, Any], devices: Devices) -> bool:
+    """Tell whether two log dirs of a broker are on one file system: by their devices, else by its size and free bytes.
+
+    Those are asked for one log dir after the other, while the broker writes.
+    """
+    first, second = (devices.get((str(log_dir["broker"]), log_dir["path"])) for log_dir in (one, other))
+    if first is not None and second is not None:
+        return first == second
+    size = one["size"]
+    return size is not None and size == other["size"] and bool(abs(one["free"] - other["free"]) <= NEAR * size)
 
 
 def skewed(held: Sequence[int]) -> tuple[float, bool]:

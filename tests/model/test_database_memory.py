@@ -29,6 +29,7 @@ CONFIG = "postgresql_config[{}]"
         # One statement alone.
         ({"work_mem": "8GB"}, ["work_mem"]),
         ({"maintenance_work_mem": 8388608}, ["maintenance_work_mem"]),
+        ({"work_mem": "8GB", "shared_buffers": "3GB"}, ["work_mem"]),  # the mistake, before the warning
         # A value that is none is said as such, and reckoned as the usual one.
         ({"work_mem": "16MiB", "max_connections": 20}, []),
     ],
@@ -46,6 +47,26 @@ def test_what_connections_may_take(settings: dict[str, Any], wanted: list[str], 
     assert [f"{'warn ' * problem.warning}{problem.variable}" for problem in found] == [
         f"{'warn ' * name.startswith('warn ')}{CONFIG.format(name.removeprefix('warn '))}" for name in wanted
     ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "wanted"),
+    [
+        ({"shared_buffers": "128MB"}, []),  # a quarter; of the others nobody said anything
+        ({"shared_buffers": "128MB", "max_connections": 100, "work_mem": "4MB"}, []),  # what is usual
+        ({"shared_buffers": "128MB", "max_connections": 200}, ["warn DATABASE_MEMORY max_connections"]),
+    ],
+    ids=str,
+)
+def test_a_small_host_is_not_blamed_for_what_is_usual(
+    settings: dict[str, Any], wanted: list[str], tmp_path: Path
+) -> None:
+    declared = {"database": {"memory": "512m"}, "all": {"postgresql_config": settings}}
+    place = " dc1-db1/" + CONFIG
+    assert [
+        line.replace(place.format("max_connections"), " max_connections")
+        for line in said(tmp_path, declared, "lab_orders")
+    ] == wanted
 
 
 def test_hosts_that_run_no_database_are_not_judged(tmp_path: Path) -> None:

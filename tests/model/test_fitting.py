@@ -121,6 +121,8 @@ def jobs(*entries: dict[str, Any], **all_hosts: Any) -> dict[str, Any]:
         (more({"protocol": "PLAINTEXT", "client_auth": "required", "sasl_mechanisms": ["SCRAM-SHA-512"]}),
          [f"warn LISTENER_IDLE {MORE}.client_auth",
           f"warn MECHANISM_IDLE {MORE}.sasl_mechanisms"]),
+        (more({"protocol": 5, "client_auth": 7}),
+         [f"INPUT_REFUSED {MORE}"] * 2),
         ({"all": {"security_profile": "plaintext"}}, []),
         # Ports of jobs.
         (spark(spark_driver_bindAddress="127.0.0.1", spark_driver_host="localhost", spark_driver_port="4050"), []),

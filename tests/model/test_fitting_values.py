@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from model.mistakes.base import listeners
+from model.mistakes.base import JOB, listeners
 from model.mistakes.databases import settings
 from model.mistakes.jobs import job
 from model.test_meant import KAFKA, PLACE, SPARK, SYSCTL, config, kernel, said, topics
@@ -16,6 +16,8 @@ from model.test_values import service
 USERS = ("count_words", "lab", "publish_lines")
 UNIT, JAVA = "group kafka/kafka_unit_overrides[Service]", "group kafka/kafka_java_options"
 CIPHERS = f"CIPHER_UNFIT {KAFKA}[ssl.cipher.suites]"
+OF_ALL = "dc1-spark2/spark_job_unit_overrides[Service]"
+OF_ONE = "dc1-spark2/spark_job_jobs[count_words].unit_overrides[Service]"
 GCM = "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"
 PARTNERS = {"name": "PARTNERS", "address": "{{ client_address }}", "port": 9095, "protocol": "SASL_SSL"}
 
@@ -30,6 +32,18 @@ def unit(**settings: Any) -> dict[str, Any]:
     return {"kafka": service(**settings)}
 
 
+def denied(of_all: dict[str, Any], of_one: dict[str, Any]) -> dict[str, Any]:
+    """Return the drop-ins of all jobs and of one."""
+    one = {**JOB, "unit_overrides": {"Service": of_one}}
+    return {"spark_consumer": {"spark_job_unit_overrides": {"Service": of_all}, "spark_job_jobs": [one]}}
+
+
+def keystore(function: str, name: str, password: str = "{{ vault.pki_passphrase }}") -> dict[str, Any]:
+    """Return a keystore of a function that somebody else puts there."""
+    path = f"/etc/{function}/tls/{name}"
+    return {function: {f"{function}_keystore": path, f"{function}_keystore_password": password}}
+
+
 def rule(text: str) -> dict[str, Any]:
     """Return a listener more, by which a rule maps certificates."""
     return {"kafka": {"site_listeners": [{**PARTNERS, "principal_mapping_rules": [text]}]}}
@@ -40,7 +54,13 @@ def rule(text: str) -> dict[str, Any]:
     [
         # Suites that Java has, for what is spoken.
         (config(ssl_cipher_suites=f"TLS_AES_256_GCM_SHA384,{GCM}"), []),
-        (config(ssl_cipher_suites="TLS_RSA_WITH_CAMELLIA_256_CBC_SHA"), []),  # of another provider
+        (config(ssl_cipher_suites="TLS_ECDH_RSA_WITH_AES_256_GCM_SHA384"), []),  # disabled, and known
+        (config(ssl_cipher_suites="TLS_RSA_WITH_AES_128_CBC_SHA,SSL_RSA_WITH_3DES_EDE_CBC_SHA"),
+         [f"warn CIPHER_WEAK {KAFKA}[ssl.cipher.suites]"]),
+        # Of another provider, which somebody has to bring.
+        (config(ssl_cipher_suites="TLS_RSA_WITH_CAMELLIA_256_CBC_SHA"), [f"warn {CIPHERS}"]),
+        (config(ssl_cipher_suites="TLS_RSA_WITH_CHACHA20_POLY1305_SHA256"), [f"warn {CIPHERS}"]),
+        (config(ssl_cipher_suites="TLS_RSA_WITH_CAMELLIA_256_CBC_SHA", ssl_provider="BCJSSE"), []),
         (config(ssl_cipher_suites=GCM, ssl_enabled_protocols="TLSv1.3"), [CIPHERS]),
         (config(ssl_cipher_suites="TLS_AES_256_GCM_SHA384", ssl_enabled_protocols="TLSv1.2"), [CIPHERS]),
         (config(ssl_cipher_suites="TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA385"), [CIPHERS]),
@@ -50,9 +70,14 @@ def rule(text: str) -> dict[str, Any]:
         (rule("RULE:^CN=[^,]+,OU=partners,O=lab$/$1/"),
          ["PRINCIPAL_RULE group kafka/site_listeners[PARTNERS].principal_mapping_rules"]),
         (rule("RULE:^CN=([^,]+),OU=partners,O=lab$/partner-$1/L"), []),
+        (rule(r"RULE:^CN=svc(.*)$/cost\$1/"), []),  # escaped
+        (rule(r"RULE:^CN=svc.*$/cost\$9/"), []),
+        (rule(r"RULE:^CN=svc(.*)$/cost\$9/"),  # which Kafka escapes once more
+         ["PRINCIPAL_RULE group kafka/site_listeners[PARTNERS].principal_mapping_rules"]),
         # Options of Java.
         (java("-Xss128k"), [f"OPTION_FORM {JAVA}"]),
         (java("-Xss512k"), []),
+        (java("-Xss0"), []),  # as much as it takes by itself
         (java("-javaagent:jmx.jar=7071:a.yml"), [f"OPTION_FORM {JAVA}"]),
         (java("-javaagent:/opt/jmx.jar=7071:/etc/a.yml"), []),
         (java("-XX:MaxDirectMemorySize=1m"), [f"HEAP_SMALL {JAVA}"]),
@@ -61,10 +86,29 @@ def rule(text: str) -> dict[str, Any]:
         (unit(CPUAffinity="all"), [f"UNIT_VALUE {UNIT}[CPUAffinity]"]),
         (unit(CPUAffinity="0-3 8", AllowedCPUs="0,2-5", ProtectHome="tmpfs"), []),
         (unit(ProtectHome="maybe"), [f"UNIT_VALUE {UNIT}[ProtectHome]"]),
+        (unit(NUMAMask="all", AllowedCPUs="0-3,", CPUAffinity="numa", ProtectHome="Yes"), []),
+        (unit(NUMAMask="0-1", CPUAffinity="0,,2", ProtectHome="TRUE"), []),
+        (unit(NUMAMask="numa"), [f"UNIT_VALUE {UNIT}[NUMAMask]"]),
+        (unit(AllowedCPUs="all"), [f"UNIT_VALUE {UNIT}[AllowedCPUs]"]),
+        (unit(AllowedCPUs="numa"), [f"UNIT_VALUE {UNIT}[AllowedCPUs]"]),
+        (unit(CPUAffinity="3-0"), [f"UNIT_VALUE {UNIT}[CPUAffinity]"]),
+        (unit(ProtectHome="Read-Only"), [f"UNIT_VALUE {UNIT}[ProtectHome]"]),
         (unit(TasksMax=50), [f"UNIT_STOPS {UNIT}[TasksMax]"]),
         (unit(TasksMax="50%"), []),
+        ({"zookeeper": {"zookeeper_unit_overrides": {"Service": {"TasksMax": 200}}}}, []),
+        ({"zookeeper": {"zookeeper_unit_overrides": {"Service": {"TasksMax": 50}}}},
+         ["UNIT_STOPS group zookeeper/zookeeper_unit_overrides[Service][TasksMax]"]),
         (unit(IPAddressDeny="any"), [f"UNIT_STOPS {UNIT}[IPAddressDeny]"]),
         (unit(IPAddressDeny="any", IPAddressAllow=["198.18.1.0/24", "198.18.2.0/24"]), []),
+        (unit(IPAddressDeny="0.0.0.0/0 ::/0"), [f"UNIT_STOPS {UNIT}[IPAddressDeny]"]),
+        (unit(IPAddressDeny=["0.0.0.0/1", "128.0.0.0/1"]), [f"UNIT_STOPS {UNIT}[IPAddressDeny]"]),
+        (unit(IPAddressDeny="::/0"), []),  # nobody here has such an address
+        (unit(IPAddressDeny=["any", ""]), []),  # taken back
+        (denied({"IPAddressDeny": "any"}, {"IPAddressAllow": "198.18.0.0/16 localhost"}), []),
+        (denied({"IPAddressDeny": "any"}, {"CPUQuota": "50%"}), [f"UNIT_STOPS {OF_ALL}[IPAddressDeny]"]),
+        (denied({"IPAddressAllow": "198.18.0.0/16"}, {"IPAddressDeny": "any"}), []),
+        (denied({}, {"IPAddressDeny": "any"}), [f"UNIT_STOPS {OF_ONE}[IPAddressDeny]"]),
+        (denied({"IPAddressDeny": "any"}, {"IPAddressDeny": ""}), []),
         # What is forgotten while it is in use.
         (config(transactional_id_expiration_ms=60000), [f"LIMIT_MEANT {KAFKA}[transactional.id.expiration.ms]"]),
         (config(transactional_id_expiration_ms=60000, transaction_max_timeout_ms=50000), []),
@@ -76,6 +120,8 @@ def rule(text: str) -> dict[str, Any]:
          [f"PROPERTY_ORDER {KAFKA}[group.consumer.heartbeat.interval.ms]"]),
         (config(queued_max_request_bytes=1048576), [f"PROPERTY_ORDER {KAFKA}[socket.request.max.bytes]"]),
         (config(queued_max_request_bytes=-1), []),
+        (config(queued_max_request_bytes=0), []),  # no limit either
+        (config(replica_lag_time_max_ms=-1), [f"PROPERTY_ORDER {KAFKA}[replica.fetch.wait.max.ms]"]),
         # Topics.
         (topics({"retention.ms": 7}), [f"TOPIC_PROPERTY_VALUE {PLACE}.config[retention.ms]"]),
         (topics({"local.retention.ms": "1d"}), [f"warn TOPIC_RETENTION {PLACE}.config[local.retention.ms]"]),
@@ -91,18 +137,63 @@ def rule(text: str) -> dict[str, Any]:
         (job(spark={"spark.executor.heartbeatInterval": "20s"}), []),
         (job(spark={"spark.local.dir": "/var/lib/spark-job/count_words/checkpoint/tmp"}),
          [f"JOB_CHECKPOINT_DATA {SPARK}[spark.local.dir]"]),
+        (job(spark={"spark.local.dir": "/data/tmp, /var/lib/spark-job/count_words/checkpoint/tmp"}),
+         [f"JOB_CHECKPOINT_DATA {SPARK}[spark.local.dir]"]),
+        (job(spark={"spark.local.dir": "/data/tmp,/var/lib/spark-job/count_words/tmp"}), []),
         # Waits, and what may stand still.
         ({"kafka": {"kafka_stop_timeout": 5}}, ["warn TIMEOUT_NONE group kafka/kafka_stop_timeout"]),
         ({"kafka": {"kafka_restart_accepts": ["ordres"]}}, ["warn RESTART_ACCEPTS group kafka/kafka_restart_accepts"]),
         ({"kafka": {"kafka_restart_accepts": ["streams-*", "__consumer_offsets"]}}, []),
+        # A topic that a client makes may be called almost as one that is declared.
+        ({"kafka": {"kafka_restart_accepts": ["streams-plaintext-inputs"]}},
+         ["warn RESTART_ACCEPTS group kafka/kafka_restart_accepts"]),
         # Names.
         ({"rack_b": {"rack": "b "}}, ["PLACE_CASE group rack_b/rack"]),
+        ({"rack_b": {"kafka_rack": "b "}}, ["PLACE_CASE dc1-kafka2/kafka_rack"]),
+        ({"dc1-kafka1": {"datacenter": "dc1 "}}, ["PLACE_CASE dc1-kafka1/datacenter"]),
         ({"zookeeper": {"zookeper_heap": "1g"}}, ["VARIABLE_SUSPECT group zookeeper/zookeper_heap"]),
-        ({"dc1-kafka1": {"ansible_host": "127.0.0.1"}}, ["MACHINE_TWICE dc1-kafka1/ansible_host"]),
-        ({"dc1-kafka1": {"ansible_host": "127.0.0.1", "ansible_port": 2222}}, []),  # forwarded
+        ({"kafka": {"kafka2_heap": "6g", "kafkaui_port": 9000}}, []),  # of somebody else
+        # The control node may be one of the hosts, under any of its own addresses; it is not two of them.
+        *[({"dc1-kafka1": {"ansible_host": name}}, []) for name in ("127.0.0.1", "127.0.1.1", "localhost", "::1")],
+        ({"dc1-kafka1": {"ansible_host": "127.0.0.1"}, "dc1-kafka2": {"ansible_host": "localhost"}},
+         ["MACHINE_TWICE dc1-kafka1, dc1-kafka2/ansible_host"]),
+        ({"dc1-kafka1": {"ansible_host": "127.0.0.1"}, "dc1-kafka2": {"ansible_host": "127.1.2.3"}},
+         ["MACHINE_TWICE dc1-kafka1, dc1-kafka2/ansible_host"]),
+        ({"dc1-kafka1": {"ansible_connection": "local"},
+          "dc1-kafka2": {"ansible_host": "::1", "ansible_ssh_common_args": "-o ConnectTimeout=5"}},
+         ["MACHINE_TWICE dc1-kafka1, dc1-kafka2/ansible_host"]),
+        ({"dc1-kafka1": {"ansible_host": "127.0.0.1", "ansible_port": 2222}, "dc1-kafka2": {"ansible_host": "::1"}},
+         []),  # forwarded
+        ({"dc1-kafka1": {"ansible_host": "127.0.0.1", "ansible_ssh_common_args": "-o ProxyJump=jump1"},
+          "dc1-kafka2": {"ansible_host": "127.0.0.1", "ansible_ssh_extra_args": "-J jump2"}}, []),
+        ({f"dc1-kafka{number}": {"ansible_host": "10.0.0.1",
+                                 "ansible_ssh_common_args": f"-o ProxyCommand='ssh -W %h:%p site{number}'"}
+          for number in (1, 2)}, []),
+        ({name: {"ansible_host": "10.0.0.1", "ansible_ssh_common_args": "-J jump"} for name in ("dc1-zk1", "dc1-zk2")},
+         ["MACHINE_TWICE dc1-zk1, dc1-zk2/ansible_host"]),
         # Keystores.
         ({"kafka": {"kafka_keystore": "/etc/kafka/tls/keystore.p12"}},
          ["KEYSTORE_FORM group kafka/kafka_keystore_password"]),
+        ({"kafka": {"kafka_keystore": "/etc/kafka/tls/keystore.jks"}},
+         ["KEYSTORE_FORM group kafka/kafka_keystore_password"]),
+        (keystore("kafka", "keystore.pfx"), ["warn KEYSTORE_UNKNOWN group kafka/kafka_keystore"]),
+        (keystore("kafka", "keystore.jks"), ["warn KEYSTORE_UNKNOWN group kafka/kafka_keystore"]),
+        (keystore("kafka", "broker.crt", ""), ["warn KEYSTORE_UNKNOWN group kafka/kafka_keystore"]),
+        (keystore("zookeeper", "k.jks"), ["warn KEYSTORE_UNKNOWN group zookeeper/zookeeper_keystore"]),
+        (keystore("zookeeper", "server.crt", ""), ["warn KEYSTORE_UNKNOWN group zookeeper/zookeeper_keystore"]),
+        (keystore("zookeeper", "k.p12", ""), ["KEYSTORE_FORM group zookeeper/zookeeper_keystore_password"]),
+        ({"zookeeper": {**keystore("zookeeper", "k.p12", "")["zookeeper"],
+                        "zookeeper_config": {"ssl.keyStore.passwordPath": "/etc/zookeeper/tls/p",
+                                             "ssl.quorum.keyStore.passwordPath": "/etc/zookeeper/tls/p"}}},
+         ["warn KEYSTORE_UNKNOWN group zookeeper/zookeeper_keystore"]),
+        ({"kafka": {"site_listeners": [{**PARTNERS, "keystore": "/etc/kafka/tls/partners.p12"}]}},
+         ["KEYSTORE_FORM group kafka/kafka_keystore_password"]),
+        ({"kafka": {"kafka_zookeeper_keystore": "/etc/kafka/tls/zookeeper.p12"}},
+         ["KEYSTORE_FORM group kafka/kafka_zookeeper_keystore"]),
+        ({"kafka": {"kafka_zookeeper_keystore": "/etc/kafka/tls/zookeeper.p12",
+                    "kafka_config": {"zookeeper.ssl.keystore.type": "PKCS12",
+                                     "zookeeper.ssl.keystore.password": "{{ vault.pki_passphrase }}"}}},
+         ["warn KEYSTORE_UNKNOWN group kafka/kafka_zookeeper_keystore"]),
     ],
 )  # fmt: skip
 def test_of_hosts(variables: dict[str, Any], wanted: list[str], tmp_path: Path) -> None:
@@ -145,3 +236,24 @@ def test_one_word_is_one_mistake(inventory: str, variables: dict[str, Any], want
     """What follows from it is not said as well."""
     ours = [line for line in said(tmp_path, variables, inventory) if not line.startswith("warn RACK_UNEVEN")]
     assert [line for line in ours if not line.startswith("warn DICT_REPLACED")] == wanted
+
+
+@pytest.mark.parametrize(
+    ("variables", "wanted"),
+    [
+        # PostgreSQL's manual advises it, and no JVM runs there.
+        ({"database": {"base_sysctl": {"vm.overcommit_memory": 2, "vm.overcommit_ratio": 95}}}, []),
+        ({"database": {"base_sysctl": {"vm.overcommit_memory": 2}}}, []),
+        ({"kafka": {"base_sysctl": {"vm.overcommit_memory": 2, "vm.overcommit_ratio": 80}}},
+         ["warn SYSCTL_UNFIT group kafka/base_sysctl[vm.overcommit_memory]"]),
+        ({"kafka": {"base_sysctl": {"vm.overcommit_memory": 2, "vm.overcommit_ratio": 100}}}, []),
+        ({"kafka": {"base_sysctl": {"vm.overcommit_memory": 2, "vm.overcommit_kbytes": 67108864}}}, []),
+        # Connections are processes, as many as the site has: no number of ours.
+        ({"database": {"postgresql_unit_overrides": {"Service": {"TasksMax": 200}}}}, []),
+        # A variable of the site's own, beside ours.
+        ({"database": {"postgres_version": "15", "postgresql_version": "15"}},
+         ["warn VARIABLE_SUSPECT dc1-db1/postgres_version"]),
+    ],
+)  # fmt: skip
+def test_of_hosts_with_a_database(variables: dict[str, Any], wanted: list[str], tmp_path: Path) -> None:
+    assert said(tmp_path, variables, "lab_orders") == wanted

@@ -34,6 +34,21 @@ ALL = "group all/rebalance_timer"
         (said(oncalendar="daily"), [f"INPUT_REFUSED {ALL}: no key oncalendar, and on_calendar may be meant"]),
         ({"all": {"rebalance_timer_rate": "50MB"}}, ["VARIABLE_UNKNOWN group all/rebalance_timer_rate: "]),
         ({"all": {"rebalance_timer": None}}, []),
+        # A line more in the unit, and times that never come.
+        (said(on_calendar="Sun\n03:00"), [f"TIMER_CALENDAR {ALL}.on_calendar"]),
+        (said(on_calendar="*-02-31 03:00"), [f"TIMER_CALENDAR {ALL}.on_calendar = *-02-31 03:00: never comes"]),
+        (said(on_calendar="2020-01-01 03:00"), [f"TIMER_CALENDAR {ALL}.on_calendar = 2020-01-01 03:00: never comes"]),
+        (said(on_calendar="Sun *-*~1..7 03:00"), []),
+        # Numbers beyond all brokers and floats.
+        (said(rate="9" * 400), [f"TIMER_RATE {ALL}.rate"]),
+        (said(rate="9" * 5000), [f"TIMER_RATE {ALL}.rate"]),
+        (said(at_most="9" * 400), []),
+        (said(at_most="9" * 5000), [f"TIMER_LIMIT {ALL}.at_most"]),
+        # Of another type: once.
+        (said(rate=["50MB"]), [f"INPUT_REFUSED {ALL}.rate"]),
+        (said(on_calendar={"a": 1}), [f"INPUT_REFUSED {ALL}.on_calendar"]),
+        (said(on_calendar=True), [f"INPUT_REFUSED {ALL}.on_calendar"]),
+        (said(at_most=["20GB"]), [f"INPUT_REFUSED {ALL}.at_most"]),
     ],
 )
 def test_said(variables: dict[str, dict[str, Any]], lines: list[str], tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def cluster() -> dict[str, Any]:
         "undeclared": {},
         "log_dirs": [
             log_dir(1, "/d1", 6, 2 * 2**30),
-            log_dir(1, "/d2", 4, 2**30),
+            log_dir(1, "/d2", 4, 2**30, free=40 * 2**30),
             log_dir(2, "/d1", 10, 3 * 2**30),
         ],
         "silent": {},

@@ -1,8 +1,10 @@
 """Which times that come again systemd takes (systemd.time(7), each as `systemd-analyze calendar` says of Debian 12)."""
 
+from datetime import date
+
 import pytest
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.calendar_events import faults
+from ansible_collections.millrace.kafka.plugins.plugin_utils.calendar_events import comes, faults
 
 GOOD = (
     "Sun 03:00",
@@ -50,6 +52,47 @@ BAD = (
     ("1969-01-01", "the year is from 1970"),
     ("03:00 Nowhere/City", "no timezone"),
     ("03:", "no minute"),
+    ("Sun\n03:00", "a line break: the timer has one line"),
+    ("\nSun 03:00", "a line break"),
+    ("Sun\t03:00", "neither letters nor blanks as keys type them"),
+    ("Mon\u00a003:00", "neither letters nor blanks as keys type them"),
+    ("*-02~30", "30: counted from the end of a month, the day is from 1 to 28"),
+    ("@" + "9" * 5000, "neither a date"),
+    ("*-04-31/2", "31/2: ends before it comes back"),
+)
+# As systemd-analyze says it on 2026-11-25: when it comes next, or never.
+COMES = (
+    "Sun 03:00",
+    "daily",
+    "*:0/15",
+    "2026-11-*",
+    "2027-01-01",
+    "2026-12-01 03:00",
+    "Tue 2026-12-01",
+    "*-02-29",
+    "Mon *-02-29",
+    "*-02-25/6",
+    "*-*-31",
+    "*-*~1..3",
+    "Mon *-05~07/1",
+    "2028/4-02-29",
+    "*-02~28",
+    "69-01-01",
+    "26/4-02-28",
+    "@1899999999",
+    "2026-11-25 23:00",  # of that day: not judged
+)
+NEVER = (
+    "*-02-31 03:00",
+    "2026-02-30",
+    "2020-01-01 03:00",
+    "2020..2025-01-01",
+    "*-04,06-31",
+    "Sun 2026-12-01",
+    "2030/4-02-29",
+    "99-01-01",
+    "@1767225600",
+    "2026-01..10-* 03:00 UTC",
 )
 
 
@@ -61,3 +104,14 @@ def test_taken(text: str) -> None:
 @pytest.mark.parametrize(("text", "why"), BAD)
 def test_not_taken(text: str, why: str) -> None:
     assert why in "; ".join(faults(text))
+
+
+@pytest.mark.parametrize("text", GOOD + COMES + NEVER)
+def test_whatever_is_taken_is_asked_whether_it_comes(text: str) -> None:
+    assert [*faults(text)] == []
+    assert comes(text, date(2026, 11, 25)) is (text in COMES) or text in GOOD
+
+
+def test_a_line_break_at_the_end_is_yamls() -> None:
+    """As `on_calendar: |` has it."""
+    assert [*faults("Sun 03:00\n")] == []

@@ -43,7 +43,7 @@ def test_a_healthy_datacenter() -> None:
         },
         "log_dirs": [
             log_dir(1, "/d1", 6, 2 * 2**30, host="kafka1"),
-            log_dir(1, "/d2", 4, 2**30, host="kafka1"),
+            log_dir(1, "/d2", 4, 2**30, free=40 * 2**30, host="kafka1"),
             log_dir(2, "/d1", 10, 3 * 2**30, host="kafka2"),
         ],
         "strays": [],

@@ -61,6 +61,31 @@ def test_what_no_run_would_even_out_is_not_proposed(dirs: list[dict[str, Any]]) 
     assert "-e disks=" not in told(*dirs)[0]
 
 
+def on_devices(**devices: int) -> dict[str, dict[str, Any]]:
+    """Return what hosts answer, the first broker's with the devices of its log dirs."""
+    mounts = {
+        f"/{name}": {"mounted": True, "size": 100 * GIB, "free": GIB, "device": one} for name, one in devices.items()
+    }
+    return {**probes(), "kafka1": {"mounts": mounts}}
+
+
+def test_log_dirs_on_one_file_system_that_is_written_to() -> None:
+    """Its free bytes differ from one look to the next: whoever moves something there copies it for nothing."""
+    busy = [log_dir(1, "/d1", 40, 40 * GIB, free=GIB), log_dir(1, "/d2", 2, 2 * GIB, free=GIB - 4096)]
+    assert "over the log dirs" not in told(*busy)[0], "of a host that did not answer, too"
+    found = cluster() | {"log_dirs": busy}
+    assert "over the log dirs" not in page(declared(), on_devices(d1=7, d2=7), found)[0]
+    assert "-e disks=1 " in page(declared(), on_devices(d1=7, d2=8), found)[0], "two disks that are as full"
+
+
+def test_a_device_is_known_where_a_broker_does_not_tell_its_file_system() -> None:
+    """Also where the inventory writes the log dir otherwise."""
+    unknown: dict[str, Any] = {"size": None, "free": None}
+    dirs = [log_dir(1, "/d1", 40, 40 * GIB, **unknown), log_dir(1, "/d2", 2, 2 * GIB, **unknown)]
+    answers = on_devices(d1=7, **{"d2/": 7})
+    assert "over the log dirs" not in page(declared(), answers, cluster() | {"log_dirs": dirs})[0]
+
+
 def test_log_dirs_whose_file_system_is_not_told_are_compared() -> None:
     """Brokers before 3.3 do not tell it."""
     unknown: dict[str, Any] = {"size": None, "free": None}

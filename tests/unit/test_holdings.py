@@ -77,10 +77,11 @@ def test_nobody_is_asked_who_does_not_want_it(ask: Ask, asked: list[int]) -> Non
 
 
 def test_who_may_not_ask_is_told(cluster: FakeCluster, ask: Ask) -> None:
-    """And not taken for somebody whose brokers hold nothing."""
+    """And not taken for somebody whose brokers hold nothing, or nothing but their own."""
     cluster.denied = {"describe_log_dirs"}
     said = ask()
     assert said["log_dirs"] == [] and said["silent"].keys() == {"1", "2", "3"}
+    assert said["strays"] is None
     assert "authorization: ClusterAuthorizationFailedError" in said["silent"]["1"]
 
 

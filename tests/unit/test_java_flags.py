@@ -49,6 +49,8 @@ def test_the_list_has_every_flag_of_this_java(here: tuple[str, java_options.Flag
         "-XX:MaxPermSize=256m",
         "-Xmx=4g",
         "-Xss512k",
+        "-Xss0",
+        "-Xss1k",
         "-xmx4g",
         "-d64",
         "-Dfile.encoding=UTF-8",

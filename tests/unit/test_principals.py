@@ -38,6 +38,10 @@ DOCUMENTED = [
         (["RULE:^CN=([^,]+).*$/$7/"], BROKER, None),  # no such group: not judged
         (["RULE:^CN=\\p{Alpha}+$/x/"], BROKER, None),  # Java's alone
         (["RULE:^CN=x"], BROKER, None),
+        # Escaped, as Java's Matcher.replaceAll reads it.
+        (["RULE:^CN=([^,]+).*$/cost\\$1/"], BROKER, "cost$1"),
+        (["RULE:^CN=.*$/cost\\$9/"], BROKER, "cost$9"),
+        (["RULE:^CN=([^,]+).*$/a\\/$1/"], BROKER, "a/dc1-kafka1"),
         (["RULE:^CN=(?<name>[^,]+),.*$/$1/"], BROKER, "dc1-kafka1"),
     ],
 )

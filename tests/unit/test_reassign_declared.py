@@ -133,7 +133,9 @@ def test_gone_on_with(three: FakeCluster, reassign: Reassign, tmp_path: Path) ->
     assert three.topics["other"] == [[5]] and three.topics["orders"] == [[1, 2], [4, 3]]
     for other in ({"drain": [3]}, {"declared": BOTH, "topic": ["orders"]}):
         refused = reassign(**other)["msg"]
-        assert "an earlier run, declared=true, was interrupted with 1 of 3 partitions moved" in refused
+        assert (
+            "an earlier run, declared=true, was interrupted, or is still at it, with 1 of 3 partitions moved" in refused
+        )
         assert "run that again first (-e declared=true), or -e cancel=true" in refused
     planned = reassign(check_mode=True, declared=BOTH)
     assert planned["plan"][0] == "an interrupted run goes on: 1 of 3 partitions are moved"

@@ -1,71 +1,24 @@
 """What the timer of the admin host does once, against brokers that speak Kafka's protocol."""
 
-import json
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from unit.clock import Clock
 from unit.fake_cluster import FakeCluster
-from unit.reassigning import MIB, Reassign, interrupted, limits, records
+from unit.reassigning import Reassign, interrupted, limits, records
+from unit.rebalancing import UNEVEN, Once, ended, held, settings
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import record, timer
 from ansible_collections.millrace.kafka.plugins.plugin_utils.program import program
 
-pytest_plugins = ["unit.reassigning"]
-Once = Callable[..., tuple[int, str]]
-UNEVEN = {"orders": [[1, 2], [1, 2], [1, 2]]}
-
-
-@pytest.fixture
-def uneven(six: FakeCluster) -> FakeCluster:
-    """Of six brokers two hold and lead all: a plan copies four replicas of 4 MiB."""
-    six.topics = {name: [list(one) for one in replicas] for name, replicas in UNEVEN.items()}
-    six.sizes = {("orders", number): 4 * MIB for number in range(3)}
-    return six
-
-
-def settings(six: FakeCluster, folder: Path, **changes: Any) -> Path:
-    """Write what the role writes, and return its path."""
-    servers = ",".join(f"127.0.0.1:{port}" for port in six.ports.values())
-    said = {
-        "admin": {"bootstrap.servers": servers},
-        "brokers": [{"id": number, "rack": rack} for number, rack in six.racks.items()],
-        "cluster_id": "",
-        "write_timeout": 60,
-        "rate": "50MB",
-        "at_most": "1GB",
-        "run": True,
-        "record_directory": str(folder / "state"),
-    }
-    path = folder / "settings.json"
-    path.write_text(json.dumps({**said, **changes}))
-    return path
-
-
-@pytest.fixture
-def once(uneven: FakeCluster, reassign: Reassign, tmp_path: Path) -> Iterator[Once]:
-    """Runs it, and returns its exit status and what it said; it may be ended by SIGTERM."""
-    before = signal.getsignal(signal.SIGTERM)
-
-    def run(**changes: Any) -> tuple[int, str]:
-        lines: list[str] = []
-        code = timer.main([str(settings(uneven, tmp_path, **changes))], lines.append)
-        return code, "\n".join(lines)
-
-    yield run
-    signal.signal(signal.SIGTERM, before)
-
-
-def held(six: FakeCluster) -> list[int]:
-    """Return how many replicas each broker holds."""
-    replicas = [one for partitions in six.topics.values() for brokers in partitions for one in brokers]
-    return [replicas.count(broker) for broker in sorted(six.racks)]
+pytest_plugins = ["unit.reassigning", "unit.rebalancing"]
+NEWER = '{"asked": "rebalance=true", "leaving": [], "rate": null, "moves": [], "newer": 1}'
 
 
 def test_only_the_plan(uneven: FakeCluster, once: Once, tmp_path: Path) -> None:
@@ -97,6 +50,12 @@ def test_more_than_it_may_copy(uneven: FakeCluster, once: Once, tmp_path: Path) 
     assert "reassign.yml -e rebalance=true -e rate=50MB -e plan=" in said
     assert uneven.written == [] and records(tmp_path) == []
     assert once(at_most="16 MiB")[0] == 0
+
+
+@pytest.mark.parametrize("digits", [309, 5000])
+def test_more_digits_than_a_float_has(digits: int, once: Once) -> None:
+    code, said = once(rate="9" * digits)
+    assert (code, said.partition(":")[0]) == (timer.WRONG, "FAILED")
 
 
 def test_a_cluster_that_is_not_whole(uneven: FakeCluster, once: Once, tmp_path: Path) -> None:
@@ -149,7 +108,11 @@ def test_it_goes_on_with_no_run_of_a_person(
     interrupted(uneven, reassign, rebalance=True)
     written = list(uneven.written)
     code, said = once()
-    assert code == 1 and "an earlier run, rebalance=true, was interrupted, and no timer began it" in said
+    assert (
+        code == 1
+        and "an earlier run, rebalance=true, was interrupted, or is still at it, and no timer began it" in said
+    )
+    assert "once nobody is at it, run that again first (-e rebalance=true), or -e cancel=true" in said
     assert uneven.written == written and records(tmp_path) == ["moves-cluster-of-a-test.json"]
     assert reassign(rebalance=True)["changed"]
 
@@ -157,8 +120,44 @@ def test_it_goes_on_with_no_run_of_a_person(
 def test_beside_a_disk_that_is_being_replaced(uneven: FakeCluster, once: Once, tmp_path: Path) -> None:
     record.save(record.path_of(uneven.id, str(tmp_path / "state"), "disk"), record.Record("broker=3", (), None, ()))
     code, said = once()
-    assert code == 1 and "an earlier run, broker=3, was interrupted" in said
+    assert code == 1 and "an earlier run, broker=3, was interrupted, or is still at it: wait for its end" in said
     assert uneven.written == []
+
+
+@pytest.mark.parametrize("text", ["", NEWER], ids=["empty", "of a newer version"])
+def test_a_record_that_nobody_can_read(text: str, uneven: FakeCluster, once: Once, tmp_path: Path) -> None:
+    """Named, and what it is for; the module says the same."""
+    path = record.path_of(uneven.id, str(tmp_path / "state"))
+    path.parent.mkdir()
+    path.write_text(text)
+    code, said = once()
+    assert code == 1 and f"REFUSED: {path}: " in said, said
+    assert said.endswith("; it says what a run of moves has begun, and has to be readable")
+    assert uneven.written == []
+
+
+def test_a_record_of_another_kind_that_nobody_can_read(uneven: FakeCluster, once: Once, tmp_path: Path) -> None:
+    """Not taken for that of moves."""
+    folder = tmp_path / "state"
+    folder.mkdir()
+    record.path_of(uneven.id, str(folder), "disk").write_text("")
+    code, said = once()
+    assert code == 1 and f"REFUSED: {folder}/*-{uneven.id}.json: Expecting value" in said, said
+
+
+def test_a_record_that_is_damaged_while_it_moves(
+    uneven: FakeCluster, once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    path = record.path_of(uneven.id, str(tmp_path / "state"))
+
+    def meanwhile(seconds: float) -> None:
+        clock.rest(seconds)
+        path.write_text("")
+
+    monkeypatch.setattr(waits, "rest", meanwhile)
+    uneven.stuck = {"orders"}
+    code, said = once()
+    assert code == 1 and f"{path}: Expecting value" in said and "has to be readable" in said, said
 
 
 @pytest.mark.parametrize("kind", ["disk", "moves"])
@@ -175,17 +174,6 @@ def test_what_began_since_it_looked(
     assert uneven.written == []
 
 
-def ended(monkeypatch: pytest.MonkeyPatch, once: Once, six: FakeCluster) -> str:
-    """End a run by SIGTERM while nothing arrives; return what it said."""
-    with monkeypatch.context() as patch:
-        patch.setattr(waits, "rest", lambda seconds: signal.raise_signal(signal.SIGTERM))
-        six.stuck = {"orders"}
-        code, said = once()
-    six.stuck = set()
-    assert code == 143, said
-    return said
-
-
 def test_ended_in_the_middle_the_next_run_goes_on(
     uneven: FakeCluster, once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,6 +183,17 @@ def test_ended_in_the_middle_the_next_run_goes_on(
     assert code == 0 and "an interrupted run goes on" in said, said
     assert held(uneven) == [1] * 6
     assert (limits(uneven), records(tmp_path)) == (({}, {}), [])
+
+
+def test_ended_while_leaders_are_elected(
+    uneven: FakeCluster, once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All is moved by then: no run goes on with it, and none could put it back."""
+    monkeypatch.setattr(Cluster, "prefer", lambda *_: signal.raise_signal(signal.SIGTERM))
+    code, said = once()
+    assert code == 143 and held(uneven) == [1] * 6 and records(tmp_path) == []
+    assert "STOPPED: all is moved, and nothing is left to go on with or to put back" in said, said
+    assert "start.yml" in said and "cancel=true" not in said and "the next run" not in said
 
 
 def test_what_it_began_is_ended_by_a_person(

@@ -203,6 +203,33 @@ def test_a_file_with_a_password_is_guarded(settings: dict[str, Any], hidden: boo
     assert general["guarded"](file, settings) == wanted
 
 
+@pytest.mark.parametrize(
+    ("file", "kind", "told"),
+    [
+        ("k.pem", "PEM", None),
+        ("broker.crt", "PEM", "PEM"),
+        ("k.p12", "PKCS12", None),
+        ("k.pfx", "PKCS12", "PKCS12"),
+        ("k.jks", "JKS", None),
+        ("k.bcfks", "BCFKS", None),
+    ],
+)
+def test_the_kind_of_a_keystore_is_told_by_its_name(file: str, kind: str, told: str | None) -> None:
+    """Kafka is always told; ZooKeeper knows four ends by itself, and is told of others."""
+    listeners = [{"name": "R", "address": "10.0.0.1", "port": 9093, "protocol": "SSL", "client_auth": "none"}]
+    found = general["kafka_listener_security"](listeners, f"/{file}", "/ca.pem", "pw")
+    assert found["listener.name.r.ssl.keystore.type"] == kind
+    assert ("listener.name.r.ssl.keystore.password" in found) == (kind != "PEM")
+    keys = general["zookeeper_tls"](f"/{file}", CAS, "pw", 2281, True)
+    assert [keys.get(f"{name}.keyStore.type") for name in ("ssl", "ssl.quorum")] == [told, told]
+    assert "ssl.trustStore.type" not in keys
+
+
+def test_a_bundle_of_cas_may_have_any_name() -> None:
+    keys = general["zookeeper_tls"](KEYS, "/tls/ca.crt", "", 2281, False)
+    assert keys["ssl.trustStore.type"] == "PEM"
+
+
 def test_a_pkcs12_keystore_of_a_broker() -> None:
     """Its type is told by its name, and it has a password."""
     listeners = [{"name": "R", "address": "10.0.0.1", "port": 9093, "protocol": "SSL", "client_auth": "none"}]

@@ -52,12 +52,12 @@ def look(admin: Admin, state: State, limits: bool = False) -> Holdings:
 
 
 def strays(admin: Admin, partitions: Sequence[Partition], dirs: Sequence[LogDir]) -> dict[Held, int] | None:
-    """Return the bytes of replicas that are not their broker's, None where the cluster does not say whose they are.
+    """Return the bytes of replicas that are not their broker's, None where nobody says what there is, or whose it is.
 
     They were away when their topic was deleted or moved, as a disk that comes back later; Kafka itself deletes none of
     them. What a broker deletes it names no more, nor a replica that it renamed as stray. Raises ImportError.
     """
-    if not partitions:
+    if not (partitions and dirs):
         return None
     sizes = {(one.broker, one.path, place): size for one in dirs for place, size in one.sizes.items()}
 

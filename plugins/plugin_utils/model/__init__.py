@@ -205,6 +205,7 @@ RULES: tuple[Rule, ...] = (
     units.secrets,
     units.sections,
     drop_ins.settings,
+    drop_ins.alone,
     java_flags.flags,
     java_flags.old,
     java_flags.package,

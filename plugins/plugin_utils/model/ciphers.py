@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
-from itertools import product
+from functools import cache
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
+from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import FOLDER, nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.properties import text
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
-# Standard names of Java (Java Security Standard Algorithm Names): those of TLS 1.3, and what is usual before it.
+# Standard names of Java (Java Security Standard Algorithm Names), of TLS 1.3.
 OF_13 = ("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256")
-SIGNED = ("ECDHE-ECDSA", "ECDHE-RSA", "DHE-RSA", "DHE-DSS", "RSA")
-KINDS = ("AES_128_GCM_SHA256", "AES_256_GCM_SHA384", "CHACHA20_POLY1305_SHA256", "AES_128_CBC_SHA256",
-         "AES_256_CBC_SHA256", "AES_256_CBC_SHA384", "AES_128_CBC_SHA", "AES_256_CBC_SHA")  # fmt: skip
-USUAL = (*OF_13, *(f"TLS_{signed.replace('-', '_')}_WITH_{kind}" for signed, kind in product(SIGNED, KINDS)))
 OLDER = re.compile(r"(TLS|SSL)_[A-Za-z0-9_]+_WITH_[A-Z0-9_]+|TLS_EMPTY_RENEGOTIATION_INFO_SCSV")
 SUITES = re.compile(r"((?:listener\.name\.[^.]+\.|zookeeper\.)?)ssl\.(cipher\.suites)|(ssl\.(?:quorum\.)?)ciphersuites")
 SLIP = 0.95  # how alike a name is that was mistyped
@@ -47,12 +44,17 @@ def _judged(machine: Machine, variable: str, said: Mapping[Any, Any], among: Map
         if not found or not given:
             continue
         place = f"{variable}[{name}]"
-        strange = next((item for item in given if not _known(item)), None)
+        strange = next((item for item in given if not _possible(item)), None)
         if strange is not None:
             wrong, near = "Java has no suite of that name, and whoever is told so does not start", _meant(strange)
             advice = f"did you mean {near}?" if near else "leave it out: Java's own choice"
             yield machine.problem(place, "CIPHER_UNFIT", strange, wrong, advice)
             continue
+        foreign = next((item for item in given if item not in known()), None)
+        if foreign and not any(among.get(f"{prefix}ssl.provider") for prefix in (found[1] or "", "")):
+            wrong = "not of Java's own, so that a provider has to bring it, or whoever is told so does not start"
+            advice = "leave it out, or name the provider by ssl.provider"
+            yield machine.problem(place, "CIPHER_UNFIT", foreign, wrong, advice, warning=True)
         spoken = _protocols(found, among)
         if not any(("TLSv1.3" if item in OF_13 else "TLSv1.2") in spoken for item in given):
             wrong = f"none of them is for {' and '.join(sorted(spoken))}, which is all that is spoken: nobody connects"
@@ -60,9 +62,16 @@ def _judged(machine: Machine, variable: str, said: Mapping[Any, Any], among: Map
             yield machine.problem(place, "CIPHER_UNFIT", ", ".join(given), wrong, advice)
 
 
-def _known(name: str) -> bool:
-    """Tell whether a suite is one of Java's, or may be another provider's: none that is almost a usual one."""
-    return name in USUAL or bool(OLDER.fullmatch(name) and not get_close_matches(name, USUAL, 1, SLIP))
+@cache
+def known() -> frozenset[str]:
+    """Return the suites that any release of Java takes, also those that its java.security disables."""
+    found = json.loads((FOLDER / "cipher_suites.json").read_text(encoding="utf-8"))
+    return frozenset(" ".join(line for lines in found.values() for line in lines).split())
+
+
+def _possible(name: str) -> bool:
+    """Tell whether a suite is one of Java's, or may be another provider's: none that is almost one of Java's."""
+    return name in known() or bool(OLDER.fullmatch(name) and not get_close_matches(name, known(), 1, SLIP))
 
 
 def _meant(name: str) -> str | None:
@@ -72,7 +81,7 @@ def _meant(name: str) -> str | None:
     head = plain[: kind.start()].strip("_").removeprefix("TLS_").removesuffix("_WITH") if kind else ""
     tail = re.sub(r"POLY1305$", "POLY1305_SHA256", kind[0]) if kind else ""
     whole = f"TLS_{head or 'RSA'}_WITH_{tail}"
-    return whole if whole in USUAL else nearest(name, USUAL)
+    return whole if whole in known() else nearest(name, sorted(known()))
 
 
 def _protocols(found: re.Match[str], among: Mapping[Any, Any]) -> set[str]:

@@ -44,22 +44,23 @@ def too_much(machine: Machine, total: int, shown: str) -> Fault | None:
     `total` are the bytes of the host, `shown` how they are written.
     """
     said = _said(machine)
-    shared = shared_buffers(machine)
-    if shared is not None and 2 * shared > total:
-        wrong = f"{'all and more' if shared >= total else 'more than half'} of the host's memory of {shown}"
-        wrong += ", which the system's cache and each connection need"
-        return _place(SHARED), said[SHARED], wrong, "a quarter of it is usual", shared < total
-    for name in (SORTS, VACUUMS):
+    shared = shared_buffers(machine) or 0
+    for name in (SORTS, VACUUMS) if shared < total else ():
         if name in said and _number(machine, name) > total:
             wrong = f"more than the host's memory of {shown}, and one statement may take all of it"
             return _place(name), said[name], wrong, "a few MB are usual, as 16MB; 1GB for maintenance_work_mem", False
+    if 2 * shared > total:
+        wrong = f"{'all and more' if shared >= total else 'more than half'} of the host's memory of {shown}"
+        wrong += ", which the system's cache and each connection need"
+        return _place(SHARED), said[SHARED], wrong, "a quarter of it is usual", shared < total
     parts = {SHARED: _number(machine, SHARED)}
     parts |= {name: _number(machine, name) * _number(machine, times) for name, times in TIMES.items()}
-    told = [name for name in (*parts, *TIMES.values()) if name in said]
+    # Nobody is blamed for what is usual: a small host has less than all connections may take of that.
+    told = [name for name in (*TIMES, *TIMES.values()) if name in said and _number(machine, name) > USUAL[name]]
     if not told or sum(parts.values()) <= total:
         return None
     most = max(parts, key=lambda name: parts[name])
-    place = next((name for name in (most, TIMES.get(most, most)) if name in said), told[0])
+    place = next((name for name in (most, TIMES.get(most, most)) if name in told), told[0])
     share = f"{SHARED} and {' and '.join(f'{name} for each of {times}' for name, times in TIMES.items())}"
     wrong = f"{share} come to {sum(parts.values()) / 2**30:.1f} GiB, and the host has {shown}"
     return _place(place), said[place], wrong, f"lower it, or {TIMES.get(most, 'the others')}", True

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from ipaddress import IPv4Network, IPv6Network, collapse_addresses
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import FOLDER, nearest
@@ -17,7 +18,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine impor
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.unit_values import value_faults
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.units import SECTIONS
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below, whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below, subnet, v6, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 # What a unit of ours is. Another value makes it another service.
@@ -38,7 +39,9 @@ ENDING = {
     "MemoryDenyWriteExecute": "Java writes the code that it runs, and would not start",
 }
 RESTARTS = ("always", "on-failure")
-LEAST_TASKS = 256  # a JVM of brokers begins with more than a hundred threads
+# Threads that a JVM begins with, and some more: of a broker more than a hundred. A database has a process for each
+# connection, as many as the site says.
+LEAST_TASKS = {"kafka": 256, "zookeeper": 128, "spark": 256}
 GIVES_UP = ("StartLimitIntervalSec", "StartLimitInterval", "StartLimitBurst", "StartLimitAction")
 # Scripts of the products read these; the units run java itself.
 SCRIPTS = re.compile(
@@ -73,13 +76,58 @@ def settings(model: Model) -> Iterator[Problem]:
             for section, told in sections.items():
                 if section in SECTIONS and isinstance(told, Mapping):
                     for key, value in told.items():
-                        if key == "IPAddressDeny" and "any" in _words(value) and not _words(told.get("IPAddressAllow")):
-                            place, wrong = f"{name}[{section}][{key}]", "the service would reach nobody"
-                            advice = "take it out, or name in IPAddressAllow whom it speaks to"
-                            yield machine.problem(place, "UNIT_STOPS", value, wrong, advice)
                         for code, wrong, advice, warning in _wrong(model, machine, function, section, str(key), value):
                             place = f"{name}[{section}][{key}]"
                             yield machine.problem(place, code, value, wrong, advice, warning=warning)
+
+
+def alone(model: Model) -> Iterator[Problem]:
+    """A service may speak to somebody, whatever of its drop-ins says so."""
+    for machine in model.functional:
+        found = {said[0]: said[1] for layers in _units(machine) if (said := _denied(machine, layers))}
+        for place, value in found.items():
+            wrong, advice = "the service would reach nobody", "take it out, or name in IPAddressAllow whom it speaks to"
+            yield machine.problem(place, "UNIT_STOPS", value, wrong, advice)
+
+
+def _units(machine: Machine) -> Iterator[list[tuple[str, Mapping[Any, Any]]]]:
+    """Yield the drop-ins of each unit as systemd reads them, by where they are said: a job's after those of all."""
+    told, of_all = dict(overrides(machine)), f"{functions()['spark'].prefix}_unit_overrides"
+    jobs = [f"spark_job_jobs[{entry.get('name')}].unit_overrides" for entry in machine.inputs.entries("spark_job_jobs")]
+    yield from ([(name, told[name])] for name in told if name not in jobs and not (jobs and name == of_all))
+    yield from ([(name, told[name]) for name in (of_all, job) if name in told] for job in jobs)
+
+
+def _denied(machine: Machine, layers: Sequence[tuple[str, Mapping[Any, Any]]]) -> tuple[str, Any] | None:
+    """Return where everybody is denied to a unit that allows nobody, and what is written there."""
+    denied, allowed, found = list[str](), list[str](), None
+    for name, sections in layers:
+        told = sections.get("Service")
+        for key, value in told.items() if isinstance(told, Mapping) else ():
+            if key == "IPAddressAllow":
+                allowed = _added(allowed, value)
+            elif key == "IPAddressDeny":
+                denied, found = _added(denied, value), (f"{name}[Service][{key}]", value)
+    return found if _everybody(denied, machine.addresses) and not allowed else None
+
+
+def _added(before: Sequence[str], value: Any) -> list[str]:
+    """Return the words of a setting that adds up; an empty entry takes away what is there."""
+    found = list(before)
+    for text in value if isinstance(value, (list, tuple)) else [value]:
+        words = [] if text is None else str(text).split()
+        found = [*found, *words] if words else []
+    return found
+
+
+def _everybody(words: Sequence[str], addresses: Sequence[Any]) -> bool:
+    """Tell whether networks are all of what a host's addresses are among, of IPv4 or of IPv6."""
+    networks = [network for word in words if (network := subnet(word))]
+    old = [network for network in networks if isinstance(network, IPv4Network)]
+    new = [network for network in networks if isinstance(network, IPv6Network)]
+    complete = {6 for network in collapse_addresses(new) if not network.prefixlen}
+    complete |= {4 for network in collapse_addresses(old) if not network.prefixlen}
+    return "any" in words or complete.issuperset({6 if v6(address) else 4 for address in addresses or [""]})
 
 
 def _wrong(
@@ -92,6 +140,7 @@ def _wrong(
     """
     texts = [str(item) for item in (value if isinstance(value, (list, tuple)) else [value])]
     on = any(text.strip().lower() not in NO for text in texts)
+    least = LEAST_TASKS.get(function.name if function else "spark", 0)
     own = f"{function.prefix}_{INPUTS.get(key)}" if function else ""
     if not key.startswith("X-") and key not in known()[section]:
         yield _unknown(section, key)
@@ -107,9 +156,9 @@ def _wrong(
         yield "UNIT_STOPS", ENDING[key], "take it out", False
     elif key in ("MemoryMax", "MemoryHigh", "MemoryLimit", "LimitAS", "LimitDATA", "MemorySwapMax"):
         yield from _memory(machine, function, key, texts[-1]) if function else ()
-    elif key == "TasksMax" and (number := whole(texts[-1])) is not None and 0 <= number < LEAST_TASKS:
+    elif key == "TasksMax" and (number := whole(texts[-1])) is not None and 0 <= number < least:
         wrong = "threads are tasks, and the service could not make those that it begins with"
-        yield "UNIT_STOPS", wrong, f"write {LEAST_TASKS * 16}, or take it out", False
+        yield "UNIT_STOPS", wrong, f"write {least * 16}, or take it out", False
     elif key in SHUT and (path := _shut(model, machine, texts)):
         yield "UNIT_STOPS", f"{path} is in there, where the service writes", "take it out", False
     elif key == "ReadWritePaths" and "" in texts:
@@ -125,11 +174,6 @@ def _wrong(
         yield from _environment(function or functions()["spark"], texts)
     if key in known()[section]:
         yield from (("UNIT_VALUE", wrong, advice, False) for wrong, advice in value_faults(key, value))
-
-
-def _words(value: Any) -> list[str]:
-    texts = value if isinstance(value, (list, tuple)) else [value]
-    return [word for text in texts if text is not None for word in str(text).split()]
 
 
 def _unknown(section: str, key: str) -> tuple[str, str, str, bool]:

@@ -188,7 +188,7 @@ def _no_flag(option: str) -> list[tuple[str, str, str, bool]]:
         if not path.startswith("/"):
             wrong = f"{path} is looked for in /, where the unit runs, and Java would not start without it"
             return [("OPTION_FORM", wrong, f"write the whole path, as {found[1]}:/opt/plugins/{path}", False)]
-    if (stack := re.fullmatch(r"-Xss(\d+[kKmMgG]?)", option)) and (size(stack[1]) or 0) < LEAST_STACK:
+    if (stack := re.fullmatch(r"-Xss(\d+[kKmMgG]?)", option)) and 0 < (size(stack[1]) or 0) < LEAST_STACK:
         wrong = "less than Java takes for a stack, and it would not start"
         return [("OPTION_FORM", wrong, "write -Xss512k, or leave it out: 1m", False)]
     if OTHERS.fullmatch(option):

@@ -72,7 +72,12 @@ def local(model: Model) -> Iterator[Problem]:
                     advice = "take it out; memory is spark.driver.memory, how many run at once spark.master"
                     yield node.problem(place, "JOB_SPARK_SUSPECT", None, wrong, advice, warning=True)
                 kept = [job.config.get(key) for key in ("checkpoint", "input_directory", "output_directory")]
-                near = (path for path in kept if isinstance(path, str) and path and below(str(value), path))
+                aside = [path.strip() for path in str(value).split(",")]
+                near = (
+                    path
+                    for path in kept
+                    if isinstance(path, str) and path and any(below(one, path) for one in aside if one)
+                )
                 if name == "spark.local.dir" and (path := next(near, None)):
                     wrong = f"in {path}: what Spark puts aside would be taken for what is kept there"
                     yield node.problem(place, "JOB_CHECKPOINT_DATA", value, wrong, "put the two beside each other")

@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import Definitions
-from ansible_collections.millrace.kafka.plugins.plugin_utils.listener_options import Listener, encrypted
+from ansible_collections.millrace.kafka.plugins.plugin_utils.listener_options import Listener
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_limits import (
     COVERED,
@@ -80,7 +80,7 @@ def idle(model: Model) -> Iterator[Problem]:
         meant = broker.inputs.get("security_profile") != "plaintext"  # else the wiring itself says more than is used
         for entry in broker.inputs.entries("kafka_listeners") if meant and not broker.production else ():
             told = [key for key in TLS_WORDS if entry.get(key) not in (None, "", "none", [], ())]
-            for key in told if entry.get("protocol") and not encrypted(entry) else ():
+            for key in told if entry.get("protocol") in CLEAR else ():
                 place, wrong = f"kafka_listeners[{entry.get('name')}].{key}", _without(str(entry["protocol"]), "TLS")
                 yield broker.problem(place, "LISTENER_IDLE", None, wrong, _have("SSL or SASL_SSL"), warning=True)
         definitions = Definitions.load("kafka", str(broker.inputs.get("kafka_version")))

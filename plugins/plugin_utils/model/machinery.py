@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -15,6 +16,9 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 SSH = 22
+OWN = "127.0.0.1"
+ARGUMENTS = ("args", "common_args", "extra_args")
+WAY = re.compile(r"\bproxy(jump|command)\b|(^|\s)-[JF]", re.IGNORECASE)  # ssh_config(5), ssh(1)
 
 
 def twice(model: Model) -> Iterator[Problem]:
@@ -24,23 +28,29 @@ def twice(model: Model) -> Iterator[Problem]:
         wrong = "all of them are the control node itself, which would be each of these hosts in turn"
         advice = "leave ansible_connection out, or name one host alone"
         yield Problem(tuple(local), "ansible_connection", "MACHINE_TWICE", "local", wrong, advice)
-    for machine in model.cluster if len(model.cluster) > 1 else ():
-        told = str(machine.inputs.get("ansible_host") or "")
-        if LOOPBACK.fullmatch(told) and machine.inputs.whole("ansible_port") in (None, SSH) and _by_ssh(machine):
-            wrong, advice = "the control node itself", "name the address of the host's own machine"
-            yield machine.problem("ansible_host", "MACHINE_TWICE", told, wrong, advice)
     places = (
-        ((str(machine.inputs.get("ansible_host")), machine.inputs.whole("ansible_port") or SSH), machine.name)
+        (place, machine.name)
         for machine in model.functional
-        if machine.inputs.get("ansible_host") and _by_ssh(machine)
+        if (place := _reached(machine)) and not (machine.name in local and len(local) > 1)
     )
-    for (address, _), hosts in holders(places).items():
+    for (address, *_), hosts in holders(places).items():
         wrong, advice = "one machine under several names", "give each host the address of its own machine"
         yield Problem(tuple(hosts), "ansible_host", "MACHINE_TWICE", address, wrong, advice)
 
 
-def _by_ssh(machine: Machine) -> bool:
-    return machine.inputs.get("ansible_connection") in (None, "ssh", "smart")
+def _reached(machine: Machine) -> tuple[str, int, str] | None:
+    """Return address and port at which SSH finds a host, and its way there; None where that is not SSH's.
+
+    Every address of the loopback is the control node, which may be one of the hosts; behind a proxy it is another's.
+    """
+    told, connection = str(machine.inputs.get("ansible_host") or ""), machine.inputs.get("ansible_connection")
+    if connection == "local":
+        return OWN, SSH, ""
+    if not told or connection not in (None, "ssh", "smart"):
+        return None
+    arguments = " ".join(str(machine.inputs.get(f"ansible_ssh_{name}") or "") for name in ARGUMENTS).strip()
+    way = arguments if WAY.search(arguments) else ""
+    return OWN if LOOPBACK.fullmatch(told) else told, machine.inputs.whole("ansible_port") or SSH, way
 
 
 def heaps(model: Model) -> Iterator[Problem]:

@@ -18,6 +18,10 @@ ZOOKEEPER_PORTS = ("zookeeper_secure_client_port", "zookeeper_client_port")
 QUORUM_PORT, ELECTION_PORT = (port["port"] for port in functions()["zookeeper"].ports if "what" in port)
 
 
+def _trimmed(text: str | None) -> str | None:
+    return None if text is None else text.strip()
+
+
 @dataclass(frozen=True)
 class Machine:
     """A host, whatever it does. Attributes are what is declared.
@@ -51,13 +55,13 @@ class Machine:
 
     @cached_property
     def datacenter(self) -> str | None:
-        """Where it stands."""
-        return self.inputs.text("datacenter")
+        """Where it stands, without blanks at its ends (reported as such)."""
+        return _trimmed(self.inputs.text("datacenter"))
 
     @cached_property
     def rack(self) -> str | None:
-        """The failure domain inside the datacenter."""
-        return self.inputs.text("rack")
+        """The failure domain inside the datacenter, likewise."""
+        return _trimmed(self.inputs.text("rack"))
 
     @cached_property
     def production(self) -> bool:
@@ -159,9 +163,9 @@ class Broker(Machine):
 
     @cached_property
     def kafka_rack(self) -> str | None:
-        """broker.rack."""
+        """broker.rack, likewise, where it is made of the two as well."""
         value = self.inputs.values.get("kafka_rack")
-        return str(value) if value else None
+        return re.sub(r"\s+(?=-|$)|(?:^|(?<=-))\s+", "", str(value)) if value else None
 
     @cached_property
     def listeners(self) -> list[Listener]:

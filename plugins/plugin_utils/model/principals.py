@@ -35,12 +35,18 @@ def principal(rules: Sequence[str], subject: str) -> str | None:
             match = re.fullmatch(re.sub(r"\(\?<(?=[A-Za-z])", "(?P<", pattern), subject)
             if match:
                 groups = [group or "" for group in (match.group(), *match.groups())]
-                parts = re.split(r"(\$\d)", replacement)
-                name = "".join(groups[int(part[1])] if re.fullmatch(r"\$\d", part) else part for part in parts)
+                name = "".join(_literal(part, groups) for part in re.split(r"(\\.|\$\d)", replacement))
                 return {"L": name.lower(), "U": name.upper()}.get(letters, name)
         except (re.error, IndexError):
             return None
     return ""
+
+
+def _literal(part: str, groups: Sequence[str]) -> str:
+    """Return a part of a replacement as Java's Matcher.replaceAll has it. Raises IndexError."""
+    if part.startswith("\\"):
+        return part[1:]
+    return groups[int(part[1])] if re.fullmatch(r"\$\d", part) else part
 
 
 def mapping_rules(model: Model) -> Iterator[Problem]:
@@ -55,14 +61,17 @@ def mapping_rules(model: Model) -> Iterator[Problem]:
                         f"{item.variable}.principal_mapping_rules", "PRINCIPAL_RULE", rule, wrong, advice
                     )
                 elif lost := _lost_group(rule.strip()):
-                    wrong = f"the pattern has no group for {lost}, and everybody would be called {lost} as it stands"
                     advice = "put what is meant into parentheses, as RULE:^CN=([^,]+),OU=...$/$1/"
                     place = f"{item.variable}.principal_mapping_rules"
-                    yield broker.problem(place, "PRINCIPAL_RULE", rule, wrong, advice)
+                    yield broker.problem(place, "PRINCIPAL_RULE", rule, lost, advice)
 
 
 def _lost_group(rule: str) -> str | None:
-    """Return a group that the replacement of a rule names, and its pattern does not have."""
+    """Return what comes of a group that the replacement of a rule names, and its pattern does not have.
+
+    Where a pattern has groups, Kafka escapes those that it does not have, be they escaped or not
+    (SslPrincipalMapper.escapeLiteralBackReferences).
+    """
     found = RULE.fullmatch(rule)
     if not found:
         return None
@@ -70,7 +79,13 @@ def _lost_group(rule: str) -> str | None:
         groups = re.compile(re.sub(r"\(\?<(?=[A-Za-z])", "(?P<", found[1])).groups
     except re.error:
         return None
-    return next((f"${number}" for number in re.findall(r"\$(\d)", found[2]) if int(number) > groups), None)
+    for escape, name, number in re.findall(r"(\\?)(\$(\d))|\\.", found[2]):
+        if name and int(number) > groups and not (escape and not groups):
+            what = f"the pattern has no group for {name}, and "
+            if groups and not escape:
+                return f"{what}everybody would be called {name} as it stands"
+            return f"{what}nobody could log in: Java ends with `No group {number}`"
+    return None
 
 
 def anybody(model: Model) -> Iterator[Problem]:

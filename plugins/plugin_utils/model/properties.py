@@ -43,6 +43,7 @@ ZOOKEEPER_OWNED = {
     "secureClientPort": "zookeeper_secure_client_port",
 }
 ZOOKEEPER_PATTERNS = {"server.": "zookeeper_servers", "group.": "zookeeper_groups", "weight.": "zookeeper_weights"}
+UNBOUNDED = "queued.max.request.bytes"  # where it is 0 or less; nothing else of these can be switched off
 # Kafka refuses to start unless the first is at most the second.
 ORDERED = (
     ("replica.fetch.wait.max.ms", 500, "replica.lag.time.max.ms", 30000),
@@ -53,7 +54,7 @@ ORDERED = (
     ("group.consumer.heartbeat.interval.ms", 5000, "group.consumer.max.heartbeat.interval.ms", 15000),
     ("group.consumer.min.session.timeout.ms", 45000, "group.consumer.session.timeout.ms", 45000),
     ("group.consumer.session.timeout.ms", 45000, "group.consumer.max.session.timeout.ms", 60000),
-    ("socket.request.max.bytes", 104857600, "queued.max.request.bytes", 2**63),
+    ("socket.request.max.bytes", 104857600, UNBOUNDED, -1),
 )
 
 
@@ -188,7 +189,7 @@ def _order(broker: Broker) -> Iterator[Problem]:
     """What Kafka compares is in order."""
     for low, low_default, high, high_default in ORDERED:
         one, two = whole(broker.config.get(low, low_default)), whole(broker.config.get(high, high_default))
-        if one is not None and two is not None and one > two != -1:
+        if one is not None and two is not None and one > two and not (high == UNBOUNDED and two <= 0):
             wrong = f"more than {high} ({two}), and Kafka would refuse to start"
             yield broker.problem(f"kafka_config[{low}]", "PROPERTY_ORDER", one, wrong, "correct one of the two")
 

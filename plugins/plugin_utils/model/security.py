@@ -12,6 +12,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.listening imp
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker, Machine, ZooKeeperServer
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import WILDCARDS, is_address
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.store_kinds import kind_of
 
 # org.apache.kafka.common.security.oauthbearer.internals.secured.ConfigurationUtils
 TOKEN_URL = re.compile(r"sasl\.oauthbearer\.(jwks|token)\.endpoint\.url$")
@@ -50,16 +51,36 @@ def stores(model: Model) -> Iterator[Problem]:
 
 
 def forms(model: Model) -> Iterator[Problem]:
-    """Keystores are PEM files, or PKCS #12 with a password; no service here is told of another kind."""
-    for machine in model.cluster:
-        for name in [f"{function.prefix}_keystore" for function in model.functions_of(machine)]:
-            path = machine.inputs.text(name) if name in machine.inputs.values else None
-            if path and not path.endswith((".pem", ".p12")):
-                wrong, advice = "neither .pem nor .p12, by which its kind is known", "name a file of one of these kinds"
-                yield machine.problem(name, "KEYSTORE_FORM", path, wrong, advice)
-            elif path and path.endswith(".p12") and not machine.inputs.text(f"{name}_password"):
-                wrong, advice = "no password, and nobody could open it", "say it, from a vaulted file"
-                yield machine.problem(f"{name}_password", "KEYSTORE_FORM", None, wrong, advice)
+    """A keystore that is no PEM file has a password, and what the role calls PEM is one."""
+    for broker in model.brokers:
+        for item in broker.encrypted:
+            said = _own(broker, f"listener.name.{item.name.lower()}.ssl.keystore", "location", "type", "password")
+            path = "" if said["location"] else broker.keystore(item)
+            if not said["password"]:
+                yield from _closed(broker, "kafka_keystore_password", path, said["type"])
+        path, said = broker.zookeeper_keystore, _own(broker, "zookeeper.ssl.keystore", "location", "type")
+        if path and kind_of(path) != "PEM" and not any(said.values()):
+            wrong, advice = "no PEM by its name, and ZooKeeper's client is told of one", "name a file of this kind"
+            yield broker.problem("kafka_zookeeper_keystore", "KEYSTORE_FORM", path, wrong, advice)
+    for server in model.servers:
+        clients = ["ssl"] if server.inputs.get("zookeeper_secure_client_port") else []
+        for prefix in [*clients, *(["ssl.quorum"] if server.quorum_tls else [])]:
+            said = _own(server, f"{prefix}.keyStore", "location", "type", "password", "passwordPath")
+            path = "" if said["location"] else str(server.inputs.get("zookeeper_keystore") or "")
+            if said["password"] is said["passwordPath"] is None:
+                yield from _closed(server, "zookeeper_keystore_password", path, said["type"])
+
+
+def _own(machine: Broker | ZooKeeperServer, prefix: str, *names: str) -> dict[str, Any]:
+    """Return what the properties of a host say themselves of a store, which goes before what its role writes."""
+    return {name: machine.config.get(f"{prefix}.{name}") for name in names}
+
+
+def _closed(machine: Machine, variable: str, path: str, told: Any) -> Iterator[Problem]:
+    kind = str(told or kind_of(path))
+    if path and kind != "PEM" and not machine.inputs.text(variable):
+        wrong = f"{path} is {kind}, and nobody could open it without one"
+        yield machine.problem(variable, "KEYSTORE_FORM", None, wrong, "say it, from a vaulted file")
 
 
 def _made(machine: Machine, keys: Mapping[str, str], trusted: Mapping[str, str]) -> Iterator[Problem]:

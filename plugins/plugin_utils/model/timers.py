@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
-from ansible_collections.millrace.kafka.plugins.plugin_utils.calendar_events import faults
+from ansible_collections.millrace.kafka.plugins.plugin_utils.calendar_events import comes, faults
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
@@ -32,29 +33,30 @@ def rebalance(model: Model) -> Iterator[Problem]:
         wrong = f"not what brokers have, and {admins[0]} would ask others than all playbooks do"
         yield Problem((admins[0],), "kafka_admin_listeners", "TIMER_LISTENERS", None, wrong, "say it for all hosts")
     for machine in said:
-        yield from _time(machine)
-        yield from _rate(machine)
-        yield from _limit(machine)
+        for key, judge in (("on_calendar", _time), ("rate", _rate), ("at_most", _limit)):
+            told = machine.inputs.mapping(WORD).get(key)
+            if not isinstance(told, (bool, Mapping, list, tuple)):  # reported with the word
+                yield from judge(machine, None if told is None else str(told))
 
 
 def _asks(machine: Machine) -> Mapping[Any, Any]:
     return machine.inputs.mapping("kafka_admin_listeners")
 
 
-def _time(machine: Machine) -> Iterator[Problem]:
-    text = machine.inputs.mapping(WORD).get("on_calendar")
-    wrong = "; ".join(faults(str(text))) if text is not None else "it does not say when"
+def _time(machine: Machine, text: str | None) -> Iterator[Problem]:
+    wrong = "; ".join(faults(text)) if text is not None else "it does not say when"
+    if text and not wrong and not comes(text, datetime.now(UTC).date()):
+        wrong = "never comes: no such day is ahead"
     if wrong:
         advice = "write a calendar event of systemd.time(7), as Sun 03:00"
         yield machine.problem(f"{WORD}.on_calendar", "TIMER_CALENDAR", text, wrong, advice)
 
 
-def _rate(machine: Machine) -> Iterator[Problem]:
-    text = machine.inputs.mapping(WORD).get("rate")
+def _rate(machine: Machine, text: str | None) -> Iterator[Problem]:
     wrong = "not said, and moving replicas can take all that disks and networks have"
     if text is not None:
         try:
-            amounts.rate(str(text))
+            amounts.rate(text)
             return
         except ValueError:
             wrong = "no rate that brokers can keep to"
@@ -62,13 +64,12 @@ def _rate(machine: Machine) -> Iterator[Problem]:
     yield machine.problem(f"{WORD}.rate", "TIMER_RATE", text, wrong, advice)
 
 
-def _limit(machine: Machine) -> Iterator[Problem]:
-    said = machine.inputs.mapping(WORD)
-    text, wrong = said.get("at_most"), ""
-    if text is None and said.get("run"):
+def _limit(machine: Machine, text: str | None) -> Iterator[Problem]:
+    wrong = ""
+    if text is None and machine.inputs.mapping(WORD).get("run"):
         wrong = "it is to move replicas by itself, and nothing says how many bytes it may copy"
     try:
-        if text is not None and amounts.bytes_of(str(text)) < 1:
+        if text is not None and amounts.bytes_of(text) < 1:
             wrong = "it could never copy anything"
     except ValueError:
         wrong = "no number of bytes"

@@ -10,22 +10,29 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 SPAN = re.compile(
-    r"infinity|0|(\d+(\.\d+)?\s*(us|usec|ms|msec|s|sec|seconds?|m|min|minutes?|h|hr|hours?|d|days?|w|weeks?|M|months?"
-    r"|y|years?)?\s*)+"
+    r"infinity|((\d+(\.\d*)?|\.\d+)\s*(us|usec|µs|μs|ms|msec|s|sec|seconds?|m|min|minutes?|h|hr|hours?|d|days?|w|weeks?"
+    r"|M|months?|y|years?)?\s*)+"
 )
-AMOUNT = re.compile(r"infinity|\d+(\.\d+)?\s*[KMGTPE]?|\d+(\.\d+)?%")
-LIMIT = re.compile(r"(infinity|\d+[KMGTPE]?)(:(infinity|\d+[KMGTPE]?))?")
+SIZE = r"(\d+(\.\d+)?\s*[KMGTPE]\s*)*\d+(\.\d+)?\s*[KMGTPEB]?"
+AMOUNT = re.compile(rf"infinity|{SIZE}|\d+(\.\d+)?%")
+TASKS = re.compile(r"infinity|\d+|\d+(\.\d+)?%")
+LIMIT = re.compile(r"(infinity|\d+)(:(infinity|\d+))?")
+LIMIT_SIZE = re.compile(rf"(infinity|{SIZE})(:(infinity|{SIZE}))?")
+OF_BYTES = ("FSIZE", "DATA", "STACK", "CORE", "RSS", "AS", "MEMLOCK", "MSGQUEUE")
 SWITCH = re.compile(r"1|0|yes|no|y|n|true|false|t|f|on|off", re.IGNORECASE)
 UNIT = re.compile(r"[\w.@:\\-]+\.(service|socket|device|mount|automount|swap|target|path|timer|slice|scope)", re.ASCII)
-CPUS = ("CPUAffinity", "AllowedCPUs", "StartupAllowedCPUs", "NUMAMask", "AllowedMemoryNodes")
-PROCESSORS = re.compile(r"\d+(-\d+)?([,\s]+\d+(-\d+)?)*|numa")
+# Lists of processors or of memory nodes, and the word that may stand for all of one.
+CPUS = {
+    "CPUAffinity": "numa", "AllowedCPUs": "", "StartupAllowedCPUs": "", "NUMAMask": "all", "AllowedMemoryNodes": "",
+    "StartupAllowedMemoryNodes": "",
+}  # fmt: skip
 VARIABLE = re.compile(r"[\"']?[A-Za-z_]\w*=.*", re.DOTALL)
 UNITS_OF = (
     "After", "Before", "Wants", "Requires", "Requisite", "BindsTo", "PartOf", "Upholds", "Conflicts", "OnFailure",
     "OnSuccess", "WantedBy", "RequiredBy", "UpheldBy", "Also",
 )  # fmt: skip
 SIZES = (
-    "MemoryMin", "MemoryLow", "MemoryHigh", "MemoryMax", "MemorySwapMax", "MemoryZSwapMax", "TasksMax",
+    "MemoryMin", "MemoryLow", "MemoryHigh", "MemoryMax", "MemorySwapMax", "MemoryZSwapMax",
 )  # fmt: skip
 # Least and most of what is a plain number.
 NUMBERS = {
@@ -38,12 +45,11 @@ NUMBERS = {
     "IOSchedulingPriority": (0, 7),
     "CPUSchedulingPriority": (1, 99),
 }
-BOOLEANS = ("yes", "no", "y", "n", "true", "false", "t", "f", "on", "off", "1", "0")
 CHOICES = {
     "IOSchedulingClass": ("none", "realtime", "best-effort", "idle", "0", "1", "2", "3"),
-    "CPUSchedulingPolicy": ("other", "batch", "idle", "fifo", "rr"),
+    "CPUSchedulingPolicy": ("other", "batch", "idle", "fifo", "rr", "0", "1", "2", "3", "5"),
     "OOMPolicy": ("continue", "stop", "kill"),
-    "ProtectHome": (*BOOLEANS, "read-only", "tmpfs"),
+    "ProtectHome": ("yes", "no", "read-only", "tmpfs"),
 }
 SWITCHES = re.compile(
     r"NoNewPrivileges|PrivateTmp|PrivateDevices|ProtectKernel\w+|ProtectControlGroups|ProtectClock|ProtectHostname"
@@ -70,21 +76,25 @@ def _fault(key: str, text: str) -> str | None:
     form: str | None = None
     if key in NUMBERS:
         least, most = NUMBERS[key]
-        number = int(text) if re.fullmatch(r"[+-]?\d+", text) else None
+        number = int(text, 0) if re.fullmatch(r"[+-]?(0x[\da-f]+|0|[1-9]\d*)", text, re.IGNORECASE) else None
         form = f"a whole number from {least} to {most}" if number is None or not least <= number <= most else None
         form = None if key.endswith("CPUWeight") and text == "idle" else form
     elif key in CHOICES:
-        form = f"one of {', '.join(CHOICES[key])}" if text not in CHOICES[key] else None
+        taken = text in CHOICES[key] or ("yes" in CHOICES[key] and SWITCH.fullmatch(text))
+        form = None if taken else f"one of {', '.join(CHOICES[key])}"
     elif key in CPUS:
-        form = "numbers of processors, as 0-3 or 0,2" if not PROCESSORS.fullmatch(text) else None
+        form = "numbers of processors, as 0-3 or 0,2" if not _processors(key, text) else None
     elif key == "CPUQuota":
         form = "a share of one processor, as 400%" if not re.fullmatch(r"\d+(\.\d+)?%", text) else None
     elif key.endswith("Sec") or key == "StartLimitInterval":
         form = "a time, as 30s or 5min" if not SPAN.fullmatch(text) else None
     elif key in SIZES:
         form = "a size as 12G, a share as 50%, or infinity" if not AMOUNT.fullmatch(text) else None
+    elif key == "TasksMax":
+        form = "a number, a share as 50%, or infinity" if not TASKS.fullmatch(text) else None
     elif re.fullmatch(r"Limit[A-Z]+", key) and key not in ("LimitCPU", "LimitRTTIME", "LimitNICE"):
-        form = "a number, or infinity" if not LIMIT.fullmatch(text) else None
+        allowed = LIMIT_SIZE if key.removeprefix("Limit") in OF_BYTES else LIMIT
+        form = "a number, or infinity" if not allowed.fullmatch(text) else None
     elif SWITCHES.fullmatch(key) and key not in BOOLEAN_OR_MORE:
         form = "yes or no" if not SWITCH.fullmatch(text) else None
     elif key in UNITS_OF:
@@ -93,3 +103,9 @@ def _fault(key: str, text: str) -> str | None:
     elif key == "Environment":
         form = "NAME=value" if not VARIABLE.fullmatch(text) else None
     return form
+
+
+def _processors(key: str, text: str) -> bool:
+    """Tell whether a list has numbers and ranges, between blanks and commas, of which there may be too many."""
+    ranges = [re.fullmatch(r"(\d+)(?:-(\d+))?", item) for item in re.split(r"[,\s]+", text) if item]
+    return bool(text == CPUS[key]) or all(one and int(one[1]) <= int(one[2] or one[1]) for one in ranges)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
+from itertools import takewhile
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
@@ -80,10 +81,12 @@ def names(model: Model) -> Iterator[Problem]:
                 near = meant(name)
                 alike = near == _plain(name)  # the same word, as Ansible does not read it
                 role = near is not None and near.partition("_")[2] == name.partition("_")[2] != ""  # zookeper_heap
-                there = near in found - everywhere and not alike and not role
-                if near and not there and name not in everywhere:
+                there = near in found - everywhere and not alike
+                if near and (role or not there) and not _numbered(name, near) and name not in everywhere:
                     wrong = "nothing of ours reads a variable of this name"
-                    yield Problem((host,), name, "VARIABLE_SUSPECT", None, wrong, f"did you mean {near}?")
+                    advice = f"did you mean {near}?"
+                    other = role and there and not _slipped(name.partition("_")[0], near.partition("_")[0])
+                    yield Problem((host,), name, "VARIABLE_SUSPECT", None, wrong, advice, warning=other)
 
 
 def _parted(model: Model) -> tuple[list[str], list[str]]:
@@ -102,6 +105,24 @@ def _meant(model: Model, words: Sequence[str], inputs: Sequence[str], name: str)
         return near
     near = nearest(name, inputs)
     return near if near and len(name) > 8 and "_" in plain else None
+
+
+def _numbered(name: str, near: str) -> bool:
+    """Tell whether a name is that of one of several, as kafka2_heap: nobody types a figure for a letter."""
+    own, meant = (re.findall(r"\d", text.partition("_")[0]) for text in (name, near))
+    return "_" in name and own != meant
+
+
+def _slipped(word: str, meant: str) -> bool:
+    """Tell whether one letter is too many, too few or another: zookeper, and not postgres, which is a word as well."""
+    begin = _shared(word, meant)
+    end = _shared(word[begin:][::-1], meant[begin:][::-1])
+    return max(len(word), len(meant)) - begin - end <= 1
+
+
+def _shared(word: str, other: str) -> int:
+    """Return with how many letters both begin."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, other, strict=False)))
 
 
 def _plain(name: str) -> str:

@@ -34,9 +34,9 @@ def replication(**changes: Any) -> list[dict[str, Any]]:
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "KEYSTORE_FORM",
-        f"{BROKERS}/kafka_keystore",
-        "name a file of one of these kinds",
-        variables=kafka(kafka_keystore="/etc/kafka/tls/keystore.jks"),
+        f"{BROKERS}/kafka_keystore_password",
+        "say it, from a vaulted file",
+        variables=kafka(kafka_keystore="/etc/kafka/tls/keystore.pfx"),
     ),
     Mistake(
         "AUTHORITY_UNKNOWN",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from fractions import Fraction
 
 UNITS = {
     "": 1,
@@ -17,6 +18,9 @@ UNITS = {
     "TB": 10**12,
     "TIB": 1 << 40,
 }
+NUMBER = r"([0-9]{1,400}(?:\.[0-9]{1,400})?)"
+"""Digits that Python makes a number of."""
+
 LEAST = 1024
 """Bytes a second: with less, a replica would never catch up with what is written meanwhile."""
 
@@ -30,12 +34,12 @@ def rate(text: str) -> int | None:
         return None
     if re.search(r"[KMG]b(/s)?$", text.strip()):
         raise ValueError(f"rate {text}: b is read as bits by some; say bytes a second, as 50MB")
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([KMG]?I?B?)(?:/s)?", text.strip().upper().replace("/S", "/s"))
+    found = re.fullmatch(NUMBER + r"\s*([KMG]?I?B?)(?:/s)?", text.strip().upper().replace("/S", "/s"))
     if not found or found.group(2) not in UNITS:
         raise ValueError(
             f"rate {text}: say how many bytes a second each broker may send, and take, for this: 50MB, or unlimited"
         )
-    rate = int(float(found.group(1)) * UNITS[found.group(2)])
+    rate = int(Fraction(found.group(1)) * UNITS[found.group(2)])
     if rate < LEAST:
         raise ValueError(f"rate {text}: {rate} bytes a second is too little to end; say 1MB or more")
     if rate > MOST:
@@ -45,10 +49,10 @@ def rate(text: str) -> int | None:
 
 def bytes_of(text: str) -> int:
     """Return bytes of `20GB`, `500 MiB` or `20000000000`. Raises ValueError."""
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?I?B?)", text.strip().upper())
+    found = re.fullmatch(NUMBER + r"\s*([KMGT]?I?B?)", text.strip().upper())
     if not found or found.group(2) not in UNITS or re.search(r"[KMGT]b$", text.strip()):
         raise ValueError(f"{text}: say bytes, as 20GB")
-    return int(float(found.group(1)) * UNITS[found.group(2)])
+    return int(Fraction(found.group(1)) * UNITS[found.group(2)])
 
 
 def size(number: float) -> str:

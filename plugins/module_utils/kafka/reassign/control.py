@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,15 @@ SLOW = "with the same again, or cancel=true"
 Result = dict[str, Any]
 
 
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Refuse to go on, with its path, where a record is none of this version, or the file system fails."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise Refused(f"{path}: {error}; it says what a run of moves has begun, and has to be readable") from error
+
+
 def prepare(
     request: Asked, there: seen.Seen, declared: Mapping[int, Rack], begun: Record | None, admin: Admin
 ) -> Work | None:
@@ -50,15 +60,16 @@ def prepare(
         return put_back(request, there, declared, begun, admin)
     if begun:
         again = f"-e {begun.asked.replace(' ', ' -e ')}"
-        first = f"run that again first ({again}), or -e cancel=true, which puts back what it moved"
+        # the second: between two parts of a person's run its lock is free
+        earlier = f"an earlier run, {begun.asked}, was interrupted, or is still at it"
+        first = (
+            f"once nobody is at it, run that again first ({again}), or -e cancel=true, which puts back what it moved"
+        )
         if begun.asked != request.words:
-            raise Refused(
-                f"an earlier run, {begun.asked}, was interrupted with "
-                f"{len(standing(begun, there.metadata, there.running).done)} of {len(begun.moves)} partitions moved: "
-                f"{first}"
-            )
+            done = len(standing(begun, there.metadata, there.running).done)
+            raise Refused(f"{earlier}, with {done} of {len(begun.moves)} partitions moved: {first}")
         if request.timer and not begun.timer:
-            raise Refused(f"an earlier run, {begun.asked}, was interrupted, and no timer began it: {first}")
+            raise Refused(f"{earlier}, and no timer began it: {first}")
         return go_on(request, there, declared, begun, admin)
     notes = unmade(request, there.metadata.topics)
     if request.declared:

@@ -34,6 +34,12 @@ PART = 60.0
 """Seconds between two lines on how far it is."""
 ELECTION = 60.0
 """Seconds until the preferred leaders lead."""
+GOES_ON = f"the next run goes on, and so does reassign.yml -e {WORDS}; -e cancel=true puts everything back"
+MOVED = (
+    "all is moved, and nothing is left to go on with or to put back; preferred leaders that do not lead yet are "
+    "elected by start.yml at once, by Kafka itself in minutes unless auto.leader.rebalance.enable is false"
+)
+"""What is said of a run that SIGTERM ended, before and after its record was taken away."""
 
 Say = Callable[[str], None]
 
@@ -43,7 +49,7 @@ class TooMuch(Exception):
 
 
 class Stopped(BaseException):
-    """Somebody ended it (SIGTERM): what was begun stays written down."""
+    """Somebody ended it (SIGTERM): what was begun stays written down. The text says who goes on with it."""
 
 
 @dataclass(frozen=True)
@@ -83,14 +89,18 @@ def work_of(
     """
     if settings.cluster_id and settings.cluster_id != metadata.cluster_id:
         raise Refused(f"the cluster that answers has the id {metadata.cluster_id}, not {settings.cluster_id}")
-    begun = record.load(path)
+    with control.readable(path):
+        begun = record.load(path)
+    with control.readable(record.path_of(metadata.cluster_id, settings.record_directory, "*")):
+        others = record.beside(path)
     wrong = [f"broker {one} is not registered: start it" for one in sorted(settings.brokers.keys() - metadata.brokers)]
     wrong += [
         f"broker {one} is registered and was not in the inventory when site.yml was run: add its host, or drain it"
         for one in sorted(metadata.brokers.keys() - settings.brokers.keys())
     ]
     wrong += [
-        f"an earlier run, {one.asked}, was interrupted: end it first, or call it off" for one in record.beside(path)
+        f"an earlier run, {one.asked}, was interrupted, or is still at it: wait for its end, end it, or call it off"
+        for one in others
     ]
     if wrong:
         raise Refused(listed("nothing was moved", wrong))
@@ -113,11 +123,14 @@ def once(settings: Settings, say: Say) -> None:
             say(line)
         if work is None or not wanted(work, settings, begun, say):
             return
-        with record.alone(path, UNIT):
+        with control.readable(path), record.alone(path, UNIT):
             if record.load(path) != begun or record.beside(path):
                 raise Refused("nothing was moved: another run began meanwhile")
             carry_out(admin, work, path, metadata, say)
-        elect(settings, say)
+        try:
+            elect(settings, say)
+        except Stopped:  # the record is gone by now
+            raise Stopped(MOVED) from None
     except AdminError as error:
         raise admin.explain(error) from error
     finally:
@@ -173,7 +186,7 @@ def told(left: Sequence[object]) -> str:
 
 def stop(*_: object) -> None:
     """End wherever it is: what was begun is written down before it is done."""
-    raise Stopped
+    raise Stopped(GOES_ON)
 
 
 def main(arguments: Sequence[str], say: Say = lambda line: print(line, flush=True)) -> int:
@@ -193,7 +206,7 @@ def main(arguments: Sequence[str], say: Say = lambda line: print(line, flush=Tru
     except (Unfinished, Failure, ClusterError, OSError, ValueError) as error:
         say(f"FAILED: {error}")
         return WRONG
-    except Stopped:
-        say(f"STOPPED: the next run goes on, and so does reassign.yml -e {WORDS}; -e cancel=true puts everything back")
+    except Stopped as error:
+        say(f"STOPPED: {error}")
         return STOPPED
     return DONE
