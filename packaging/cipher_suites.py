@@ -6,13 +6,11 @@ Each java that is named is asked, by CipherSuites.java; what the file says of ot
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
-from java_options import Flags, as_text, read
+from java_options import Flags, write
 
 FILE = Path(__file__).resolve().parents[1] / "plugins" / "definitions" / "generated" / "cipher_suites.json"
 PROGRAM = Path(__file__).with_name("CipherSuites.java")
@@ -25,18 +23,5 @@ def suites_of(java: str) -> tuple[str, Flags]:
     return release, dict.fromkeys(names, "suite")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Write the file anew."""
-    parser = argparse.ArgumentParser(description="Write the cipher suites that releases of Java take.")
-    parser.add_argument("java", nargs="*", default=["java"], help="a java of a JDK to ask")
-    known = read(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
-    for java in parser.parse_args(argv).java:
-        release, suites = suites_of(java)
-        known[release] = suites
-        print(f"Java {release}: {len(suites)} cipher suites")
-    FILE.write_text(as_text(known), encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write(FILE, "cipher suites", suites_of))

@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 FILE = Path(__file__).resolve().parents[1] / "plugins" / "definitions" / "generated" / "java.json"
@@ -89,18 +89,18 @@ def as_text(known: Mapping[str, Flags]) -> str:
     return json.dumps(found, indent=1) + "\n"
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Write the file anew."""
-    parser = argparse.ArgumentParser(description="Write the flags that releases of Java know.")
+def write(file: Path, what: str, ask: Callable[[str], tuple[str, Flags]]) -> int:
+    """Write a file anew by what each java that is named says of itself; what it says of other releases stays."""
+    parser = argparse.ArgumentParser(description=f"Write the {what} that releases of Java know.")
     parser.add_argument("java", nargs="*", default=["java"], help="a java to ask")
-    known = read(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
-    for java in parser.parse_args(argv).java:
-        release, flags = flags_of(java)
-        known[release] = flags
-        print(f"Java {release}: {len(flags)} flags")
-    FILE.write_text(as_text(known), encoding="utf-8")
+    known = read(file.read_text(encoding="utf-8")) if file.exists() else {}
+    for java in parser.parse_args().java:
+        release, found = ask(java)
+        known[release] = found
+        print(f"Java {release}: {len(found)} {what}")
+    file.write_text(as_text(known), encoding="utf-8")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write(FILE, "flags", flags_of))
