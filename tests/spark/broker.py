@@ -6,12 +6,13 @@ import socket
 import subprocess
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Event
-from typing import cast
+from typing import TypeVar, cast
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -21,6 +22,7 @@ from .built import ClassData, unpacked
 # Short lives: one thread that collects garbage, no optimising compiler.
 JAVA = ["java", "-Xms96m", "-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xlog:disable"]
 _START_SECONDS = 60
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,8 @@ class Broker:
 
     def make(self, name: str, partitions: int = 1, config: Mapping[str, str] | None = None) -> None:
         """Make a topic."""
-        self.admin.create_topics([NewTopic(name, partitions, 1, config=dict(config or {}))])[name].result(30)
+        new = NewTopic(name, partitions, 1, config=dict(config or {}))
+        _patiently(lambda: self.admin.create_topics([new])[name].result(30))
 
     def delete(self, name: str) -> None:
         """Delete a topic, and return once it is gone."""
@@ -123,7 +126,7 @@ class Broker:
         )
         found: list[tuple[bytes | None, bytes | None, list[tuple[str, bytes]]]] = []
         for number in consumer.list_topics(topic, timeout=30).topics[topic].partitions:
-            first, end = consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=30)
+            first, end = _patiently(partial(consumer.get_watermark_offsets, TopicPartition(topic, number), timeout=30))
             consumer.assign([TopicPartition(topic, number, first)])
             while first < end:
                 message = consumer.poll(30)
@@ -180,6 +183,18 @@ def _free_ports(number: int) -> list[int]:
     for one in sockets:
         one.close()
     return ports
+
+
+def _patiently(ask: Callable[[], T]) -> T:
+    """What `ask` gives: a broker that was silent may be without its partitions for a moment, its controller's doing."""
+    pause, deadline = Event(), time.monotonic() + 30
+    while True:
+        try:
+            return ask()
+        except KafkaException:
+            if time.monotonic() > deadline:
+                raise
+            pause.wait(0.1)
 
 
 def _text(value: bytes | None) -> str | None:
