@@ -86,9 +86,13 @@ def _meant(name: str) -> str | None:
 
 def _protocols(found: re.Match[str], among: Mapping[Any, Any]) -> set[str]:
     """Return the protocols that are spoken where a list of suites stands."""
+    usual = BOTH
     if found[3]:
         names = [f"{found[3]}enabledProtocols"]
+    elif found[1] == "zookeeper.":
+        # A broker tells its client of ZooKeeper one protocol, whatever ZooKeeper itself speaks.
+        names, usual = ["zookeeper.ssl.enabled.protocols", "zookeeper.ssl.protocol"], "TLSv1.2"
     else:
-        names = [f"{found[1]}ssl.enabled.protocols", *(["ssl.enabled.protocols"] if found[1] != "zookeeper." else [])]
-    told = next((among[name] for name in names if among.get(name)), BOTH)
+        names = [f"{found[1]}ssl.enabled.protocols", "ssl.enabled.protocols"]
+    told = next((among[name] for name in names if among.get(name)), usual)
     return {item.strip() for item in text(told).split(",")} & set(BOTH.split(",")) or set(BOTH.split(","))

@@ -53,8 +53,8 @@ def restart_margin(model: Model) -> Iterator[Problem]:
 def accepted(model: Model) -> Iterator[Problem]:
     """What may stand still in a restart is there, or somebody else makes it: a name that fits no topic is a warning."""
     known = [topic.name for topic in topics_of(model) if topic.said.get("state") != "absent"]
-    for name in map(str, model.brokers[0].inputs.sequence(ACCEPTS) if model.brokers and known else ()):
-        if not name.startswith("_") and not any(fnmatchcase(topic, name) for topic in known):
+    for name in model.brokers[0].inputs.sequence(ACCEPTS) if model.brokers and known else ():
+        if isinstance(name, str) and not name.startswith("_") and not any(fnmatchcase(topic, name) for topic in known):
             near = slip(name, known)
             wrong = "no topic of kafka_topics, so nothing is accepted by it"
             advice = f"did you mean {near}?" if near else "correct the name, or take it out"
