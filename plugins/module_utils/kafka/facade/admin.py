@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NoAnswer  # which is TimeoutError from Python 3.11 on
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -97,7 +98,7 @@ def said(error: BaseException) -> str:
 def failed(error: BaseException) -> AdminError:
     """Return an error of the library as one of ours."""
     text = said(error)
-    if "TIMED_OUT" in text or isinstance(error, TimeoutError):
+    if "TIMED_OUT" in text or isinstance(error, (TimeoutError, NoAnswer)):
         return Unanswered(text)
     found = refused(text)
     found.unsure = text.endswith(BROKEN)
@@ -117,7 +118,7 @@ def answer(future: Future[Any], timeout: float) -> Any:
 
     try:
         return future.result(timeout + 1)
-    except (KafkaException, TimeoutError) as error:
+    except (KafkaException, NoAnswer) as error:
         raise failed(error) from error
 
 
@@ -174,7 +175,7 @@ class Admin:
 
         try:
             found = self.client.list_topics(timeout=timeout)
-        except (KafkaException, TimeoutError) as error:
+        except (KafkaException, NoAnswer) as error:
             raise AdminError(said(error)) from error
         partitions, unseen = [], []
         for name, topic in found.topics.items():
@@ -236,7 +237,7 @@ class Admin:
         asked = [TopicPartition(one.topic, one.number) for one in partitions]
         try:  # a timeout as a keyword is a SystemError in confluent-kafka 2.16.1
             self.client.elect_leaders(ElectionType.PREFERRED, asked).result(timeout)
-        except (KafkaException, TimeoutError) as error:
+        except (KafkaException, NoAnswer) as error:
             raise AdminError(said(error) if str(error) else f"no answer within {timeout:.0f} s") from error
 
     def reread(self, broker: int, key: str, path: str, timeout: float) -> None:

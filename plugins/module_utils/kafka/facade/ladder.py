@@ -7,6 +7,7 @@ import socket
 import ssl
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NoAnswer  # which is TimeoutError from Python 3.11 on
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.host.network import connect
@@ -39,7 +40,7 @@ def in_time(function: Any, *arguments: Any) -> str:
     pool = ThreadPoolExecutor(1)
     try:
         return str(pool.submit(function, *arguments).result(RUNG))
-    except TimeoutError:
+    except NoAnswer:
         return f"no answer within {RUNG:.0f} s"
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
