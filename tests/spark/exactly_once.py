@@ -71,7 +71,7 @@ def run(spark: SparkSession, server: Server, data: dict[str, object], way: str, 
     (sink,) = job.outputs
     assert isinstance(sink, PostgresSink)
     made = runtime._read_model(config, job, sink, "project_orders", config.checkpoint, threading.Event())
-    made.check()
+    made.check(threading.Event())
     batches = WAYS[way](**vars(made))
     records = read(spark, config.inputs[job.inputs[0].name], config.checkpoint, headers=True)
     writer = records.writeStream.foreachBatch(batches).option("checkpointLocation", config.checkpoint)

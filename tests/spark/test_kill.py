@@ -49,3 +49,23 @@ def test_exact_after_kill_9_in_a_batch(broker: Broker, server: Server, tmp_path:
     assert [one["query"] for one in facts] == ["project_orders"] * len(facts)
     assert sum(one["rows"] for one in facts) >= 300
     assert facts[-1]["until"] == {f"{topic}-{number}": until for number, until in held(database).items()}
+
+
+def test_a_stop_does_not_wait_for_the_database(broker: Broker, server: Server, tmp_path: Path) -> None:
+    """A job that begins while its database is away asks it again and again, until it is stopped: status 0 at once."""
+    command, log = (
+        project_orders(broker, broker.topic(partitions=2), server.database("orders"), tmp_path),
+        tmp_path / "log",
+    )
+    server.stop()
+    try:
+        with log.open("ab") as file, subprocess.Popen(command, stderr=file, env=environment()) as job:
+            try:
+                eventually(lambda: "database: no answer for " in log.read_text(), True)
+                job.send_signal(signal.SIGTERM)
+                assert job.wait(20) == 0, log.read_text()
+            finally:
+                job.kill()
+    finally:
+        server.start()
+    assert "a stop was asked for" in log.read_text()

@@ -70,6 +70,25 @@ def test_a_topic_that_is_made_anew_ends_the_job(spark: SparkSession, broker: Bro
     assert len(broker.records(sink)) == 3
 
 
+def test_a_topic_that_is_made_anew_and_filled_ends_the_job(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    """It holds more than was read, so that Spark misses nothing."""
+    source, sink = broker.topic(), broker.topic()
+    broker.send(source, ["a"])
+    watch = KafkaWatch({"bootstrap.servers": broker.servers}, [source], ask_seconds=0.1)
+    data = configured(broker, tmp_path, input_topic=source, output_topic=sink, trigger_interval="1 hour")
+    try:
+        with running(spark, "relay", data) as one:
+            eventually(lambda: len(broker.records(sink)), 1, 60)
+            broker.delete(source)
+            broker.make(source)
+            broker.send(source, ["b", "c"])
+            with pytest.raises(JobError, match=f"^topic {source}: deleted and made anew while the job ran, so offsets"):
+                await_end([one], stopping_after(60), watch=watch)
+    finally:
+        watch.close()
+    assert [record.value for record in broker.records(sink)] == ["a"]
+
+
 def test_a_stop_does_not_wait_for_brokers(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
     """No batch has begun where Spark still asks for offsets."""
     source, sink = broker.topic(), broker.topic()

@@ -176,10 +176,10 @@ def _run_queries(config: Config, stopping: Event) -> None:
             spark.streams.addListener(log)
             while not stopping.is_set():
                 ending = Event()
-                running = runtime.start(spark, config, ending)
+                running = runtime.start(spark, config, stopping, ending)
                 log.know(running)
                 try:
-                    await_end(running, stopping, ending)
+                    await_end(running, stopping, ending, watch if reads else None)
                 except Away as away:
                     _LOG.warning("%s; it begins again once they answer", away)
                     assert watch is not None

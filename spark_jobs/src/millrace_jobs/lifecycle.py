@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Event
@@ -24,6 +25,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from millrace_jobs.errors import Away, JobError, Stopped
 from millrace_jobs.groups import GroupCommitter, Offsets, offsets_of
+from millrace_jobs.outage import KafkaWatch
 from millrace_jobs.runtime import Running
 from millrace_jobs.tallies import Tally, rows_of
 
@@ -48,18 +50,20 @@ _ASKS, _ANSWER_SECONDS = "Getting offsets from ", 5.0
 _BATCH_POLL_SECONDS = 0.01  # shorter than the planning of a batch, so that the next one has sent nothing yet
 
 
-def await_end(running: Sequence[Running], stopping: Event, ending: Event | None = None) -> None:
+def await_end(
+    running: Sequence[Running], stopping: Event, ending: Event | None = None, watch: KafkaWatch | None = None
+) -> None:
     """Return after `stopping` is set, the running batches are done and all queries are stopped.
 
-    Where one query ends by itself the others are stopped too. `ending`, or `stopping` without it, is set meanwhile:
-    what batches wait for ends with it.
+    Where one query ends by itself the others are stopped too, and all where `watch` sees a topic made anew. `ending`,
+    or `stopping` without it, is set meanwhile: what batches wait for ends with it.
 
     Raises:
         Away: a query failed since brokers gave no answer.
-        JobError: a query failed; the message is its cause.
+        JobError: a query failed, the message is its cause; or a topic is another one.
     """
-    queries = [one.query for one in running]
-    while all(query.isActive for query in queries) and not stopping.wait(_POLL_SECONDS):
+    queries, anew = [one.query for one in running], watch.anew if watch is not None else []
+    while all(query.isActive for query in queries) and not anew and not stopping.wait(_POLL_SECONDS):
         pass
     (ending or stopping).set()
     if any(query.isActive for query in queries):
@@ -81,6 +85,11 @@ def await_end(running: Sequence[Running], stopping: Event, ending: Event | None 
             if not any(words in str(failure) for words in _AWAY):
                 raise JobError(cause)
             away = Away(cause)
+    if anew:
+        raise JobError(
+            f"topic {' and '.join(anew)}: deleted and made anew while the job ran, so offsets mean others; begin anew: "
+            "millrace-jobs reposition JOB --config FILE --to-earliest --apply"
+        )
     if away is not None:
         raise away
 
@@ -140,7 +149,7 @@ class BatchLog(StreamingQueryListener):
         """Report to `group` too, where there is one."""
         super().__init__()
         self._group = group
-        self._dead: dict[str, Mapping[str, int]] = {}
+        self._dead: dict[str, list[Mapping[str, int]]] = {}
         self._tallies: dict[str, Tally] = {}
 
     @property
@@ -152,8 +161,9 @@ class BatchLog(StreamingQueryListener):
         return self._jlistenerobj
 
     def know(self, running: Sequence[Running]) -> None:
-        """Count what these leave out."""
-        self._dead = {one.query.name: one.dead for one in running}
+        """Count what these leave out, beside what others of their names did before."""
+        for one in running:
+            self._dead.setdefault(one.query.name, []).append(one.dead)
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
         """Log the batch: its number, the rows it read, the seconds it took; then the same and more as JSON."""
@@ -195,7 +205,7 @@ class BatchLog(StreamingQueryListener):
             },
         }
         facts |= self._tallies[progress.name or ""].facts(progress)
-        dead = self._dead.get(progress.name or "")
+        dead = sum((Counter(one) for one in self._dead.get(progress.name or "", [])), Counter[str]())
         return {**facts, "dead_letters": dict(dead)} if dead else facts
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:

@@ -1,4 +1,4 @@
-"""Says once a minute that the brokers give no answer, and that they are back."""
+"""Says once a minute that the brokers give no answer, and that they are back; sees topics that are made anew."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _POLL_SECONDS = 0.5
 
 
 class KafkaWatch:
-    """Asks the brokers for topics now and then, by a thread of its own; `silent` while there is no answer."""
+    """Asks the brokers for topics now and then, by a thread of its own.
+
+    `silent` while there is no answer; `anew` are topics that were deleted and made anew since they were first seen.
+    """
 
     def __init__(
         self,
@@ -30,26 +33,35 @@ class KafkaWatch:
     ) -> None:
         """Start the thread; `client` as librdkafka names its properties, `topics` what it is asked for."""
         self.silent = False
+        self.anew: list[str] = []
+        self._ids: dict[str, str] = {}
         self._topics = list(topics)
         self._client, self._ask_seconds, self._answer_seconds = dict(client), ask_seconds, answer_seconds
-        self._closed = Event()
+        self._closed, self._wake = Event(), Event()
         self._thread = Thread(target=self._run, name="kafka-watch", daemon=True)
         self._thread.start()
 
     def await_answer(self, stopping: Event) -> None:
-        """Return once brokers answer, or `stopping` is set."""
+        """Return once brokers answer a question that is asked from now on, or `stopping` is set."""
+        self.silent = True
+        self._wake.set()
         while self.silent and not stopping.wait(_POLL_SECONDS):
             pass
 
     def close(self) -> None:
         """End, without a wait for an answer."""
         self._closed.set()
+        self._wake.set()
 
     def _run(self) -> None:
         servers = self._client["bootstrap.servers"]
         admin = AdminClient({**self._client, "log_level": 0})
         since, next_line = time.monotonic(), 0.0
-        while not self._closed.wait(self._ask_seconds):
+        while True:
+            self._wake.wait(self._ask_seconds)
+            self._wake.clear()
+            if self._closed.is_set():
+                return
             try:
                 self._ask(admin)
             except (KafkaException, NoAnswer) as error:
@@ -70,9 +82,11 @@ class KafkaWatch:
             KafkaException, NoAnswer: there is no answer.
         """
         asked = admin.describe_topics(TopicCollection(self._topics), request_timeout=self._answer_seconds)
-        for answer in asked.values():
+        for name, answer in asked.items():
             try:
-                answer.result(2 * self._answer_seconds)
+                said = str(answer.result(2 * self._answer_seconds).topic_id)
+                if self._ids.setdefault(name, said) != said and name not in self.anew:
+                    self.anew.append(name)
             except KafkaException as error:
                 if error.args[0].code() < 0:  # librdkafka's own: nobody said it
                     raise

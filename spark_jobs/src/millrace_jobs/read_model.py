@@ -40,21 +40,22 @@ class ReadModel:
     database: Database
     source: Topic
     dead_letters: Topic | None
-    stopping: Event
+    ending: Event
     dead: dict[str, int] = field(default_factory=dict)  # since the start, by reason
     _topic_id: str = ""
     _connection: postgres.Connection | None = None
 
-    def check(self) -> None:
+    def check(self, stopping: Event) -> None:
         """Return if the database has this release's schema, and what the checkpoint has done of this very topic.
 
         Waits while it does not answer.
 
         Raises:
+            Stopped: `stopping` was set meanwhile.
             JobError: it has another schema, records of another topic, or less than the checkpoint has done.
         """
         self._topic_id = topic_id(self.source)
-        postgres.patiently(self._check, self.stopping)
+        postgres.patiently(self._check, stopping)
 
     def _check(self) -> None:
         schema_versions.check(self._connected(), self.sink.migrations)
@@ -64,7 +65,7 @@ class ReadModel:
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
         """Apply what the database does not hold yet."""
         ranges = ranges_of(self.checkpoint, batch_id)
-        while not postgres.patiently(lambda: self._apply(batch, ranges), self.stopping):
+        while not postgres.patiently(lambda: self._apply(batch, ranges), self.ending):
             _LOG.warning("%s: another process applies the same records: is the job running twice?", self.query)
 
     def _apply(self, batch: DataFrame, ranges: Mapping[Place, Range]) -> bool:

@@ -34,20 +34,23 @@ class Running:
     dead: Mapping[str, int] = field(default_factory=dict)
 
 
-def start(spark: SparkSession, config: Config, stopping: Event) -> list[Running]:
+def start(spark: SparkSession, config: Config, stopping: Event, ending: Event | None = None) -> list[Running]:
     """Start one query for each output of the job; several keep their progress in folders below the checkpoint.
 
+    What the start waits for ends with `stopping`; what batches wait for ends with `ending`, or without it as well.
+
     Raises:
+        Stopped: `stopping` was set meanwhile.
         JobError: rows do not fit the contract of an output, or what a checkpoint, a database or an archive holds does
             not fit.
     """
     job = JOBS[config.job]
     if config.real_time:
         _check_slots(spark, config)
-    return [_start(spark, config, job, sink, stopping) for sink in job.outputs]
+    return [_start(spark, config, job, sink, stopping, ending or stopping) for sink in job.outputs]
 
 
-def _start(spark: SparkSession, config: Config, job: Job, sink: Sink, stopping: Event) -> Running:
+def _start(spark: SparkSession, config: Config, job: Job, sink: Sink, stopping: Event, ending: Event) -> Running:
     alone = len(job.outputs) == 1
     name = config.job if alone else f"{config.job}-{sink.name}"
     checkpoint = config.checkpoint if alone else str(Path(config.checkpoint) / sink.name)
@@ -60,8 +63,8 @@ def _start(spark: SparkSession, config: Config, job: Job, sink: Sink, stopping: 
         batches: ReadModel | Archive
         records = io.read(spark, config.inputs[job.inputs[0].name], checkpoint, headers=True)
         if isinstance(sink, PostgresSink):
-            batches = _read_model(config, job, sink, name, checkpoint, stopping)
-            batches.check()
+            batches = _read_model(config, job, sink, name, checkpoint, ending)
+            batches.check(stopping)
         else:
             batches = _archive(config, job, sink, name, checkpoint)
             batches.check(batches.transform(codec.fitting(codec.decode(records, batches.contract), batches.contract)))
@@ -100,13 +103,13 @@ def _writer(spark: SparkSession, config: Config, job: Job, sink: KafkaSink, chec
     return io.to_directory(records, end.path, mode, Topic("", config.kafka) if dead else None)
 
 
-def _read_model(config: Config, job: Job, sink: PostgresSink, name: str, checkpoint: str, stopping: Event) -> ReadModel:
+def _read_model(config: Config, job: Job, sink: PostgresSink, name: str, checkpoint: str, ending: Event) -> ReadModel:
     part, contract = _only_source(job)
     source, database = config.inputs[part.name], config.outputs[sink.name]
     assert isinstance(database, Database) and isinstance(source.end, Topic)
     return ReadModel(
         query=name, job=config.job, checkpoint=checkpoint, contract=contract, transform=_function(config, job, sink),
-        sink=sink, database=database, source=source.end, dead_letters=source.dead_letters, stopping=stopping,
+        sink=sink, database=database, source=source.end, dead_letters=source.dead_letters, ending=ending,
     )  # fmt: skip
 
 

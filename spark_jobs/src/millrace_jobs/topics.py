@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import TimeoutError as NoAnswer  # which is TimeoutError from Python 3.11 on
 from threading import Event
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
@@ -78,7 +79,7 @@ def topic_id(topic: Topic) -> str:
         described = client.describe_topics(TopicCollection([topic.name]))
         try:
             return str(described[topic.name].result(_DESCRIBE_SECONDS).topic_id)
-        except (KafkaException, TimeoutError) as error:
+        except (KafkaException, NoAnswer) as error:
             unheard = isinstance(error, KafkaException) and error.args[0].code() in _NOT_YET
             if not unheard or time.monotonic() >= deadline:
                 why = f"its id cannot be read ({error}); let this user describe it"
