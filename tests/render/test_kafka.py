@@ -89,6 +89,8 @@ SAFE = {
     "unclean.leader.election.enable": "false",
     "auto.create.topics.enable": "false",
     "controlled.shutdown.enable": "true",
+    "replica.fetch.backoff.ms": "100",
+    "replica.fetch.wait.max.ms": "100",
     "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector",
 }
 

@@ -175,6 +175,8 @@ def test_plaintext_broker(rendered: Callable[[str], Hosts]) -> None:
             "unclean.leader.election.enable": "false",
             "auto.create.topics.enable": "false",
             "controlled.shutdown.enable": "true",
+            "replica.fetch.backoff.ms": "100",
+            "replica.fetch.wait.max.ms": "100",
             "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector",
             "zookeeper.session.timeout.ms": "6000",
             "zookeeper.connection.timeout.ms": "30000",

@@ -46,8 +46,8 @@ ZOOKEEPER_PATTERNS = {"server.": "zookeeper_servers", "group.": "zookeeper_group
 UNBOUNDED = "queued.max.request.bytes"  # where it is 0 or less; nothing else of these can be switched off
 # Kafka refuses to start unless the first is at most the second.
 ORDERED = (
-    ("replica.fetch.wait.max.ms", 500, "replica.lag.time.max.ms", 30000),
-    ("replica.fetch.wait.max.ms", 500, "replica.socket.timeout.ms", 30000),
+    ("replica.fetch.wait.max.ms", 100, "replica.lag.time.max.ms", 30000),  # roles/kafka/vars/main/server_properties.yml
+    ("replica.fetch.wait.max.ms", 100, "replica.socket.timeout.ms", 30000),
     ("group.min.session.timeout.ms", 6000, "group.max.session.timeout.ms", 1800000),
     # org.apache.kafka.coordinator.group.GroupCoordinatorConfig
     ("group.consumer.min.heartbeat.interval.ms", 5000, "group.consumer.heartbeat.interval.ms", 5000),
