@@ -1,8 +1,11 @@
 """What more than one test needs: waiting with a deadline, and reading what a job wrote to a directory."""
 
+import atexit
 import json
 import os
+import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,13 +19,17 @@ MILLRACE = str(Path(sys.executable).with_name("millrace-jobs"))
 _POLL_SECONDS = 0.05
 # Short lives: the optimising compiler would cost more than it gives.
 CLASS_DATA = ClassData("spark", Path(pyspark.__file__).parent / "jars")
+_TEMPORARY = tempfile.mkdtemp(prefix="millrace-tests-")  # a JVM that is killed leaves there what it has
+atexit.register(shutil.rmtree, _TEMPORARY, ignore_errors=True)
 
 
 def spark_properties() -> dict[str, str]:
     """Two tasks at a time, and a JVM that starts fast."""
     return {
         "spark.master": "local[2]",
-        "spark.driver.extraJavaOptions": " ".join(["-XX:TieredStopAtLevel=1 -Xlog:disable", *CLASS_DATA.flags]),
+        "spark.driver.extraJavaOptions": " ".join(
+            [f"-XX:TieredStopAtLevel=1 -Xlog:disable -Djava.io.tmpdir={_TEMPORARY}", *CLASS_DATA.flags]
+        ),
     }
 
 
