@@ -12,6 +12,7 @@ from .configured import COUNT, GENERATE, KAFKA, PROJECT
 
 START = 'give "earliest", "latest", {"timestamp": "2026-01-31T12:00:00Z"} or {"group": "name"}'
 ZONE = "is no time with its zone; write it like 2026-01-31T12:00:00Z"
+BEFORE = "is before 1970, where Kafka's times begin; give a later one, or begin with the earliest record"
 
 
 @pytest.mark.parametrize(
@@ -22,6 +23,10 @@ ZONE = "is no time with its zone; write it like 2026-01-31T12:00:00Z"
         ("count_words", {"input_start": {"group": "g", "timestamp": "t"}}, f"input_start: is an object; {START}"),
         ("count_words", {"input_start": {"timestamp": "2026-01-31T12:00:00"}}, f"input_start.timestamp: {ZONE}"),
         ("count_words", {"input_start": {"timestamp": 5}}, f"input_start.timestamp: {ZONE}"),
+        *(
+            ("count_words", {"input_start": {"timestamp": text}}, f"input_start.timestamp: {BEFORE}")
+            for text in ("1969-12-31T23:59:59.999Z", "1970-01-01T00:59:59+01:00", "0001-01-01T00:00:00+14:00")
+        ),
         (
             "count_words",
             {"input_start": {"group": " "}},
@@ -101,6 +106,8 @@ def test_what_comes_out() -> None:
     assert config.outputs == {"output": Database({"host": "db1", "dbname": "orders", "user": "project"})}
     assert [topic.name for topic in config.topics] == ["orders", "orders-dead"]
     assert parse("generate_orders", {**GENERATE, "seed": 4}).parameters == Parameters(seed=4, events_per_second=100)
+    first = Start("timestamp", "1970-01-01T01:00:00+01:00")
+    assert parse("count_words", {**COUNT, "input_start": {"timestamp": first.of}}).inputs["input"].start == first
     assert parse("count_words", {**COUNT, "input_start": "latest"}).inputs["input"].start == Start("latest")
 
 
