@@ -84,6 +84,21 @@ def test_one_problem(job: str, changes: dict[str, object], problem: str) -> None
     assert "geheim" not in found
 
 
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        ("/a\0b", r"checkpoint: '/a\x00b' holds a character that no path can have; remove it"),
+        ("/\ud800", r"checkpoint: '/\ud800' holds a character that no path can have; remove it"),
+        ("/", "checkpoint: '/' is the root of the host; give a folder of its own"),
+        ("//", "checkpoint: '//' is the root of the host; give a folder of its own"),
+        ("/a/../.", "checkpoint: '/a/../.' is the root of the host; give a folder of its own"),
+    ],
+)
+def test_a_path_that_no_folder_can_have_is_refused(path: str, problem: str) -> None:
+    """The start would end in a traceback, or make the whole host its folder."""
+    assert problems("count_words", {**COUNT, "checkpoint": path}) == [problem]
+
+
 def test_all_problems_of_parts_together() -> None:
     """What is missing, what is unknown, what is wrong."""
     found = problems("project_orders", {"inptu_topic": "t", "input_start": 3, "group": ""})

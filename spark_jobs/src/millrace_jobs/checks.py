@@ -3,6 +3,7 @@
 Standard library only, as `config`.
 """
 
+import posixpath
 import re
 from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
@@ -75,14 +76,23 @@ def kind(value: object) -> str:
     return _KINDS.get(type(value), "null")
 
 
+def spelt_out(path: str) -> str:
+    """An absolute path without `.`, `..` and slashes that say nothing; POSIX alone keeps two at the beginning."""
+    return posixpath.normpath("/" + path.lstrip("/"))
+
+
 def absolute_path(key: str, value: object) -> Iterator[str]:
-    """Text that begins with a slash; whether it exists is another host's business."""
+    """Text that begins with a slash, and can be a folder's path; whether it exists is another host's business."""
     if not isinstance(value, str):
         yield f"{key}: is {kind(value)}; give an absolute path"
     elif not value.strip():
         yield f"{key}: is empty; give an absolute path"
     elif not value.startswith("/"):
         yield f"{key}: {value!r} is not absolute; write the path from / on"
+    elif re.search("[\0\ud800-\udfff]", value):
+        yield f"{key}: {value!r} holds a character that no path can have; remove it"
+    elif spelt_out(value) == "/":
+        yield f"{key}: {value!r} is the root of the host; give a folder of its own"
 
 
 def input_directory(key: str, value: object) -> Iterator[str]:

@@ -120,6 +120,10 @@ def load(job: str, file: Path) -> Config:
         raise ConfigError([f"{file}: is not UTF-8 text; save it as UTF-8"]) from None
     except json.JSONDecodeError as error:
         raise ConfigError([f"{file}: line {error.lineno}: is not JSON ({error.msg}); correct it"]) from None
+    except RecursionError:
+        raise ConfigError([f"{file}: is nested too deeply to be read; write one JSON object"]) from None
+    except ValueError:  # https://docs.python.org/3/library/stdtypes.html#int-max-str-digits
+        raise ConfigError([f"{file}: holds a number of too many digits; give a smaller one"]) from None
     if not isinstance(data, dict):
         raise ConfigError([f"{file}: holds {checks.kind(data)}; write one JSON object"])
     found = [f"{name}: is given more than once; keep one" for name in repeated] + problems(job, data)

@@ -18,8 +18,8 @@ from millrace_jobs.ends import (
     Database,
     Directory,
     Input,
-    Start,
     Topic,
+    start_of,
 )
 
 Check = Callable[[str, object], Iterator[str]]
@@ -281,17 +281,15 @@ def number(data: Data, key: str, default: int) -> int:
 
 
 def properties(value: object) -> dict[str, str]:
-    """Values as a properties file spells them: true, not True."""
+    """Values as a properties file spells them: true, not True, and 10000000, not 1e7."""
     pairs = value.items() if isinstance(value, dict) else ()
-    return {name: str(item).lower() if isinstance(item, bool) else str(item) for name, item in pairs}
+    return {name: _spelt(item) for name, item in pairs}
 
 
-def start_of(value: object) -> Start:
-    """Where to begin, of a value that `checks.start` took."""
-    if isinstance(value, dict):
-        ((at, of),) = value.items()
-        return Start(at, str(of))
-    return Start("latest") if value == "latest" else Start()
+def _spelt(item: object) -> str:
+    if isinstance(item, float) and item.is_integer():
+        return str(int(item))
+    return str(item).lower() if isinstance(item, bool) else str(item)
 
 
 def _either(name: str, data: Data) -> Iterator[str]:
