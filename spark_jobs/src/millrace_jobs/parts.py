@@ -88,8 +88,6 @@ class KafkaSource:
         for key in (f"{self.name}_start", f"{self.name}_isolation", "group"):
             if on_files and key in data:
                 yield f"{key}: the {self.name} is a directory, which has none; remove it"
-        if self._dead_letters(data) in self.read_of(data):
-            yield "dead_letter_topic: is the topic that is read, so bad records would come again; give another"
 
     def read_of(self, data: Data) -> list[str]:
         """The topics that `data` makes it read; none for a directory, or where the name is missing."""
@@ -101,12 +99,12 @@ class KafkaSource:
     def topics_of(self, data: Data) -> list[str]:
         """All topics that `data` makes of it."""
         found = self.read_of(data)
-        return [*found, *filter(None, [self._dead_letters(data)])] if found else []
+        return [*found, *filter(None, [self.dead_letters_of(data)])] if found else []
 
     def bind(self, data: Data, client: Mapping[str, str]) -> Input:
         """What to read."""
         topics = self.read_of(data)
-        dead = self._dead_letters(data)
+        dead = self.dead_letters_of(data)
         return Input(
             end=Topic(topics[0], client) if topics else Directory(str(data[f"{self.name}_directory"])),
             more=tuple(topics[1:]),
@@ -119,7 +117,8 @@ class KafkaSource:
             dead_letters=Topic(dead, client) if dead and topics else None,
         )
 
-    def _dead_letters(self, data: Data) -> str | None:
+    def dead_letters_of(self, data: Data) -> str | None:
+        """The topic of records that do not fit; None for a contract that every record fits."""
         default = self.contract.dead_letters
         return str(data.get("dead_letter_topic", default)) if default else None
 
