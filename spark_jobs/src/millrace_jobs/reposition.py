@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from millrace_jobs import checks, lease, starts
+from millrace_jobs import checks, holdings, lease, starts
 from millrace_jobs.config import JOBS, Config
 from millrace_jobs.ends import Input, Start
 from millrace_jobs.errors import ConfigError, JobError
@@ -69,7 +69,8 @@ def moves(config: Config, start: Start | None) -> dict[str, list[Move]]:
     """By name of each input: what would happen to its partitions. `start` stands for that of the configuration.
 
     Raises:
-        JobError: the job reads no topic, its start lies before the first record that is left, or nobody answers.
+        JobError: the job reads no topic, its start lies before the first record that is left, what the sink holds would
+            be followed by a gap, or nobody answers.
     """
     found: dict[str, list[Move]] = {}
     held = planned_until(checkpoints(config)[0])
@@ -86,6 +87,7 @@ def moves(config: Config, start: Start | None) -> dict[str, list[Move]]:
             found[name].append(Move(topic, number, begin, end, held.get((topic, number))))
     if not found:
         raise JobError(f"{config.job}: reads no topic, so there is no offset to move")
+    holdings.check(config, {(one.topic, one.partition): one.begin for several in found.values() for one in several})
     return found
 
 
