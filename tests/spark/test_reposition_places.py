@@ -67,7 +67,7 @@ def test_a_mount_point_is_refused_before_anything_changes(
 ) -> None:
     checkpoint = begun(tmp_path / "c") if filled else tmp_path / "c"
     checkpoint.mkdir(exist_ok=True)
-    monkeypatch.setattr(Path, "is_mount", lambda path: path == checkpoint)
+    monkeypatch.setattr(os.path, "ismount", lambda path: Path(path) == checkpoint)
     with pytest.raises(JobError, match=MOUNT.format(checkpoint)):
         reposition.apply(configured(checkpoint), MOVES)
     assert names(tmp_path) == ["c"]
@@ -148,3 +148,11 @@ def test_an_error_without_a_name_is_said_in_words(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(reposition.shutil, "rmtree", refused)  # type: ignore[attr-defined]
     with pytest.raises(JobError, match=f"^checkpoint: {checkpoint} cannot be moved \\(Cannot call rmtree on a symb"):
         reposition.apply(configured(checkpoint), MOVES)
+
+
+def test_a_name_that_no_folder_can_have_is_said_in_words(tmp_path: Path) -> None:
+    """By whoever opens it next: there is nothing to finish."""
+    config = configured(tmp_path / ("x" * 300))
+    reposition.finish(config)
+    with pytest.raises(JobError, match=r"^checkpoint: .* cannot be moved \(File name too long\)"):
+        reposition.apply(config, MOVES)

@@ -126,7 +126,7 @@ def apply(config: Config, found: dict[str, list[Move]]) -> Path | None:
     checkpoint = _place(config)
     new = _new(checkpoint)
     part = new.with_name(f"{new.name}.part")
-    if checkpoint.is_mount():
+    if os.path.ismount(checkpoint):
         raise JobError(_mount(checkpoint))
     with (
         _said(checkpoint, "run it as the job's user"),
@@ -134,7 +134,7 @@ def apply(config: Config, found: dict[str, list[Move]]) -> Path | None:
     ):
         try:
             shutil.rmtree(part, ignore_errors=True)
-            _make(config, found, part)
+            _make(config, found, checkpoint, part)
             shutil.rmtree(new, ignore_errors=True)
             part.rename(new)
             return _put(new, checkpoint)
@@ -152,7 +152,7 @@ def finish(config: Config) -> None:
     """
     checkpoint = _place(config)
     new = _new(checkpoint)
-    if not new.exists():
+    if not os.path.exists(new):  # nor where it cannot be seen, as Path.exists says with an error
         return
     advice = f"put {new} there by hand, or remove it, which a reposition left that was killed"
     with _said(checkpoint, advice), lease.held(str(checkpoint)):
@@ -172,9 +172,9 @@ def _place(config: Config) -> Path:
     """
     named = Path(config.checkpoint)
     place = Path(os.path.realpath(named))
-    owner = next(one for one in (place, *place.parents) if one.exists()).stat().st_uid
+    owner = next(one for one in (place, *place.parents) if os.path.exists(one)).stat().st_uid
     for one in (named, *named.parents):
-        if os.geteuid() == 0 and one.is_symlink() and one.lstat().st_uid not in (0, owner):
+        if os.geteuid() == 0 and os.path.islink(one) and one.lstat().st_uid not in (0, owner):
             raise JobError(f"checkpoint: {one} is a link to what another user owns; run it as the job's user")
     return place
 
@@ -217,9 +217,8 @@ def _put(new: Path, checkpoint: Path) -> Path | None:
     return old
 
 
-def _make(config: Config, found: dict[str, list[Move]], part: Path) -> None:
+def _make(config: Config, found: dict[str, list[Move]], checkpoint: Path, part: Path) -> None:
     """Make a checkpoint that belongs to whom the old one does, or its folder: root may be who asks for it."""
-    checkpoint = _place(config)
     part.mkdir(parents=True)
     for folder in checkpoints(config):
         for name, several in found.items():
