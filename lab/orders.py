@@ -42,19 +42,22 @@ Row = tuple[Any, ...]
 class Order:
     """What the events of an order come to."""
 
-    last: dict[str, Any] = field(default_factory=dict)
+    last: dict[str, tuple[int, Any]] = field(default_factory=dict)
     events: int = 0
     times: list[datetime] = field(default_factory=list)
 
     def add(self, event: Mapping[str, Any]) -> None:
-        """Take one event more; what it does not say stays as it was."""
+        """Take one event more; what it does not say stays as it was, and so does what a later one said."""
         self.events += 1
         self.times.append(datetime.fromisoformat(event["at"].replace("Z", "+00:00")))
-        self.last |= {key: event[key] for key in ("event", "customer", "amount_cents") if event.get(key) is not None}
+        for key in ("event", "customer", "amount_cents"):
+            said = event["sequence"], event.get(key)
+            if said[1] is not None and said[0] >= self.last.get(key, said)[0]:
+                self.last[key] = said
 
     def row(self, name: str) -> Row:
         """Return it as a row of the read model."""
-        last = [self.last.get(key) for key in ("event", "customer", "amount_cents")]
+        last = [self.last.get(key, (0, None))[1] for key in ("event", "customer", "amount_cents")]
         return (name, *last, self.events, min(self.times), max(self.times))
 
 

@@ -12,6 +12,7 @@ from .configured import COUNT, GENERATE, KAFKA, PROJECT
 
 START = 'give "earliest", "latest", {"timestamp": "2026-01-31T12:00:00Z"} or {"group": "name"}'
 ZONE = "is no time with its zone; write it like 2026-01-31T12:00:00Z"
+BEFORE = "is before 1970, where Kafka's times begin; give a later one, or begin with the earliest record"
 
 
 @pytest.mark.parametrize(
@@ -22,6 +23,10 @@ ZONE = "is no time with its zone; write it like 2026-01-31T12:00:00Z"
         ("count_words", {"input_start": {"group": "g", "timestamp": "t"}}, f"input_start: is an object; {START}"),
         ("count_words", {"input_start": {"timestamp": "2026-01-31T12:00:00"}}, f"input_start.timestamp: {ZONE}"),
         ("count_words", {"input_start": {"timestamp": 5}}, f"input_start.timestamp: {ZONE}"),
+        *(
+            ("count_words", {"input_start": {"timestamp": text}}, f"input_start.timestamp: {BEFORE}")
+            for text in ("1969-12-31T23:59:59.999Z", "1970-01-01T00:59:59+01:00", "0001-01-01T00:00:00+14:00")
+        ),
         (
             "count_words",
             {"input_start": {"group": " "}},
@@ -79,6 +84,21 @@ def test_one_problem(job: str, changes: dict[str, object], problem: str) -> None
     assert "geheim" not in found
 
 
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        ("/a\0b", r"checkpoint: '/a\x00b' holds a character that no path can have; remove it"),
+        ("/\ud800", r"checkpoint: '/\ud800' holds a character that no path can have; remove it"),
+        ("/", "checkpoint: '/' is the root of the host; give a folder of its own"),
+        ("//", "checkpoint: '//' is the root of the host; give a folder of its own"),
+        ("/a/../.", "checkpoint: '/a/../.' is the root of the host; give a folder of its own"),
+    ],
+)
+def test_a_path_that_no_folder_can_have_is_refused(path: str, problem: str) -> None:
+    """The start would end in a traceback, or make the whole host its folder."""
+    assert problems("count_words", {**COUNT, "checkpoint": path}) == [problem]
+
+
 def test_all_problems_of_parts_together() -> None:
     """What is missing, what is unknown, what is wrong."""
     found = problems("project_orders", {"inptu_topic": "t", "input_start": 3, "group": ""})
@@ -101,6 +121,8 @@ def test_what_comes_out() -> None:
     assert config.outputs == {"output": Database({"host": "db1", "dbname": "orders", "user": "project"})}
     assert [topic.name for topic in config.topics] == ["orders", "orders-dead"]
     assert parse("generate_orders", {**GENERATE, "seed": 4}).parameters == Parameters(seed=4, events_per_second=100)
+    first = Start("timestamp", "1970-01-01T01:00:00+01:00")
+    assert parse("count_words", {**COUNT, "input_start": {"timestamp": first.of}}).inputs["input"].start == first
     assert parse("count_words", {**COUNT, "input_start": "latest"}).inputs["input"].start == Start("latest")
 
 

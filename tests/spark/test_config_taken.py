@@ -40,10 +40,10 @@ def test_values_that_are_given_are_taken() -> None:
     """Properties become text, spelt as in a properties file; a zero stays a zero."""
     data = {
         **PUBLISH,
-        "kafka": {**KAFKA, **SCRAM, **PEM, "security.protocol": "SASL_SSL", "linger.ms": 5},
+        "kafka": {**KAFKA, **SCRAM, **PEM, "security.protocol": "SASL_SSL", "linger.ms": 5, "fetch.max.bytes": 1e7},
         "output_topic": "lines.v1",
         "jars_directory": "/opt/jars",
-        "spark": {"spark.ui.enabled": True, "spark.driver.memory": "1g"},
+        "spark": {"spark.ui.enabled": True, "spark.driver.memory": "1g", "spark.memory.fraction": 0.5},
         "trigger_interval": "500 milliseconds",
         "topic_wait_seconds": 0,
     }
@@ -52,9 +52,11 @@ def test_values_that_are_given_are_taken() -> None:
     sink = config.outputs["output"]
     assert isinstance(sink, Topic)
     assert sink.name == "lines.v1"
-    assert sink.client["linger.ms"] == "5"
+    assert (sink.client["linger.ms"], sink.client["fetch.max.bytes"]) == ("5", "10000000")
     assert config.jars_directory == "/opt/jars"
-    assert config.spark == {"spark.ui.enabled": "true", "spark.driver.memory": "1g"}
+    assert config.spark == {
+        "spark.ui.enabled": "true", "spark.driver.memory": "1g", "spark.memory.fraction": "0.5",
+    }  # fmt: skip
     assert (config.trigger_interval, config.topic_wait_seconds) == ("500 milliseconds", 0)
     assert parse("count_words", {**COUNT, "shuffle_partitions": 3}).shuffle_partitions == 3
     assert parse("count_words", {**COUNT, "max_offsets_per_trigger": 7}).inputs["input"].max_offsets == 7
@@ -68,6 +70,11 @@ def test_values_that_are_given_are_taken() -> None:
         (b"[1]", "holds a list; write one JSON object"),
         (b'{"checkpoint": "\xff"}', "is not UTF-8 text; save it as UTF-8"),
         (b'{"checkpoint": "/a", "checkpoint": "/c"}', "checkpoint: is given more than once; keep one"),
+        (b"[" * 100_000 + b"]" * 100_000, "is nested too deeply to be read; write one JSON object"),
+        (
+            b'{"checkpoint": "/c", "topic_wait_seconds": ' + b"9" * 5000 + b"}",
+            "holds a number of too many digits; give a smaller one",
+        ),
     ],
 )
 def test_a_file_that_is_not_one_object(tmp_path: Path, content: bytes, problem: str) -> None:

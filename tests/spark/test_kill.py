@@ -20,7 +20,7 @@ def test_exact_after_kill_9_in_a_batch(broker: Broker, server: Server, tmp_path:
     topic = broker.topic(partitions=2)
     command = project_orders(broker, topic, database, tmp_path)
     made = subprocess.run([*command, "--migrate"], capture_output=True, text=True, env=environment(), check=True)
-    assert made.stdout == "applied positions 1\napplied orders 1\n"
+    assert made.stdout == "applied positions 1\napplied orders 1\napplied orders 2\n"
     send(broker.servers, topic, events[:200])
     with psycopg.connect(autocommit=True, **database) as other, (tmp_path / "log").open("ab") as log:
         # Whoever holds this lock keeps the job's transaction from going on: it stands in the middle of a batch.

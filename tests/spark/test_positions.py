@@ -52,6 +52,20 @@ def test_a_gap_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
+    ("sink", "way_out"),
+    [
+        ("database", "until_offset of the query's row in job_positions"),
+        ("archive", "until of the partition in _positions/t"),
+    ],
+)
+def test_a_gap_that_nothing_fills_has_a_way_out(sink: str, way_out: str) -> None:
+    """An outage longer than retention: to read again from the first record that is left changes nothing."""
+    end = f"; where the topic holds them no more, first set {way_out} to the first offset that is left"
+    with pytest.raises(JobError, match=f"^project_orders: the {sink} .* --to-earliest --apply{end}$"):
+        unapplied({("t", 0): Range(60, 110)}, {("t", 0): 50}, {("t", 0): 60}, "project_orders", sink)
+
+
+@pytest.mark.parametrize(
     ("began", "done", "holds", "refused"),
     [
         (5, None, {}, None),  # a start by time, by group, at the end: what is before it, nobody wants

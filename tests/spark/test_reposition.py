@@ -81,6 +81,7 @@ def test_a_dry_run_says_what_a_start_reads(
     ("arguments", "status", "problem"),
     [
         (["--to-time", "yesterday"], 2, "--to-time.timestamp: is no time with its zone; write it like 2026-01-31T"),
+        (["--to-time", "1969-12-31T23:59:59.999Z"], 2, "--to-time.timestamp: is before 1970, where Kafka's times "),
         (["--to-group", "nobody"], 1, "group nobody: has no offsets of topic "),
     ],
 )

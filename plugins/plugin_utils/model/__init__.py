@@ -210,7 +210,6 @@ RULES: tuple[Rule, ...] = (
     java_flags.old,
     java_flags.package,
     java_flags.home,
-    jobs.among_data,
     jobs.directories,
     jobs.groups,
     jobs.connections,

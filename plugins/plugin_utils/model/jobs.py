@@ -110,21 +110,6 @@ def reads(job: Job) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def among_data(model: Model) -> Iterator[Problem]:
-    """No job keeps its progress among its data."""
-    for node in model.spark_nodes:
-        for job in node.jobs:
-            checkpoint = job.config.get("checkpoint")
-            if not isinstance(checkpoint, str) or not checkpoint:
-                continue
-            for side in ("input", "output"):
-                kind, path = end(job, side) or ("", "")
-                if kind == "directory" and (below(checkpoint, path) or below(path, checkpoint)):
-                    wrong = f"in one another with {side}_directory {path}: progress would be taken for data"
-                    place, advice = f"{job.variable}.config.checkpoint", "put the two beside each other"
-                    yield node.problem(place, "JOB_CHECKPOINT_DATA", checkpoint, wrong, advice)
-
-
 def directories(model: Model) -> Iterator[Problem]:
     """A job writes where its unit may, and its checkpoint is its own, however it is written."""
     for node in model.spark_nodes:

@@ -11,7 +11,7 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import TextIOWrapper
 from pathlib import Path
@@ -90,11 +90,7 @@ class Archive:
         if not file.exists():
             _replace(file, {"topic_id": now, "until": {}})
         held = _read(file)
-        if held["topic_id"] != now:
-            raise JobError(
-                f"{self.query}: topic {topic.name} was deleted and made anew since its records were archived (its id "
-                f"was {held['topic_id']} and is {now}), so offsets mean others; give another {key} and checkpoint"
-            )
+        _check_id(self.query, topic.name, held["topic_id"], now, key)
         beyond = [one for one in files if int(one.name.split("-")[2]) > held["until"].get(one.name.split("-")[0], 0)]
         batches: dict[str, set[str]] = {}
         for one in beyond:
@@ -169,6 +165,31 @@ class Archive:
 
     def _file(self, topic: str) -> Path:
         return self.directory / "_positions" / topic
+
+
+def held(directory: Path, topics: Sequence[Topic], query: str, key: str) -> dict[Place, int]:
+    """The offset after the last record that an archive holds, for each partition; it may know nothing of a topic yet.
+
+    Raises:
+        JobError: a topic was deleted and made anew.
+        OSError: it cannot be read.
+    """
+    found: dict[Place, int] = {}
+    for topic in topics:
+        file = directory / "_positions" / topic.name
+        if file.exists():
+            known = _read(file)
+            _check_id(query, topic.name, known["topic_id"], topic_id(topic), key)
+            found |= {(topic.name, int(number)): until for number, until in known["until"].items()}
+    return found
+
+
+def _check_id(query: str, topic: str, was: str, now: str, key: str) -> None:
+    if was != now:
+        raise JobError(
+            f"{query}: topic {topic} was deleted and made anew since its records were archived (its id was {was} and "
+            f"is {now}), so offsets mean others; give another {key} and checkpoint"
+        )
 
 
 def _read(file: Path) -> dict[str, Any]:

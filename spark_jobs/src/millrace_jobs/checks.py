@@ -3,9 +3,10 @@
 Standard library only, as `config`.
 """
 
+import posixpath
 import re
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import datetime, timezone
 from difflib import get_close_matches
 
 # Spark sets these itself and refuses them as options.
@@ -57,6 +58,7 @@ _LIBPQ = (
     ),
     *("sslcrldir", "sslsni", "ssl_min_protocol_version", "target_session_attrs", "load_balance_hosts"),
 )
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _JAAS_OPTION = re.compile(r'(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"')
 _KINDS = {
@@ -74,14 +76,23 @@ def kind(value: object) -> str:
     return _KINDS.get(type(value), "null")
 
 
+def spelt_out(path: str) -> str:
+    """An absolute path without `.`, `..` and slashes that say nothing; POSIX alone keeps two at the beginning."""
+    return posixpath.normpath("/" + path.lstrip("/"))
+
+
 def absolute_path(key: str, value: object) -> Iterator[str]:
-    """Text that begins with a slash; whether it exists is another host's business."""
+    """Text that begins with a slash, and can be a folder's path; whether it exists is another host's business."""
     if not isinstance(value, str):
         yield f"{key}: is {kind(value)}; give an absolute path"
     elif not value.strip():
         yield f"{key}: is empty; give an absolute path"
     elif not value.startswith("/"):
         yield f"{key}: {value!r} is not absolute; write the path from / on"
+    elif re.search("[\0\ud800-\udfff]", value):
+        yield f"{key}: {value!r} holds a character that no path can have; remove it"
+    elif spelt_out(value) == "/":
+        yield f"{key}: {value!r} is the root of the host; give a folder of its own"
 
 
 def input_directory(key: str, value: object) -> Iterator[str]:
@@ -159,8 +170,11 @@ def start(key: str, value: object) -> Iterator[str]:
         ((word, of),) = value.items()
         if word == "group":
             yield from group_name(f"{key}.group", of)
-        elif not isinstance(of, str) or not _is_moment(of):
+        elif not isinstance(of, str) or (moment := _moment(of)) is None:
             yield f"{key}.timestamp: is no time with its zone; write it like 2026-01-31T12:00:00Z"
+        elif moment < _EPOCH:  # to Kafka -1 ms is the end of a partition
+            wrong = "is before 1970, where Kafka's times begin"
+            yield f"{key}.timestamp: {wrong}; give a later one, or begin with the earliest record"
     elif value not in ("earliest", "latest"):
         yield f"{key}: is {repr(value) if isinstance(value, str) else kind(value)}; {advice}"
 
@@ -173,11 +187,12 @@ def group_name(key: str, value: object) -> Iterator[str]:
         yield f"{key}: is empty; give a consumer group's name, or leave the key out"
 
 
-def _is_moment(text: str) -> bool:
+def _moment(text: str) -> datetime | None:
     try:
-        return datetime.fromisoformat(text.replace("Z", "+00:00")).tzinfo is not None
+        found = datetime.fromisoformat(text.replace("Z", "+00:00"))
     except ValueError:
-        return False
+        return None
+    return None if found.tzinfo is None else found
 
 
 def database(key: str, value: object) -> Iterator[str]:

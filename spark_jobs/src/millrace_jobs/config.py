@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,14 @@ from millrace_jobs import checks
 from millrace_jobs.ends import REAL_TIME, Database, Directory, Input, Topic
 from millrace_jobs.errors import ConfigError
 from millrace_jobs.job import Job, discovered
-from millrace_jobs.parts import KafkaSource, Sink, Source, number, properties
+from millrace_jobs.parts import KafkaSource, number, properties
 
 # Without an interval an idle query asks again and again, and burns a good part of a core.
 TRIGGER_INTERVAL = "1 second"
 # Of the real-time trigger it is how often progress is kept; Spark takes no less.
 CHECKPOINT_INTERVAL = "5 seconds"
 _SECONDS = {"millisecond": 0.001, "second": 1, "minute": 60, "hour": 3600}
+_FEEDS = "so the job would feed itself; give another"
 JOBS: dict[str, Job] = discovered()
 
 
@@ -120,6 +122,10 @@ def load(job: str, file: Path) -> Config:
         raise ConfigError([f"{file}: is not UTF-8 text; save it as UTF-8"]) from None
     except json.JSONDecodeError as error:
         raise ConfigError([f"{file}: line {error.lineno}: is not JSON ({error.msg}); correct it"]) from None
+    except RecursionError:
+        raise ConfigError([f"{file}: is nested too deeply to be read; write one JSON object"]) from None
+    except ValueError:  # https://docs.python.org/3/library/stdtypes.html#int-max-str-digits
+        raise ConfigError([f"{file}: holds a number of too many digits; give a smaller one"]) from None
     if not isinstance(data, dict):
         raise ConfigError([f"{file}: holds {checks.kind(data)}; write one JSON object"])
     found = [f"{name}: is given more than once; keep one" for name in repeated] + problems(job, data)
@@ -148,15 +154,52 @@ def _contradictions(spec: Job, data: Mapping[str, object]) -> Iterator[str]:
             yield "kafka.bootstrap.servers: is missing, and a topic is used; write host:port,host:port"
         if isinstance(kafka, dict) and "group" in data and kafka.get("group.id") == data["group"]:
             yield "group: is kafka.group.id as well, so Spark's readers would be in it; remove that one"
-    read: set[tuple[str, str]] = set()
+    yield from _shared_topics(spec, data)
+    yield from _shared_folders(spec, data)
+
+
+def _shared_topics(spec: Job, data: Mapping[str, object]) -> Iterator[str]:
+    read: set[str] = set()
+    dead: set[str | None] = set()
     for part in spec.inputs:
-        own = {*_read(part, data)}
-        for _, name in sorted(end for end in own & read if end[0] == "topic"):
-            yield f"{part.name}: {name} is read already, and its records would come twice; name another topic"
-        read |= own
+        if isinstance(part, KafkaSource):
+            own = {*part.read_of(data)}
+            for name in sorted(own & read):
+                yield f"{part.name}: {name} is read already, and its records would come twice; name another topic"
+            read |= own
+            dead.add(part.dead_letters_of(data))
+    if not read.isdisjoint(dead):
+        yield "dead_letter_topic: is the topic that is read, so bad records would come again; give another"
     for sink in spec.outputs:
-        if not read.isdisjoint(_written(sink, data)):
-            yield f"{sink.name}: is the same as the input, so the job would feed itself; give another"
+        written = {*sink.topics_of(data)}
+        if not read.isdisjoint(written):
+            yield f"{sink.name}: is the same as the input, {_FEEDS}"
+        for name in sorted(written.intersection(dead)):
+            wrong = f"{name} is the {sink.name} too, so bad records would stand among good ones"
+            yield f"dead_letter_topic: {wrong}; give another"
+
+
+def _shared_folders(spec: Job, data: Mapping[str, object]) -> Iterator[str]:
+    """What is read, what is written and the checkpoint: none may be another, or lie below it, however it is spelt."""
+    keys = {
+        "checkpoint": "checkpoint",
+        **{part.name: f"{part.name}_directory" for part in (*spec.inputs, *spec.outputs)},
+    }
+    paths = {
+        name: checks.spelt_out(str(data[key]))
+        for name, key in keys.items()
+        if key in data and not list(checks.absolute_path(key, data[key]))
+    }
+    ends = [{part.name for part in parts} for parts in (spec.inputs, spec.outputs)]
+    for (one, its), (other, path) in combinations(paths.items(), 2):
+        fed = all(not names.isdisjoint({one, other}) for names in ends)
+        so = _FEEDS if fed else "so one's files would be taken for the other's; give another"
+        if its == path:
+            yield f"{other}: is the same as the {one}, {so}"
+        elif path.startswith(f"{its}/"):
+            yield f"{other}: lies below the {one}, {so}"
+        elif its.startswith(f"{path}/"):
+            yield f"{one}: lies below the {other}, {so}"
 
 
 def _of_real_time(data: Mapping[str, object]) -> Iterator[str]:
@@ -168,20 +211,6 @@ def _of_real_time(data: Mapping[str, object]) -> Iterator[str]:
             yield f"trigger_interval: {wrong}; give more, or leave it out"
     if "max_offsets_per_trigger" in data:
         yield "max_offsets_per_trigger: real-time has no batches to limit; remove it"
-
-
-def _read(part: Source, data: Mapping[str, object]) -> list[tuple[str, str]]:
-    """What a source reads: topics, or a directory."""
-    directory = data.get(f"{part.name}_directory")
-    topics = part.read_of(data) if isinstance(part, KafkaSource) else []
-    return [("topic", name) for name in topics] or [("directory", str(directory))]
-
-
-def _written(part: Sink, data: Mapping[str, object]) -> list[tuple[str, str]]:
-    """What a sink writes: a topic, or a directory."""
-    directory = data.get(f"{part.name}_directory")
-    found = [("topic", name) for name in part.topics_of(data)]
-    return found if directory is None else [("directory", str(directory))]
 
 
 def _text(data: Mapping[str, object], key: str) -> str | None:

@@ -47,6 +47,14 @@ class Start:
     of: str = ""
 
 
+def start_of(value: object) -> Start:
+    """Where to begin, of a value that `checks.start` took."""
+    if isinstance(value, dict):
+        ((at, of),) = value.items()
+        return Start(at, str(of))
+    return Start("latest") if value == "latest" else Start()
+
+
 @dataclass(frozen=True)
 class Input:
     """One source of a job."""

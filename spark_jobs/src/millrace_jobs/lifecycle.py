@@ -38,7 +38,8 @@ _CURES = {
     "and let the topic refuse the next one (message.timestamp.after.max.ms)",
     "RecordTooLargeException": "raise max.message.bytes of the output topic to that of the input topic",
     "failOnDataLoss": "a job has no such option: to do without them, let it begin with the records that are left "
-    "(millrace-jobs reposition JOB --config FILE --to-earliest --apply)",
+    "(millrace-jobs reposition JOB --config FILE --to-earliest --apply, which says what a database or an archive has "
+    "to be told before)",
 }
 # What Kafka's and Spark's clients say of brokers that give no answer.
 _AWAY = (

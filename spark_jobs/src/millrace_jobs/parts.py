@@ -18,8 +18,8 @@ from millrace_jobs.ends import (
     Database,
     Directory,
     Input,
-    Start,
     Topic,
+    start_of,
 )
 
 Check = Callable[[str, object], Iterator[str]]
@@ -88,8 +88,6 @@ class KafkaSource:
         for key in (f"{self.name}_start", f"{self.name}_isolation", "group"):
             if on_files and key in data:
                 yield f"{key}: the {self.name} is a directory, which has none; remove it"
-        if self._dead_letters(data) in self.read_of(data):
-            yield "dead_letter_topic: is the topic that is read, so bad records would come again; give another"
 
     def read_of(self, data: Data) -> list[str]:
         """The topics that `data` makes it read; none for a directory, or where the name is missing."""
@@ -101,12 +99,12 @@ class KafkaSource:
     def topics_of(self, data: Data) -> list[str]:
         """All topics that `data` makes of it."""
         found = self.read_of(data)
-        return [*found, *filter(None, [self._dead_letters(data)])] if found else []
+        return [*found, *filter(None, [self.dead_letters_of(data)])] if found else []
 
     def bind(self, data: Data, client: Mapping[str, str]) -> Input:
         """What to read."""
         topics = self.read_of(data)
-        dead = self._dead_letters(data)
+        dead = self.dead_letters_of(data)
         return Input(
             end=Topic(topics[0], client) if topics else Directory(str(data[f"{self.name}_directory"])),
             more=tuple(topics[1:]),
@@ -119,7 +117,8 @@ class KafkaSource:
             dead_letters=Topic(dead, client) if dead and topics else None,
         )
 
-    def _dead_letters(self, data: Data) -> str | None:
+    def dead_letters_of(self, data: Data) -> str | None:
+        """The topic of records that do not fit; None for a contract that every record fits."""
         default = self.contract.dead_letters
         return str(data.get("dead_letter_topic", default)) if default else None
 
@@ -281,17 +280,15 @@ def number(data: Data, key: str, default: int) -> int:
 
 
 def properties(value: object) -> dict[str, str]:
-    """Values as a properties file spells them: true, not True."""
+    """Values as a properties file spells them: true, not True, and 10000000, not 1e7."""
     pairs = value.items() if isinstance(value, dict) else ()
-    return {name: str(item).lower() if isinstance(item, bool) else str(item) for name, item in pairs}
+    return {name: _spelt(item) for name, item in pairs}
 
 
-def start_of(value: object) -> Start:
-    """Where to begin, of a value that `checks.start` took."""
-    if isinstance(value, dict):
-        ((at, of),) = value.items()
-        return Start(at, str(of))
-    return Start("latest") if value == "latest" else Start()
+def _spelt(item: object) -> str:
+    if isinstance(item, float) and item.is_integer():
+        return str(int(item))
+    return str(item).lower() if isinstance(item, bool) else str(item)
 
 
 def _either(name: str, data: Data) -> Iterator[str]:

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Place = tuple[str, int]  # topic and partition
+# Where a sink is told that records are gone for good.
+_TOLD = {
+    "database": "until_offset of the query's row in job_positions",
+    "archive": "until of the partition in _positions/{topic}",
+}
 
 
 @dataclass(frozen=True)
@@ -57,15 +62,18 @@ def unapplied(
     for (topic, partition), one in ranges.items():
         holds = applied.get((topic, partition), begin := began.get((topic, partition), 0))
         if one.first > holds:
+            way_out = ""
             if (topic, partition) in applied:
                 lacks = f"holds topic {topic} partition {partition} up to offset {holds}, and the checkpoint"
+                place = _TOLD[sink].format(topic=topic)
+                way_out = f"; where the topic holds them no more, first set {place} to the first offset that is left"
             else:
                 lacks = f"holds nothing of topic {topic} partition {partition}, and the checkpoint, which began at "
                 lacks += f"offset {begin},"
             raise JobError(
                 f"{query}: the {sink} {lacks} goes on at {one.first}: the records between would be missing; restore "
                 f"the {sink}'s newer state, or stop the job and let it read them again: millrace-jobs reposition "
-                f"{query} --config FILE --to-earliest --apply"
+                f"{query} --config FILE --to-earliest --apply{way_out}"
             )
         if one.until > holds:
             left[topic, partition] = Range(holds, one.until)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import logging
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from millrace_jobs import checks, lease, starts
+from millrace_jobs import checks, holdings, lease, starts
 from millrace_jobs.config import JOBS, Config
 from millrace_jobs.ends import Input, Start
 from millrace_jobs.errors import ConfigError, JobError
@@ -68,7 +69,8 @@ def moves(config: Config, start: Start | None) -> dict[str, list[Move]]:
     """By name of each input: what would happen to its partitions. `start` stands for that of the configuration.
 
     Raises:
-        JobError: the job reads no topic, its start lies before the first record that is left, or nobody answers.
+        JobError: the job reads no topic, its start lies before the first record that is left, what the sink holds would
+            be followed by a gap, or nobody answers.
     """
     found: dict[str, list[Move]] = {}
     held = planned_until(checkpoints(config)[0])
@@ -85,6 +87,7 @@ def moves(config: Config, start: Start | None) -> dict[str, list[Move]]:
             found[name].append(Move(topic, number, begin, end, held.get((topic, number))))
     if not found:
         raise JobError(f"{config.job}: reads no topic, so there is no offset to move")
+    holdings.check(config, {(one.topic, one.partition): one.begin for several in found.values() for one in several})
     return found
 
 
@@ -114,45 +117,83 @@ def table(found: dict[str, list[Move]]) -> Iterator[str]:
 def apply(config: Config, found: dict[str, list[Move]]) -> Path | None:
     """Put the checkpoint aside, and leave word of the offsets for the next start; return where the old one is.
 
-    The new checkpoint is made whole beside the old one. Whatever is killed in between, either the old one is in its
-    place, or `finish` puts the new one there.
+    The new checkpoint is made whole beside the old one, behind links. Whatever is killed in between, either the old one
+    is in its place, or `finish` puts the new one there. One that is refused has changed nothing.
 
     Raises:
         JobError: a process works with the checkpoint, or it cannot be moved.
     """
-    checkpoint = Path(config.checkpoint)
+    checkpoint = _place(config)
     new = _new(checkpoint)
     part = new.with_name(f"{new.name}.part")
-    try:
-        with lease.held(config.checkpoint) if checkpoint.exists() else nullcontext():
-            for left in (new, part):
-                shutil.rmtree(left, ignore_errors=True)
-            _make(config, found, part)
+    if os.path.ismount(checkpoint):
+        raise JobError(_mount(checkpoint))
+    with (
+        _said(checkpoint, "run it as the job's user"),
+        lease.held(str(checkpoint)) if checkpoint.exists() else nullcontext(),
+    ):
+        try:
+            shutil.rmtree(part, ignore_errors=True)
+            _make(config, found, checkpoint, part)
+            shutil.rmtree(new, ignore_errors=True)
             part.rename(new)
-            old = _put(new, checkpoint)
-    except OSError as error:
-        why = f"{error.filename} cannot be moved ({error.strerror})"
-        raise JobError(f"checkpoint: {why}; run it as the job's user") from None
-    return old
+            return _put(new, checkpoint)
+        except OSError:
+            for left in (part, new):
+                shutil.rmtree(left, ignore_errors=True)
+            raise
 
 
 def finish(config: Config) -> None:
     """Put the checkpoint in place that a killed `apply` made; drop it where the old one has gone on since.
 
     Raises:
-        JobError: another process works with the checkpoint.
+        JobError: another process works with the checkpoint, or it cannot be moved.
     """
-    checkpoint = Path(config.checkpoint)
+    checkpoint = _place(config)
     new = _new(checkpoint)
-    if not new.exists():
+    if not os.path.exists(new):  # nor where it cannot be seen, as Path.exists says with an error
         return
-    with lease.held(config.checkpoint):
+    advice = f"put {new} there by hand, or remove it, which a reposition left that was killed"
+    with _said(checkpoint, advice), lease.held(str(checkpoint)):
         if any(map(has_begun, checkpoints(config))):
             shutil.rmtree(new)
             _LOG.warning("checkpoint: a reposition was killed before it changed anything; ask for it again")
         else:
             _put(new, checkpoint)
             _LOG.warning("checkpoint: a reposition was killed, and is finished now")
+
+
+def _place(config: Config) -> Path:
+    """Where the checkpoint lies, behind links: what is put in its place has to be on the same file system.
+
+    Raises:
+        JobError: root was to follow a link of somebody who can lead it to what is not theirs.
+    """
+    named = Path(config.checkpoint)
+    place = Path(os.path.realpath(named))
+    owner = next(one for one in (place, *place.parents) if os.path.exists(one)).stat().st_uid
+    for one in (named, *named.parents):
+        if os.geteuid() == 0 and os.path.islink(one) and one.lstat().st_uid not in (0, owner):
+            raise JobError(f"checkpoint: {one} is a link to what another user owns; run it as the job's user")
+    return place
+
+
+@contextmanager
+def _said(checkpoint: Path, advice: str) -> Iterator[None]:
+    """Turn what the system refuses into words."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.EBUSY:  # of its own file system, as another folder of it
+            raise JobError(_mount(checkpoint)) from None
+        why = f"{error.filename or checkpoint} cannot be moved ({error.strerror or error})"
+        raise JobError(f"checkpoint: {why}; {advice}") from None
+
+
+def _mount(checkpoint: Path) -> str:
+    what = f"checkpoint: {checkpoint} is a mount point, in whose place nothing can be put"
+    return f"{what}; name a folder below it, and move there what it holds"
 
 
 def _new(checkpoint: Path) -> Path:
@@ -167,18 +208,22 @@ def _put(new: Path, checkpoint: Path) -> Path | None:
     elif checkpoint.exists():
         at = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S%fZ")
         old = checkpoint.rename(checkpoint.with_name(f"{checkpoint.name}.before-{at}"))
-    new.rename(checkpoint)
+    try:
+        new.rename(checkpoint)
+    except OSError:
+        if old is not None:
+            old.rename(checkpoint)
+        raise
     return old
 
 
-def _make(config: Config, found: dict[str, list[Move]], part: Path) -> None:
+def _make(config: Config, found: dict[str, list[Move]], checkpoint: Path, part: Path) -> None:
     """Make a checkpoint that belongs to whom the old one does, or its folder: root may be who asks for it."""
-    checkpoint = Path(config.checkpoint)
     part.mkdir(parents=True)
     for folder in checkpoints(config):
         for name, several in found.items():
             source = config.inputs[name]
-            starts.tell(str(part / Path(folder).relative_to(checkpoint)), source, _offsets(source, several))
+            starts.tell(str(part / Path(folder).relative_to(config.checkpoint)), source, _offsets(source, several))
     like = (checkpoint if checkpoint.exists() else checkpoint.parent).stat()
     part.chmod(like.st_mode & 0o777)
     for path in (part, *part.rglob("*")):

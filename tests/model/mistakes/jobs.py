@@ -31,9 +31,9 @@ def client(name: str, value: str) -> str:
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "JOB_CHECKPOINT_DATA",
-        f"{PLACE}.checkpoint",
+        f"{PLACE}.spark[spark.local.dir]",
         "beside each other",
-        variables=job(input_topic=None, input_directory="/var/lib/spark-job/in", checkpoint="/var/lib/spark-job/in/b"),
+        variables=job(spark={"spark.local.dir": f"{CONFIG['checkpoint']}/tmp"}),
     ),
     Mistake(
         "JOB_MEMORY_SMALL",

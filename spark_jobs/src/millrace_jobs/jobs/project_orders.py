@@ -13,23 +13,37 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
+# What the last event that says it says.
+_LAST = {"status": "event", "customer": "customer", "amount_cents": "amount_cents"}
+
+
 def transform(parameters: NoParameters, input: DataFrame) -> DataFrame:
     """Events of some batch -> one row for each of their orders.
 
-    All events of an order stand in one partition, so its last one has the greatest offset. What an event does not
-    say, customer or amount, stays as the one before said it.
+    What an event does not say, customer or amount, stays as the one before said it. Which is before, the events' own
+    count says, which is kept of each column: they stand in several partitions where a topic got more of them. Of two
+    with the same count, as of a producer that began anew, the later record of a partition is taken.
     """
-    offset = F.col("record.offset")
-    last = [
-        F.max_by(name, F.when(F.col(name).isNotNull(), offset)).alias(name) for name in ("customer", "amount_cents")
-    ]
+    last = []
+    for name, said in _LAST.items():
+        by = F.when(F.col(said).isNotNull(), F.struct("sequence", "record.offset"))
+        last += [F.max_by(said, by).alias(name), F.max(by)["sequence"].alias(f"{name}_sequence")]
     return input.groupBy("order_id").agg(
-        F.max_by("event", offset).alias("status"),
         *last,
         F.count(F.lit(1)).alias("events"),
         F.min("at").alias("created_at"),
         F.max("at").alias("changed_at"),
     )
+
+
+def _later(name: str) -> dict[str, str]:
+    """How a column and its count are merged: a batch may hold older events than the row, of another partition."""
+    count = f"{name}_sequence"
+    older = f"excluded.{count} IS NULL OR excluded.{count} < held.{count}"
+    return {
+        name: f"CASE WHEN {older} THEN held.{name} ELSE excluded.{name} END",
+        count: f"greatest(held.{count}, excluded.{count})",
+    }
 
 
 JOB = Job(
@@ -41,8 +55,9 @@ JOB = Job(
             key=("order_id",),
             migrations="orders",
             merge={
-                "customer": "coalesce(excluded.customer, held.customer)",
-                "amount_cents": "coalesce(excluded.amount_cents, held.amount_cents)",
+                **_later("status"),
+                **_later("customer"),
+                **_later("amount_cents"),
                 "events": "held.events + excluded.events",
                 "created_at": "least(held.created_at, excluded.created_at)",
                 "changed_at": "greatest(held.changed_at, excluded.changed_at)",
