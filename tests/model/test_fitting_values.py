@@ -66,7 +66,8 @@ def rule(text: str) -> dict[str, Any]:
         (config(ssl_cipher_suites="TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA385"), [CIPHERS]),
         ({"zookeeper": {"zookeeper_config": {"ssl.ciphersuites": GCM, "ssl.enabledProtocols": "TLSv1.3"}}},
          ["CIPHER_UNFIT group zookeeper/zookeeper_config[ssl.ciphersuites]"]),
-        (config(zookeeper_ssl_cipher_suites="TLS_AES_256_GCM_SHA384"), [f"CIPHER_UNFIT {KAFKA}[zookeeper.ssl.cipher.suites]"]),
+        (config(zookeeper_ssl_cipher_suites="TLS_AES_256_GCM_SHA384"),
+         [f"CIPHER_UNFIT {KAFKA}[zookeeper.ssl.cipher.suites]"]),
         (config(zookeeper_ssl_cipher_suites="TLS_AES_256_GCM_SHA384", zookeeper_ssl_protocol="TLSv1.3"), []),
         (config(zookeeper_ssl_cipher_suites=GCM), []),
         # Rules for certificates.
