@@ -72,7 +72,10 @@ options:
       has that of the call before.
     type: str
     default: ""
-  fewer_racks: {type: bool, default: false, description: Partitions may come to be in fewer racks.}
+  fewer_racks:
+    description: Partitions may come to be in fewer racks, or to have more of their replicas in one.
+    type: bool
+    default: false
   brokers:
     description: Brokers that are to be there. While none of a rack is, nothing is placed, for it would be without it.
     type: list
