@@ -100,9 +100,7 @@ def test_what_kafka_takes_and_no_cluster_stands(run: Run, cluster: FakeCluster, 
 
 
 @pytest.mark.parametrize("value", ["nan", "0x10", "1_000", "\u0661", "Infinity", ""])
-def test_what_is_no_number_is_not_taken_for_one_that_is_high_enough(
-    run: Run, cluster: FakeCluster, value: str
-) -> None:
+def test_what_is_no_number_is_not_taken_for_one_that_is_high_enough(run: Run, cluster: FakeCluster, value: str) -> None:
     cluster.brokers["max.connections"] = "2147483647"
     done = run(kafka_broker_config, config={"max.connections": value})
     why = "is no number; say one, in digits, of at least 1"

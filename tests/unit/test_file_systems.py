@@ -24,12 +24,20 @@ def test_what_comes_to_all_log_dirs_of_one_is_summed(four: FakeCluster, reassign
     """A tenth stays free of what both have, once."""
     refused = reassign(check_mode=True, replace=["3:6"])["msg"]
     assert (
-        "- broker 6: /data/1 and /data/2, on one file system, would get 40.0 MiB, and 32.0 MiB are free there, of "
-        "which 10.0 MiB stay so: give it a larger disk" in refused
+        "- broker 6: /data/1 and /data/2, on one file system by all that is known, would get 40.0 MiB, and 32.0 MiB "
+        "are free there, of which 10.0 MiB stay so: give it a larger disk" in refused
     )
     four.disks = {broker: (100 * MIB, 50 * MIB) for broker in four.racks}
     (row,) = [text for text in reassign(check_mode=True, replace=["3:6"])["plan"] if text.startswith("  6 ")]
     assert row.endswith("50% -> 90%")
+
+
+@pytest.mark.parametrize(("devices", "refused"), [([1, 1], True), ([1, 2], False)])
+def test_the_hosts_know_better(devices: list[int], refused: bool, four: FakeCluster, reassign: Reassign) -> None:
+    """Two new disks have one size, and as much free: they take twice as much as two folders on one of them."""
+    told = {"6": dict(zip(four.log_dirs, devices, strict=True))}
+    done = reassign(check_mode=True, replace=["3:6"], devices=told)
+    assert ("on one file system" in str(done.get("msg"))) == done.get("failed", False) == refused
 
 
 def test_two_log_dirs_of_one_take_no_more_than_it_has() -> None:

@@ -61,12 +61,12 @@ class Seen:
         ]
 
 
-def look(admin: Admin, metadata: Metadata) -> Seen:
+def look(admin: Admin, metadata: Metadata, devices: Devices = MappingProxyType({})) -> Seen:
     """Ask. Raises AdminError, ImportError."""
     racks = topics.racks(admin, metadata.brokers)
     dirs = log_dirs(admin, metadata.brokers)
     lost = {one.broker: one.path for one in dirs if one.given_up}
-    return Seen(metadata, racks, [one for one in dirs if not one.given_up], lost, moves.running(admin))
+    return Seen(metadata, racks, [one for one in dirs if not one.given_up], lost, moves.running(admin), devices)
 
 
 def at_controller(admin: Admin, metadata: Metadata, begun: Collection[Move] = ()) -> Metadata:
@@ -204,7 +204,7 @@ def too_full(disks: Iterable[Disk]) -> list[str]:
         if coming > room:
             there = f"{amounts.size(free)} are free there, of which {amounts.size(free - room)} stay so"
             paths = " and ".join(sorted(disk.path for disk in group))
-            paths += ", on one file system," if len(group) > 1 else ""
+            paths += ", on one file system by all that is known," if len(group) > 1 else ""
             wrong.append(
                 f"broker {one.broker}: {paths} would get {amounts.size(coming)}, and {there}: "
                 "give it a larger disk, add a broker, or shorten a topic's retention"
