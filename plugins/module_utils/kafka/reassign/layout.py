@@ -45,6 +45,7 @@ class Layout:
         self.racks = dict(sorted(racks.items()))
         self.others = dict(sorted(others.items()))
         self.where = {**self.others, **self.racks}
+        self._none: dict[Rack, int] = dict.fromkeys(self.where.values(), 0)
         self.there = {one.place: one for one in partitions}
         self.now: dict[Place, list[int]] = {place: list(one.brokers) for place, one in self.there.items()}
         self.members: dict[Rack, list[int]] = defaultdict(list)
@@ -92,7 +93,7 @@ class Layout:
 
     def in_racks(self, brokers: Iterable[int]) -> dict[Rack, int]:
         """Return how many of these brokers each rack has; who is to hold nothing is in none."""
-        found: dict[Rack, int] = dict.fromkeys(self.where.values(), 0)
+        found = self._none.copy()
         for broker in brokers:
             if broker in self.where:
                 found[self.where[broker]] += 1
