@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -123,6 +124,20 @@ def sick_brokers(hosts: Sequence[str], hostvars: Mapping[str, Any], register: st
     return [int(hostvars[host]["kafka_broker_id"]) for host, probe in probes.items() if probe.get("given_up")]
 
 
+def log_dir_devices(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> dict[str, dict[str, int]]:
+    """Return by id of a broker and path on which device of its host that is, where it told (host_probe)."""
+    probes = {host: (hostvars.get(host, {}).get(register) or {}).get("probe") or {} for host in hosts}
+    return {
+        str(hostvars[host]["kafka_broker_id"]): {
+            os.path.normpath(path): mount["device"]
+            for path, mount in (probe.get("mounts") or {}).items()
+            if "device" in mount
+        }
+        for host, probe in probes.items()
+        if probe
+    }
+
+
 def lacked_before(hosts: Sequence[str], hostvars: Mapping[str, Any], *registers: str) -> dict[str, Any]:
     """Return what lacked in the cluster when it was first asked, {} where nothing did, or nobody asked."""
     answers = [hostvars.get(host, {}).get(name) or {} for name in registers for host in hosts]
@@ -184,6 +199,7 @@ class FilterModule:
             "function_pattern": function_pattern,
             "lacked_before": lacked_before,
             "lacking_java": lacking_java,
+            "log_dir_devices": log_dir_devices,
             "owed_restart": owed_restart,
             "owed_settings": owed_settings,
             "restart_batches": restart_batches,

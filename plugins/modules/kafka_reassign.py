@@ -72,7 +72,10 @@ options:
       has that of the call before.
     type: str
     default: ""
-  fewer_racks: {type: bool, default: false, description: Partitions may come to be in fewer racks.}
+  fewer_racks:
+    description: Partitions may come to be in fewer racks, or to have more of their replicas in one.
+    type: bool
+    default: false
   brokers:
     description: Brokers that are to be there. While none of a rack is, nothing is placed, for it would be without it.
     type: list
@@ -81,6 +84,12 @@ options:
     suboptions:
       id: {type: int, required: true, description: C(broker.id).}
       rack: {type: str, description: "C(broker.rack), if it has one."}
+  devices:
+    description: >-
+      By id of a broker and log dir, the device on which its host has that. Log dirs on one share what is free; of those
+      that are not here, so do two of one size with as much free, unless they hold more than is in use.
+    type: dict
+    default: {}
   plan:
     description: Name of the plan that check mode has printed; where it would be another one by now, nothing is moved.
     type: str
@@ -145,7 +154,7 @@ def by_record(module: KafkaModule, request: Asked, admin: Admin, metadata: Metad
     if begun.shifts if begun else request.within:
         return between_disks(module, request, admin, metadata, begun, path)
     declared = {broker["id"]: broker["rack"] for broker in module.params["brokers"]}
-    planned = control.prepare(request, seen.look(admin, metadata), declared, begun, admin)
+    planned = control.prepare(request, seen.look(admin, metadata, request.devices), declared, begun, admin)
     if planned:
         control.meant(planned, module.params["plan"])
     if planned is None or module.check_mode:
@@ -178,6 +187,7 @@ def main() -> None:
             "declared": {"type": "list", "elements": "dict", "options": TOPIC},
             **dict.fromkeys(("rate", "plan"), TEXT),
             "brokers": {"type": "list", "elements": "dict", "default": [], "options": BROKER},
+            "devices": {"type": "dict", "default": {}},
             "record_directory": {"type": "str", "default": record.FOLDER},
             **OPTIONS,
         },

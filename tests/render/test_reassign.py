@@ -62,6 +62,8 @@ def test_what_is_typed(tmp_path: Path, options: tuple[str, ...], asked: dict[str
         key: value for key, value in said.items() if key in WISHES and value not in ([], "") and value is not False
     } == asked
     assert [broker["id"] for broker in said["brokers"]] == [1, 2, 3]
+    assert [*said["devices"]] == ["1", "2", "3"]
+    assert all({"/data/kafka1", "/data/kafka2"} <= of.keys() for of in said["devices"].values())
 
 
 DECLARED: dict[str, Any] = {

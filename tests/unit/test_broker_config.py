@@ -81,6 +81,8 @@ DANGEROUS = {
     "max.connections": ("0", "no client could connect any more; say at least 1"),
     "listener.name.client.max.connections": (0, "no client could connect any more; say at least 1"),
     "max.connections.per.ip": (0, "nobody could connect any more, other brokers neither; say at least 1"),
+    "num.io.threads": (-5, "no request would be answered any more; say at least 1"),
+    "num.network.threads": ("0", "no request would be answered any more; say at least 1"),
     "num.replica.fetchers": (0, "no replica would follow its leader; say at least 1"),
     "log.segment.bytes": (
         14,
@@ -95,6 +97,14 @@ def test_what_kafka_takes_and_no_cluster_stands(run: Run, cluster: FakeCluster, 
     value, why = DANGEROUS[name]
     done = run(kafka_broker_config, config={name: value})
     assert done["msg"].splitlines()[1:] == [f"- all brokers: {name} {value}: {why}"] and cluster.written == []
+
+
+@pytest.mark.parametrize("value", ["nan", "0x10", "1_000", "\u0661", "Infinity", ""])
+def test_what_is_no_number_is_not_taken_for_one_that_is_high_enough(run: Run, cluster: FakeCluster, value: str) -> None:
+    cluster.brokers["max.connections"] = "2147483647"
+    done = run(kafka_broker_config, config={"max.connections": value})
+    why = "is no number; say one, in digits, of at least 1"
+    assert done["msg"].splitlines()[1:] == [f"- all brokers: max.connections {value} {why}"] and cluster.written == []
 
 
 def test_a_number_below_0_is_no_danger_by_itself(run: Run, cluster: FakeCluster) -> None:

@@ -116,6 +116,17 @@ def test_brokers_with_a_disk_that_failed() -> None:
     assert general["sick_brokers"](list(hostvars), hostvars, "seen") == [1]
 
 
+def test_devices_of_log_dirs() -> None:
+    """Named as brokers name them; a mount that fails has none, a host that was not asked is left out."""
+    mounts = {"/data/1/": {"mounted": True, "device": 2049}, "/data/2": {"mounted": False, "error": "EIO"}}
+    hostvars: dict[str, Any] = {
+        "a": {"kafka_broker_id": 1, "seen": {"probe": {"mounts": mounts}}},
+        "b": {"kafka_broker_id": 2, "seen": {"unreachable": True}},
+        "c": {"kafka_broker_id": 3},
+    }
+    assert general["log_dir_devices"](list(hostvars), hostvars, "seen") == {"1": {"/data/1": 2049}}
+
+
 def test_what_lacked_before_the_first_restart() -> None:
     """The first in time, whatever the order of the inventory."""
     hostvars: dict[str, Any] = {

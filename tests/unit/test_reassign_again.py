@@ -75,6 +75,33 @@ def test_a_topic_that_needs_more_replicas_by_now(six: FakeCluster, reassign: Rea
     assert "topic orders: min.insync.replicas 3 with 2 replicas: nothing could be written" in refused
 
 
+def test_a_cancel_leaves_a_topic_the_replicas_that_it_needs_by_now(
+    six: FakeCluster, reassign: Reassign, tmp_path: Path
+) -> None:
+    """With one, nothing could be written any more; what is as many as that can be put back."""
+    six.topics = {"orders": [[1]], "other": [[5, 6]]}
+    asked = {"replication_factor": 3, "topic": ["orders"]}
+    six.stuck = {"orders"}
+    assert "waiting" in reassign(pause=1, **asked)
+    six.stuck = set()
+    six.arrive()
+    six.configs.setdefault("orders", {})["min.insync.replicas"] = "2"
+    before = list(six.written)
+    assert reassign(cancel=True, rate="")["msg"].splitlines()[1:] == [
+        "- topic orders: it would have 1 replica again, and min.insync.replicas is 2 by now: nothing could be written; "
+        "set that to 1 first, or go on with what was begun (-e replication_factor=3 -e topic=orders)"
+    ]
+    assert six.written == before and records(tmp_path)
+    six.configs["orders"]["min.insync.replicas"] = "1"
+    six.stuck = {"orders"}
+    assert "waiting" in reassign(once=True, pause=1, cancel=True, rate="")
+    six.configs["orders"]["min.insync.replicas"] = "2"
+    assert "min.insync.replicas is 2 by now: nothing could be written" in reassign(cancel=True, rate="")["msg"]
+    six.configs["orders"]["min.insync.replicas"], six.stuck = "1", set()
+    assert reassign(cancel=True, rate="")["changed"]
+    assert six.topics["orders"] == [[1]] and records(tmp_path) == []
+
+
 def test_a_cancel_looks_again_as_well(six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
     """For room alone: it has to come to its end whatever died."""
     six.sizes["other", 0] = 5 * MIB

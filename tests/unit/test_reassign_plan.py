@@ -13,6 +13,7 @@ from unit.effort import cpu_seconds
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.layout import Replicas, bounds
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move, Plan, Wish, plan
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import busiest
 
 TOPICS = 36
 THREE = {f"t{number}": 3 for number in range(TOPICS)}
@@ -258,6 +259,11 @@ def test_what_a_broker_that_is_not_declared_holds_stays_there() -> None:
 )
 def test_replicas_of_a_rack(sizes: dict[str | None, int], factor: int, expected: dict[str, tuple[int, int]]) -> None:
     assert bounds(sizes, factor) == expected
+
+
+def test_a_replica_that_nobody_sends_takes_no_time_of_anybody() -> None:
+    """The only one of a partition, on a new disk, whose records are given up."""
+    assert busiest([Move("t", 0, (), (2,), 10), Move("t", 1, (1,), (1, 2), 5)]) == 15
 
 
 def test_bytes_of_a_move() -> None:

@@ -42,13 +42,17 @@ LEAST: Mapping[str, tuple[int, str]] = {
     "max.connections": (1, "no client could connect any more"),
     "max.connections.per.ip": (1, "nobody could connect any more, other brokers neither"),
     "message.max.bytes": (1 << 14, "batches of producers, and what groups commit, would be refused"),
+    "num.io.threads": (1, "no request would be answered any more"),
+    "num.network.threads": (1, "no request would be answered any more"),
     "num.replica.fetchers": (1, "no replica would follow its leader"),
     "producer.id.expiration.ms": (
         120_000,
         "producers that try again within their delivery.timeout.ms would have records stored twice",
     ),
 }
-"""Values below these Kafka takes, and a cluster does not stand."""
+"""Values below these Kafka takes, most of them, and a cluster does not stand."""
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+"""As all programs read one: neither 0x10 nor nan, of which nobody could say whether they are too low."""
 MESSAGE = "message.max.bytes"
 OF_LISTENER = re.compile(r"listener\.name\.[^.]+\.")
 
@@ -119,10 +123,15 @@ def kind_of(name: str, known: Mapping[str, Known]) -> Known | None:
 def dangerous(name: str, value: Any) -> str:
     """Return why a cluster would not stand a value that Kafka takes; '' where it would, or where it is no number."""
     least, why = LEAST.get(OF_LISTENER.sub("", name), (0, ""))
-    try:
-        return f"{why}; say at least {least}" if why and float(str(value)) < least else ""
-    except ValueError:
-        return ""
+    number = str(value).strip()
+    return f"{why}; say at least {least}" if why and NUMBER.fullmatch(number) and float(number) < least else ""
+
+
+def no_number(name: str, value: Any) -> str:
+    """Return why a value is none for a setting that is not to be below a number; '' where it is one."""
+    least = LEAST.get(OF_LISTENER.sub("", name), (0, ""))[0]
+    wrong = least and not NUMBER.fullmatch(str(value).strip()) and not str(value).startswith("${")
+    return f"is no number; say one, in digits, of at least {least}" if wrong else ""
 
 
 def warnings(wanted: Wanted, found: Found) -> list[str]:
@@ -157,6 +166,8 @@ def faults(scope: str, settings: Mapping[str, Any], found: Found, allow_data_los
         elif isinstance(value, (list, dict)):
             shown = json.dumps(value)
             yield f"{name} {shown}: one value is wanted, and this is none; write a text or a number"
+        elif why := no_number(name, value):
+            yield f"{name} {value} {why}"
         elif why := dangerous(name, value):
             yield f"{name} {value}: {why}"
         elif name in LOSING and not allow_data_loss:

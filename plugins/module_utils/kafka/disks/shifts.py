@@ -10,6 +10,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.folders
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_dirs import LogDir
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.file_systems import Devices, file_systems
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.seen import RESERVE
 
 EVEN = 0.01
@@ -26,6 +27,7 @@ class DiskWish:
     """Brokers and log dirs that are to hold nothing."""
     disks: Sequence[int] = ()
     """Brokers whose log dirs are to hold the same bytes."""
+    devices: Devices = field(default_factory=dict)
 
     @property
     def leaving(self) -> set[tuple[int, str]]:
@@ -72,7 +74,8 @@ class Room:
     total: int | None
     free: int | None
     held: dict[Place, int]
-    coming: int = 0
+    coming: list[int]
+    """Bytes of each replica that comes to its file system, to another log dir there, too."""
 
     @property
     def bytes(self) -> int:
@@ -83,7 +86,7 @@ class Room:
         """Tell whether so many bytes more leave a tenth of it free; what goes away meanwhile is not counted."""
         if self.total is None or self.free is None:
             return True
-        return self.free - self.coming - size >= int(RESERVE * self.total)
+        return self.free - sum(self.coming) - size >= int(RESERVE * self.total)
 
 
 @dataclass(frozen=True)
@@ -137,7 +140,7 @@ def planned(wish: DiskWish, dirs: Iterable[LogDir], topics: Collection[str] = ()
         return Shifts(refusals=tuple(wrong))
     found: list[Shift] = []
     for broker in wish.brokers:
-        rooms = [Room(one.path, one.total, one.free, dict(one.sizes)) for one in of[broker] if not one.given_up]
+        rooms = _rooms([one for one in of[broker] if not one.given_up], wish.devices)
         before = {place: room.path for room in rooms for place in room.held}
         movable = {place for place in before if not topics or place[0] in topics}
         if broker in wish.disks:
@@ -152,6 +155,16 @@ def planned(wish: DiskWish, dirs: Iterable[LogDir], topics: Collection[str] = ()
         ]
     moves = sorted(found, key=lambda one: (one.broker, one.place))
     return Shifts(refusals=tuple(wrong)) if wrong else Shifts(tuple(moves))
+
+
+def _rooms(dirs: Iterable[LogDir], devices: Devices) -> list[Room]:
+    """Return the log dirs of a broker in the order of their paths: in which it tells them changes nothing."""
+    ordered = sorted(dirs, key=lambda one: one.path)
+    systems = file_systems(ordered, devices)
+    coming: dict[int, list[int]] = {number: [] for number in systems.values()}
+    return [
+        Room(one.path, one.total, one.free, dict(one.sizes), coming[systems[one.broker, one.path]]) for one in ordered
+    ]
 
 
 def impossible(wish: DiskWish, broker: int, dirs: Sequence[LogDir]) -> list[str]:
@@ -209,7 +222,7 @@ def _emptied(broker: int, path: str, rooms: list[Room], movable: Collection[Plac
 def _shift(source: Room, target: Room, place: Place) -> None:
     size = source.held.pop(place)
     target.held[place] = size
-    target.coming += size
+    target.coming.append(size)
 
 
 def _even(rooms: list[Room], movable: Collection[Place]) -> None:

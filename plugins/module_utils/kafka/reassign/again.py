@@ -29,10 +29,33 @@ def too_few(admin: Admin, request: Asked, there: seen.Seen, only: Collection[str
     Raises AdminError.
     """
     factors = {name: one for name, one in request.wish.factors.items() if name in only or not only}
-    settings = topics.describe(admin, "TOPIC", sorted(factors.keys() & there.metadata.topics.keys())) if factors else {}
-    found = {name: one[MIN_ISR].value or None for name, one in sorted(settings.items()) if MIN_ISR in one}
+    found = needed(admin, factors, there)
     advice = SET_FIRST if request.declared else ""
     return [f"topic {name}: {why}{advice}" for name, least in found.items() for why in durability(factors[name], least)]
+
+
+def needed(admin: Admin, names: Collection[str], there: seen.Seen) -> dict[str, str | None]:
+    """Return min.insync.replicas of these topics, of those that are there. Raises AdminError."""
+    known = sorted({*names} & there.metadata.topics.keys())
+    settings = topics.describe(admin, "TOPIC", known) if known else {}
+    return {name: one[MIN_ISR].value or None for name, one in sorted(settings.items()) if MIN_ISR in one}
+
+
+def too_few_again(admin: Admin, there: seen.Seen, moves: Collection[Move]) -> list[str]:
+    """Refuse to take replicas away that a topic needs by now to be written to. Raises AdminError.
+
+    That a restart of one broker would stop writes is no reason: it may have been so before.
+    """
+    factors: dict[str, int] = {}
+    for move in moves:
+        if len(move.after) < len(move.before):
+            factors[move.topic] = min(len(move.after), factors.get(move.topic, len(move.after)))
+    return [
+        f"topic {name}: it would have {factors[name]} replica{'s' * (factors[name] > 1)} again, and "
+        f"min.insync.replicas is {least} by now: nothing could be written; set that to {factors[name]} first"
+        for name, least in needed(admin, factors, there).items()
+        if least and int(least) > factors[name]
+    ]
 
 
 def go_on(request: Asked, there: seen.Seen, declared: Mapping[int, Rack], begun: Record, admin: Admin) -> Work:
@@ -48,6 +71,8 @@ def go_on(request: Asked, there: seen.Seen, declared: Mapping[int, Rack], begun:
     if left and not begun.back:  # a cancel must come to its end whatever has died
         wrong += otherwise(request, begun, left) + kept_from(begun, there, declared, now)
         wrong += too_few(admin, request, there, begun.factors)
+    if begun.back:
+        wrong += too_few_again(admin, there, now.waiting)
     if wrong:
         raise Refused(listed("nothing more was moved, and what was begun stays written down", wrong) + MENDED)
     rate = request.rate if request.limited else begun.rate
@@ -112,6 +137,9 @@ def put_back(
     told = [f"{begun.asked} is put back: {len(left.running) + len(left.turned)} partitions are called off"]
     told += [f"note: {seen.named([str(one) for one in lost])} stay: a broker that had them is away"] if lost else []
     moves = [*left.waiting]
-    if wrong := foreign(begun, there, now) + seen.too_full(seen.disks_after(there, moves)):
+    wrong = foreign(begun, there, now) + seen.too_full(seen.disks_after(there, moves))
+    if few := too_few_again(admin, there, moves):
+        wrong += [f"{text}, or go on with what was begun (-e {begun.asked.replace(' ', ' -e ')})" for text in few]
+    if wrong:
         raise Refused(listed("nothing was put back", wrong))
     return Work(back, told + lines(back, there, moves), [*left.running, *left.turned, *moves])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import declared as entries
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.shifts import DiskWish, wished
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.file_systems import Devices
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Wish
 
 WITHIN = ("disk", "empty", "disks")
@@ -36,13 +37,14 @@ class Asked:
     """Whether the factors are those of declared topics: of those alone that differ, and are there."""
     timer: bool = False
     """Whether a timer asks, and nobody who could decide."""
+    devices: Devices = field(default_factory=dict)
 
 
 def asked(said: Mapping[str, Any]) -> tuple[Asked, list[str]]:
     """Return the request, and what is wrong with it."""
     verbs = [name for name in VERBS if is_said(name, said[name])]
     topics = tuple(sorted({name.strip() for name in said["topic"]}))
-    wrong, wish, rate, within = [], Wish(), None, None
+    wrong, wish, rate, within, devices = [], Wish(), None, None, dict[tuple[int, str], int]()
     if len(verbs) != 1:
         told = f"{' and '.join(verbs)} are said" if verbs else "nothing is said"
         wrong.append(f"{told}: say one of {', '.join(VERBS)}")
@@ -50,7 +52,9 @@ def asked(said: Mapping[str, Any]) -> tuple[Asked, list[str]]:
     factors, strange = factors_of(said, topics)
     wrong += strange
     try:
+        devices = devices_of(said.get("devices") or {})
         within = wished(said["disk"], said["empty"], said["disks"])
+        within = replace(within, devices=devices) if within else None
         pairs = replaced(said["replace"])
         wish = Wish(
             tuple(sorted(said["add"])),
@@ -78,7 +82,15 @@ def asked(said: Mapping[str, Any]) -> tuple[Asked, list[str]]:
     words = [f"{name}={shown(name == 'declared' or said[name])}" for name in verbs]
     words += [f"topic={','.join(topics)}"] if topics and not said["cancel"] else []
     limited, cancel, declared = bool(said["rate"]), bool(said["cancel"]), said["declared"] is not None
-    return Asked(wish, " ".join(words), topics, rate, limited, cancel, within, declared), wrong
+    return Asked(wish, " ".join(words), topics, rate, limited, cancel, within, declared, devices=devices), wrong
+
+
+def devices_of(said: Mapping[Any, Mapping[str, int]]) -> dict[tuple[int, str], int]:
+    """Return on which device of a broker's host a log dir is, by both. Raises ValueError."""
+    try:
+        return {(int(broker), path): int(one) for broker, of in said.items() for path, one in of.items()}
+    except (AttributeError, TypeError) as error:
+        raise ValueError(f"devices: say by id of a broker and log dir a number ({error})") from error
 
 
 def is_said(name: str, value: Any) -> bool:

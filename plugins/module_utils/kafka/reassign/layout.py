@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
@@ -31,9 +32,20 @@ class Layout:
     The same partitions in the same order with the same changes are the same layout.
     """
 
-    def __init__(self, racks: Mapping[int, Rack], partitions: Iterable[Replicas]) -> None:
-        """`racks` has the rack of each broker that may hold replicas; others may still hold some."""
+    def __init__(
+        self,
+        racks: Mapping[int, Rack],
+        partitions: Iterable[Replicas],
+        others: Mapping[int, Rack] = MappingProxyType({}),
+    ) -> None:
+        """`racks` has the rack of each broker that may hold replicas, `others` of those that keep theirs and get none.
+
+        Who is in neither may still hold some; they are in no rack.
+        """
         self.racks = dict(sorted(racks.items()))
+        self.others = dict(sorted(others.items()))
+        self.where = {**self.others, **self.racks}
+        self._none: dict[Rack, int] = dict.fromkeys(self.where.values(), 0)
         self.there = {one.place: one for one in partitions}
         self.now: dict[Place, list[int]] = {place: list(one.brokers) for place, one in self.there.items()}
         self.members: dict[Rack, list[int]] = defaultdict(list)
@@ -80,20 +92,25 @@ class Layout:
     # The rule of racks: of one partition, as many replicas in one rack as in another, as far as that can be.
 
     def in_racks(self, brokers: Iterable[int]) -> dict[Rack, int]:
-        """Return how many of these brokers each rack has; who may not hold replicas is in none."""
-        found: dict[Rack, int] = dict.fromkeys(self.members, 0)
+        """Return how many of these brokers each rack has; who is to hold nothing is in none."""
+        found = self._none.copy()
         for broker in brokers:
-            if broker in self.racks:
-                found[self.racks[broker]] += 1
+            if broker in self.where:
+                found[self.where[broker]] += 1
         return found
 
     def uneven(self, brokers: Sequence[int]) -> tuple[Rack, Rack] | None:
-        """Return a rack that has two replicas more than another that has a broker to spare, and that one."""
+        """Return a rack that has two replicas more than another that has a broker to spare, and that one.
+
+        Only racks that can give one count: what is uneven on others stays so.
+        """
         counts = self.in_racks(brokers)
-        spare = [rack for rack, number in counts.items() if number < len(self.members[rack])]
-        most = max(counts, key=lambda rack: counts[rack], default=None)
+        own = self.in_racks(one for one in brokers if one in self.racks) if self.others else counts
+        gives = [rack for rack in self.members if own[rack]]
+        spare = [rack for rack, ids in self.members.items() if own[rack] < len(ids)]
+        most = max(gives, key=lambda rack: counts[rack], default=None)
         least = min(spare, key=lambda rack: counts[rack], default=None)
-        return (most, least) if spare and counts[most] - counts[least] >= 2 else None
+        return (most, least) if gives and spare and counts[most] - counts[least] >= 2 else None
 
     def may_move(self, place: Place, source: int, target: int) -> bool:
         """Tell whether a replica may go from one broker to another, and racks stay as even as they are."""
@@ -128,14 +145,19 @@ def shares(layout: Layout, factor: Callable[[Place], int]) -> dict[int, float]:
     """Return how many replicas each broker should hold: all the same, as far as the rule of racks lets them.
 
     A rack has at least the replicas that the rule gives it of each partition, and at most as many; within it brokers
-    hold the same. `factor` says how many replicas a partition is to have.
+    hold the same. `factor` says how many replicas a partition is to have. What others keep is none of theirs.
     """
-    low, high, total = dict.fromkeys(layout.members, 0), dict.fromkeys(layout.members, 0), 0
+    sizes = Counter(rack for one, rack in layout.where.items() if one in layout.racks or layout.held(one))
+    low, high, total = dict.fromkeys(sizes, 0), dict.fromkeys(sizes, 0), 0
     for number, partitions in Counter(factor(place) for place in layout.now).items():
         total += number * partitions
-        for rack, (least, most) in bounds({rack: len(ids) for rack, ids in layout.members.items()}, number).items():
+        for rack, (least, most) in bounds(sizes, number).items():
             low[rack] += least * partitions
             high[rack] += most * partitions
+    for one in layout.others:
+        if held := layout.held(one):
+            rack, total = layout.others[one], total - held
+            low[rack], high[rack] = max(0, low[rack] - held), max(0, high[rack] - held)
     level = _level(layout, low, high, total)
     return {
         broker: min(max(level * len(ids), low[rack]), high[rack]) / len(ids)

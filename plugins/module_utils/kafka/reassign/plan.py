@@ -32,7 +32,7 @@ class Wish:
     factors: Mapping[str, int] = field(default_factory=dict)
     """By topic, how many replicas each of its partitions is to have."""
     fewer_racks: bool = False
-    """Partitions may come to be in fewer racks than they are."""
+    """Partitions may come to be in fewer racks than they are, or with more replicas in one."""
 
     @property
     def leaving(self) -> set[int]:
@@ -91,7 +91,8 @@ def plan(
     `racks` are those of the brokers that are there, `declared` those of all that are to be: a dead one's is known too.
     Where some are declared, nothing is moved to others.
     """
-    partitions = sorted(partitions, key=lambda one: one.place)
+    empty = [one for one in partitions if not one.brokers]
+    partitions = sorted((one for one in partitions if one.brokers), key=lambda one: one.place)
     known = racks.keys() & declared.keys() if declared else racks.keys()
     stay = {broker: rack for broker, rack in racks.items() if broker in known - wish.leaving}
     strange = [
@@ -100,7 +101,7 @@ def plan(
     ]
     if refusals := strange + impossible(wish, racks, stay, partitions):
         return Plan(refusals=tuple(refusals))
-    layout = Layout(stay, partitions)
+    layout = Layout(stay, partitions, {one: racks[one] for one in racks.keys() - stay.keys() - wish.leaving})
     wanted = shares(layout, lambda place: wish.factors.get(place[0], len(layout.now[place])))
     if wish.factors:
         _change_factors(layout, wanted, wish.factors)
@@ -122,7 +123,8 @@ def plan(
         if one.brokers != tuple(layout.now[place])
     )
     lost = [] if wish.fewer_racks else _in_fewer_racks({**declared, **racks}, moves)
-    return Plan(() if lost else moves, tuple(lost), tuple(_unreached(layout, moves)))
+    notes = [f"{_named(empty)} without any replica {'is' if len(empty) == 1 else 'are'} left out"] if empty else []
+    return Plan(() if lost else moves, tuple(lost), (*notes, *_unreached(layout, moves)))
 
 
 def _largest_first(layout: Layout, leaving: Collection[int]) -> list[tuple[Place, int]]:
@@ -149,9 +151,10 @@ def _change_factors(layout: Layout, wanted: Mapping[int, float], factors: Mappin
             counts = layout.in_racks(layout.now[place])
 
             def spare(broker: int, counts: Mapping[Rack, int] = counts) -> tuple[float, ...]:
-                if broker not in layout.racks:
+                if broker not in layout.where:
                     return float("inf"), 0, broker
-                return counts[layout.racks[broker]], layout.held(broker) - wanted[broker], broker
+                over = layout.held(broker) - wanted.get(broker, float("-inf"))  # one that may hold none goes first
+                return counts[layout.where[broker]], over, broker
 
             layout.remove(place, max(layout.now[place][1:], key=spare))
         while len(layout.now[one.place]) < factor:
@@ -197,16 +200,31 @@ def impossible(
 
 
 def _in_fewer_racks(racks: Mapping[int, Rack], moves: Iterable[Move]) -> list[str]:
-    """Refuse what would have partitions in fewer racks than they are in, but for replicas taken away."""
+    """Refuse what would have partitions in fewer racks than they are in, but for replicas taken away.
+
+    So is what would have as many replicas with more of them in one rack: more would be lost with that one. A replica
+    whose rack nobody knows may have been in any.
+    """
     gone: dict[Rack, list[Move]] = {}
+    heaped: dict[tuple[Rack, int, int, Rack], list[Move]] = {}
     for move in moves:
-        before, after = ({racks.get(one) or None for one in found} - {None} for found in (move.before, move.after))
+        before, after = (Counter(racks[one] for one in ids if racks.get(one)) for ids in (move.before, move.after))
+        less = min((before - after).keys(), key=str, default=None)
+        most, now = (max(counts.values(), default=0) for counts in (after, before))
         if len(after) < len(before) and len(move.after) >= len(move.before):
-            gone.setdefault(min(before - after, key=str), []).append(move)
+            gone.setdefault(min(before.keys() - after.keys(), key=str), []).append(move)
+        elif len(move.after) == len(move.before) and most > now + len(move.before) - before.total():
+            rack = min((rack for rack, number in after.items() if number == most), key=str)
+            heaped.setdefault((rack, most, now, less), []).append(move)
     return [
         f"{_named(found)} would be in fewer racks than now, without rack {rack}: add a broker of rack {rack} first, "
         "or say fewer_racks=true if that rack is to go"
         for rack, found in gone.items()
+    ] + [
+        f"{_named(found)} would have {most} replicas in rack {rack}, and now {'has' if len(found) == 1 else 'have'} at "
+        f"most {now} in one: more would be lost with that rack; add a broker of rack {less} first, or say "
+        "fewer_racks=true if that is meant"
+        for (rack, most, now, less), found in heaped.items()
     ]
 
 

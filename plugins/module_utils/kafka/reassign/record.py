@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -13,6 +14,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.shifts import Shift
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import forms
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused
 
@@ -70,18 +72,21 @@ def load(path: Path) -> Record | None:
     """Return the record; None where no plan was begun, or it was brought to its end. Raises ValueError, OSError."""
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        moves = (Move(t, n, tuple(before), tuple(after), size) for t, n, before, after, size in found.pop("moves"))
-        shifts = tuple(Shift(**one) for one in found.pop("shifts", ()))
-        ids: dict[str, Any] = {name: tuple(found.get(name, ())) for name in ("used", "topics")}
-        return Record(**{**found, **ids, "moves": tuple(moves), "shifts": shifts, "leaving": tuple(found["leaving"])})
     except FileNotFoundError:
         return None
-    except (AttributeError, KeyError, TypeError) as error:
-        raise ValueError(f"it is not one of this version: {error}") from error
+    if wrong := forms.wrong(found):
+        raise ValueError(f"it is damaged, or not one of this version: {wrong}")
+    moves = (Move(t, n, tuple(before), tuple(after), size) for t, n, before, after, size in found.pop("moves"))
+    shifts = tuple(Shift(**one) for one in found.pop("shifts", ()))
+    ids: dict[str, Any] = {name: tuple(found.get(name, ())) for name in ("used", "topics")}
+    return Record(**{**found, **ids, "moves": tuple(moves), "shifts": shifts, "leaving": tuple(found["leaving"])})
 
 
 def save(path: Path, record: Record) -> None:
-    """Write the record, whole or not at all, so that nobody else can read it. Raises OSError."""
+    """Write the record, whole or not at all, so that nobody else can read it. Raises OSError.
+
+    Limits are set next: its name, too, has to outlive a power cut.
+    """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     moves = [(one.topic, one.number, one.before, one.after, one.size) for one in record.moves]
     half = path.with_name(f"{path.name}.{os.getpid()}")
@@ -90,6 +95,14 @@ def save(path: Path, record: Record) -> None:
         file.flush()
         os.fsync(file.fileno())
     half.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a file system that knows no such thing
+            raise
+    finally:
+        os.close(folder)
 
 
 @contextmanager

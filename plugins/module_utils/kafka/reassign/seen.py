@@ -20,6 +20,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.moves 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack, unplaceable
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.file_systems import Devices, file_systems
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.layout import Replicas
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move, Wish
 
@@ -40,6 +41,7 @@ class Seen:
     lost: Mapping[int, str] = field(default_factory=dict)
     """By broker, one that it gave up."""
     running: Mapping[Place, Running] = field(default_factory=dict)
+    devices: Devices = field(default_factory=dict)
 
     @cached_property
     def sizes(self) -> dict[Place, int]:
@@ -59,12 +61,12 @@ class Seen:
         ]
 
 
-def look(admin: Admin, metadata: Metadata) -> Seen:
+def look(admin: Admin, metadata: Metadata, devices: Devices = MappingProxyType({})) -> Seen:
     """Ask. Raises AdminError, ImportError."""
     racks = topics.racks(admin, metadata.brokers)
     dirs = log_dirs(admin, metadata.brokers)
     lost = {one.broker: one.path for one in dirs if one.given_up}
-    return Seen(metadata, racks, [one for one in dirs if not one.given_up], lost, moves.running(admin))
+    return Seen(metadata, racks, [one for one in dirs if not one.given_up], lost, moves.running(admin), devices)
 
 
 def at_controller(admin: Admin, metadata: Metadata, begun: Collection[Move] = ()) -> Metadata:
@@ -152,6 +154,8 @@ class Disk:
     total: int | None
     free: int | None
     partitions: int
+    system: int
+    """Those of one file system have the same number."""
     coming: int = 0
 
 
@@ -161,7 +165,11 @@ def disks_after(seen: Seen, moves: Iterable[Move]) -> list[Disk]:
     What is taken away meanwhile is not counted: old and new replicas are there together. Of what is on its way there
     already, the rest comes to where it is.
     """
-    found = [Disk(one.broker, one.path, one.total, one.free, len(one.sizes)) for one in seen.dirs]
+    systems = file_systems(seen.dirs, seen.devices)
+    found = [
+        Disk(one.broker, one.path, one.total, one.free, len(one.sizes), systems[one.broker, one.path])
+        for one in seen.dirs
+    ]
     of: dict[int, list[Disk]] = {}
     begun: dict[tuple[int, Place], tuple[Disk, int]] = {}
     for disk, one in zip(found, seen.dirs, strict=True):
@@ -181,16 +189,24 @@ def disks_after(seen: Seen, moves: Iterable[Move]) -> list[Disk]:
 
 
 def too_full(disks: Iterable[Disk]) -> list[str]:
-    """Return the disks that would not hold what comes to them."""
-    wrong = []
+    """Return the disks that would not hold what comes to them, to all of their log dirs."""
+    of: dict[int, list[Disk]] = {}
     for one in disks:
-        if one.free is None or one.total is None or not one.coming:
+        if one.coming:
+            of.setdefault(one.system, []).append(one)
+    wrong = []
+    for group in of.values():
+        one, coming = group[0], sum(disk.coming for disk in group)
+        free = min((disk.free for disk in group if disk.free is not None), default=None)
+        if free is None or one.total is None:
             continue
-        room = one.free - int(RESERVE * one.total)
-        if one.coming > room:
-            there = f"{amounts.size(one.free)} are free there, of which {amounts.size(one.free - room)} stay so"
+        room = free - int(RESERVE * one.total)
+        if coming > room:
+            there = f"{amounts.size(free)} are free there, of which {amounts.size(free - room)} stay so"
+            paths = " and ".join(sorted(disk.path for disk in group))
+            paths += ", on one file system by all that is known," if len(group) > 1 else ""
             wrong.append(
-                f"broker {one.broker}: {one.path} would get {amounts.size(one.coming)}, and {there}: "
+                f"broker {one.broker}: {paths} would get {amounts.size(coming)}, and {there}: "
                 "give it a larger disk, add a broker, or shorten a topic's retention"
             )
     return wrong
@@ -207,12 +223,15 @@ def before_and_after(seen: Seen, moves: Sequence[Move]) -> list[str]:
             for broker in brokers:
                 size[side][broker] += one.size
     disks = disks_after(seen, moves)
+    coming = Counter[int]()
+    for disk in disks:
+        coming[disk.system] += disk.coming
     rows: list[tuple[str, ...]] = [("broker", "rack", "replicas", "leaders", "bytes", "fullest disk")]
     for broker in sorted({*seen.metadata.brokers, *held[0], *held[1]}):
         rack = seen.racks.get(broker) or "-" if broker in seen.metadata.brokers else "(down)"
         bytes_then = _became(*(amounts.size(side[broker]) for side in size))
         counts = [_became(str(side[0][broker]), str(side[1][broker])) for side in (held, led)]
-        rows.append((str(broker), str(rack), *counts, bytes_then, _fullest(disks, broker)))
+        rows.append((str(broker), str(rack), *counts, bytes_then, _fullest(disks, broker, coming)))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
@@ -221,10 +240,10 @@ def _became(before: str, after: str) -> str:
     return before if before == after else f"{before} -> {after}"
 
 
-def _fullest(disks: Iterable[Disk], broker: int) -> str:
-    """Return the disk of a broker that would be the fullest, in per cent."""
+def _fullest(disks: Iterable[Disk], broker: int, coming: Mapping[int, int]) -> str:
+    """Return the disk of a broker that would be the fullest, in per cent; `coming` is what its file system gets."""
     known = [
-        (1 - (one.free - one.coming) / one.total, 1 - one.free / one.total, one.path)
+        (1 - (one.free - coming[one.system]) / one.total, 1 - one.free / one.total, one.path)
         for one in disks
         if one.broker == broker and one.total and one.free is not None
     ]

@@ -82,7 +82,8 @@ def busiest(moves: Sequence[Move]) -> int:
     """Return the bytes of the broker that sends or takes most: that long it lasts."""
     sends, takes = Counter[int](), Counter[int]()
     for move in moves:
-        sends[move.before[0]] += move.bytes
+        for leader in move.before[:1]:  # nobody sends what comes to an empty disk and was given up
+            sends[leader] += move.bytes
         for broker in move.added:
             takes[broker] += move.size
     return max([*sends.values(), *takes.values()], default=0)

@@ -1,0 +1,118 @@
+"""Records of runs that were interrupted: a damaged one is named, and nothing is made of it."""
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from unit.fake_cluster import FakeCluster
+from unit.reassigning import Reassign
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.shifts import Shift
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import record
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
+
+pytest_plugins = ["unit.reassigning"]
+GOOD: dict[str, Any] = {
+    "asked": "drain=3",
+    "leaving": [3],
+    "rate": 50_000_000,
+    "moves": [["orders", 1, [4, 3], [4, 6], 5]],
+    "lists": {"orders": {"leader.replication.throttled.replicas": ["1:4"]}},
+    "rates": {"3": {"leader.replication.throttled.rate": None}},
+    "used": [50_000_000],
+    "topics": [],
+    "back": False,
+    "shifts": [],
+    "factors": {},
+    "timer": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("asked", None),
+        ("leaving", 3),
+        ("leaving", ["3"]),
+        *(("rate", value) for value in ("50", -1, 0, True, 1.5, 2**63)),
+        ("moves", {}),
+        ("moves", [["orders", 1, [4, 3], [4, 6]]]),
+        ("moves", [["orders", "1", [4, 3], [4, 6], 5]]),
+        ("moves", [["orders", 1, [4, 3], [], 5]]),
+        ("moves", [["orders", 1, [4, None], [4, 6], 5]]),
+        ("lists", None),
+        ("lists", {"orders": None}),
+        ("lists", {"orders": {"leader.replication.throttled.replicas": [1, 2]}}),
+        ("lists", {"orders": {"leader.replication.throttled.replicas": "1:4"}}),
+        ("rates", None),
+        ("rates", {"3": None}),
+        ("rates", {"x": {}}),
+        ("rates", {"3": {"leader.replication.throttled.rate": 5}}),
+        ("used", 5),
+        ("topics", "orders"),
+        ("back", "no"),
+        ("shifts", [{"topic": "orders"}]),
+        ("factors", None),
+        ("factors", ["orders"]),
+        ("factors", {"orders": "3"}),
+        ("timer", 1),
+    ],
+)
+def test_a_damaged_record_is_named_with_what_is_wrong(
+    name: str, value: object, six: FakeCluster, reassign: Reassign, tmp_path: Path
+) -> None:
+    """Of what goes on with it, and of what would put it back; nothing is written."""
+    path = record.path_of(six.id, str(tmp_path / "state"))
+    path.parent.mkdir()
+    path.write_text(json.dumps({**GOOD, name: value}))
+    for asked in ({"drain": [3]}, {"cancel": True, "rate": ""}):
+        said = reassign(**asked)["msg"]
+        assert f"{path}: it is damaged, or not one of this version: {name} is {json.dumps(value)[:20]}" in said
+        assert said.endswith("; it says what a run of moves has begun, and has to be readable")
+    assert six.written == [] and path.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[]", "it is [], and no mapping"),
+        ('{"asked": "drain=3", "leaving": [], "rate": null}', "it does not say moves"),
+        (json.dumps({**GOOD, "new": 1}), "it says new, which nobody knows here"),
+    ],
+)
+def test_what_is_no_record_of_this_version(text: str, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "moves-a.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match="damaged, or not one of this version") as found:
+        record.load(path)
+    assert str(found.value).endswith(words)
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    """Also of an older version, which said less, and of a disk, whose only replica comes back to nobody's."""
+    path = tmp_path / "moves-a.json"
+    lists = {"t": {"follower.replication.throttled.replicas": ("0:2",)}}
+    move, shift = Move("t", 0, (), (2,), 5), Shift("t", 0, 3, "/a", "/b", 5)
+    made = record.Record("drain=3", (3,), None, (move,), lists, {"2": {"x": "5", "y": None}}, (9,), shifts=(shift,))
+    record.save(path, made)
+    found = record.load(path)
+    assert found and (found.moves, found.shifts, found.rates, found.used) == ((move,), (shift,), made.rates, (9,))
+    path.write_text(json.dumps({name: GOOD[name] for name in ("asked", "leaving", "rate", "moves")}))
+    assert record.load(path) == record.Record("drain=3", (3,), 50_000_000, (Move("orders", 1, (4, 3), (4, 6), 5),))
+
+
+def test_its_name_outlives_a_power_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limits are set as soon as it is there: its folder is written out, too, when it has its name."""
+    path, synced = tmp_path / "state" / "moves-a.json", list[tuple[bool, bool]]()
+    sync = os.fsync
+
+    def noted(number: int) -> None:
+        synced.append((stat.S_ISDIR(os.fstat(number).st_mode), path.exists()))
+        sync(number)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    record.save(path, record.Record("drain=3", (3,), None, ()))
+    assert synced == [(False, False), (True, True)]
