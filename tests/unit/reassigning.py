@@ -1,5 +1,6 @@
 """What tests of the module kafka_reassign share: a cluster, the module, and a run that was interrupted."""
 
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from unit.clock import Clock
 from unit.fake_cluster import FakeCluster
 from unit.fake_wire import modules
 
+from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.modules import kafka_reassign
 
 Reassign = Callable[..., dict[str, Any]]
@@ -41,6 +43,19 @@ def reassign(six: FakeCluster, capsys: pytest.CaptureFixture[str], tmp_path: Pat
             return first
 
         yield module
+
+
+def parts(
+    module: Callable[..., dict[str, Any]], waited: Any, until: float = math.inf, **asked: Any
+) -> tuple[list[str], dict[str, Any]]:
+    """Go on in parts of 10 s, as playbooks do, until the run has ended or it is so late; return what was said."""
+    said: list[str] = []
+    while True:
+        answer = module(**{"pause": 10, "waited": waited, **asked})
+        if "waiting" not in answer or waits.now() >= until:
+            return said, answer
+        said += answer["waiting"]["what"]
+        waited = answer["waiting"]["waited"]
 
 
 def limits(six: FakeCluster) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]]:

@@ -9,7 +9,7 @@ from unit.clock import Clock
 from unit.fake_cluster import FakeCluster
 from unit.reassigning import MIB, Reassign, limits, records
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import control
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import execution, progress
 
 pytest_plugins = ["unit.reassigning"]
 NEW = (5, "orders", 1)
@@ -116,7 +116,7 @@ def test_a_rate_below_what_is_written_is_said_and_ends_a_run(
 
 
 def test_a_run_in_one_piece_ends_as_well(six: FakeCluster, reassign: Reassign, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(control, "STALLED", 0.4)
-    monkeypatch.setattr(control, "PART", 0.3)
+    monkeypatch.setattr(execution, "STALLED", 0.4)
+    monkeypatch.setattr(progress, "PART", 0.3)
     six.stuck = {"orders"}
     assert "nothing was copied for 0 s (0 of 1 partitions, 0 B of 5.0 MiB; nothing" in reassign(drain=[3])["msg"]

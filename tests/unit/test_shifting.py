@@ -3,10 +3,14 @@
 from pathlib import Path
 
 import pytest
+from unit.clock import Clock
 from unit.fake_cluster import FakeCluster
-from unit.reassigning import MIB, RATES, Reassign, limits, records
+from unit.reassigning import MIB, RATES, Reassign, limits, parts, records
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks import shifting
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.control import RATE
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import AdminError
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_dirs import LogDir
 
 pytest_plugins = ["unit.reassigning"]
 
@@ -96,15 +100,28 @@ def test_progress_and_an_end_where_nothing_comes(three: FakeCluster, reassign: R
     assert records(tmp_path)
 
 
-def test_a_broker_that_is_restarted_is_waited_for(three: FakeCluster, reassign: Reassign) -> None:
-    """And named where it does not come back."""
+def test_a_broker_that_is_restarted_is_waited_for(
+    three: FakeCluster, reassign: Reassign, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For 5 min, and named where it does not come back; a restart that was waited for counts no more."""
     three.stuck = {"orders"}
     going = reassign(pause=1, empty=["3:/data/1"])["waiting"]
-    three.down = {3}
-    said = reassign(pause=1, empty=["3:/data/1"], waited=going["waited"])
-    assert "broker 3 does not answer" in said["waiting"]["what"][0]
-    wrong = reassign(empty=["3:/data/1"], waited=going["waited"])["msg"]
-    assert "broker 3 does not answer: start it, then run the same again" in wrong
+
+    def away(*_: object) -> list[LogDir]:
+        clock.rest(7)
+        raise AdminError("no answer within 7 s")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shifting, "log_dirs", away)
+        said, answer = parts(reassign, going["waited"], until=clock.at + 250, empty=["3:/data/1"])
+    assert said and all("broker 3 does not answer" in one for one in said)
+    going = reassign(pause=1, empty=["3:/data/1"], waited=answer["waiting"]["waited"])["waiting"]
+    assert "does not answer" not in going["what"][0]
+    begun, three.down = clock.at, {3}
+    monkeypatch.setattr(shifting, "log_dirs", away)
+    answer = parts(reassign, going["waited"], empty=["3:/data/1"])[1]
+    assert "broker 3 does not answer: start it, then run the same again" in answer["msg"]
+    assert 300 < clock.at - begun < 330
     assert "broker 3 is down, and has replicas on their way: start it" in reassign(empty=["3:/data/1"])["msg"]
 
 

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks import shifting, shifts
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.folders import named
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.shifting import Run, Standing
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.shifting import Run
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.shifts import DiskWish, Shift
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import broker_config
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_dirs import LogDir, log_dirs
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, record, throttles
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.control import AGAIN, Result
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.progress import (
+    AGAIN,
+    Result,
+    carry_on,
+    progress,
+    waiting,
+)
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import NAMED, Work, listed
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused, Unfinished
@@ -131,8 +137,7 @@ def carried_out(admin: Admin, work: Work, path: Path, brokers: Collection[int], 
         raise Unfinished(f"{admin.explain(error)}; {AGAIN}", {"changed": True, "plan": work.text}) from error
     if not pause:
         return {**carried_on(admin, made, path, pause, {}), "plan": work.text}
-    told = {"changed": True, "plan": work.text, "moved": [str(one) for one in work.left]}
-    return {**told, "waiting": waits.waiting(["it begins"], 0, **asdict(shifting.progress({})))}
+    return {"plan": work.text, "moved": [str(one) for one in work.left], **waiting("it begins", progress({}))}
 
 
 def begin(admin: Admin, made: Record, path: Path, brokers: Collection[int]) -> Record:
@@ -154,17 +159,13 @@ def begin(admin: Admin, made: Record, path: Path, brokers: Collection[int]) -> R
 
 def carried_on(admin: Admin, made: Record, path: Path, pause: float, waited: Mapping[str, Any]) -> Result:
     """Carry on for `pause` seconds (0: to the end). Raises Unfinished, OSError."""
-    run = Run(admin, made, shifting.progress(waited))
-    try:
-        now, going = run.carry_on(pause, AGAIN)
-        return going or ended(run, now, path)
-    except AdminError as error:
-        raise Unfinished(f"{admin.explain(error)}; {AGAIN}", {"changed": True}) from error
+    run = Run(admin, made, progress(waited))
+    return carry_on(run, pause, lambda: ended(run, path))
 
 
-def ended(run: Run, now: Standing, path: Path) -> Result:
+def ended(run: Run, path: Path) -> Result:
     """Take the limits back, look at all once more, and forget the record. Raises AdminError."""
-    made = run.record
+    made, now = run.record, run.now
     left = throttles.take_out(run.admin, made, run.admin.metadata().brokers)
     notes = [*left, *come(made, log_dirs(run.admin, sorted({one.broker for one in made.shifts})))]
     path.unlink(missing_ok=True)

@@ -14,6 +14,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_di
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, control, seen, throttles
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.execution import Run, Standing
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.progress import carry_on, progress
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import NAMED, Work, busiest, listed
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused, Unfinished
@@ -158,10 +159,10 @@ def wait(
     try:
         if not waited:  # one that was down before could not be told its limits
             made = control.begin(admin, Work(made), path, admin.metadata().brokers)
-        run = Run(admin, made, control.progress(waited), look=look)
-        return control.carry_on(run, pause, lambda run, now: ended(run, now, disk, path), AGAIN, "with the same again")
     except AdminError as error:
         raise Unfinished(f"{admin.explain(error)}; {AGAIN}", {"changed": True}) from error
+    run = Run(admin, made, progress(waited), AGAIN, "with the same again", look=look)
+    return carry_on(run, pause, lambda: ended(run, disk, path))
 
 
 def standing(made: Record, broker: int, partitions: Sequence[Partition]) -> Standing:
@@ -184,7 +185,7 @@ def standing(made: Record, broker: int, partitions: Sequence[Partition]) -> Stan
     return Standing(**found)
 
 
-def ended(run: Run, now: Standing, disk: NewDisk, path: Path) -> dict[str, Any]:
+def ended(run: Run, disk: NewDisk, path: Path) -> dict[str, Any]:
     """Take the limits back, see that the broker serves from the disk, forget the record.
 
     Raises Unfinished, AdminError.
@@ -195,9 +196,9 @@ def ended(run: Run, now: Standing, disk: NewDisk, path: Path) -> dict[str, Any]:
         text = f"all is in sync, and broker {disk.broker} does not serve from {disk.path}: its log says why"
         raise Unfinished(f"{text} (journalctl -u kafka); {AGAIN}", {"changed": True})
     path.unlink(missing_ok=True)
-    done = control.copied(now, run.progress)
+    done = control.copied(run)
     words = (
-        f"broker {disk.broker} serves from {disk.path}: {len(now.done)} replicas, {amounts.size(done['bytes'])}, are "
-        f"in sync after {amounts.time(done['seconds'])}"
+        f"broker {disk.broker} serves from {disk.path}: {len(run.now.done)} replicas, {amounts.size(done['bytes'])}, "
+        f"are in sync after {amounts.time(done['seconds'])}"
     )
-    return {"changed": bool(now.done), **done, "notes": left, "answer": words}
+    return {"changed": bool(run.now.done), **done, "notes": left, "answer": words}

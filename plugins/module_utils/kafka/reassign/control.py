@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,28 +13,26 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import record, seen, throttles
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.again import go_on, put_back, too_few
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.arrivals import Progress
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.declared import differing, unmade
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.execution import (
-    PART,
-    QUIET,
-    STALLED,
     Run,
-    Standing,
     come,
     standing,
     strangers,
     verified,
 )
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import plan
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.progress import (
+    AGAIN,
+    Result,
+    carry_on,
+    progress,
+    waiting,
+)
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import Work, lines, listed
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused, Unfinished
-
-AGAIN = "run the same again to go on, with another rate if need be, or with cancel=true to put everything back"
-SLOW = "with the same again, or cancel=true"
-Result = dict[str, Any]
 
 
 @contextmanager
@@ -131,22 +129,13 @@ def carried_out(admin: Admin, work: Work, path: Path, brokers: Collection[int], 
         raise Unfinished(f"{admin.explain(error)}; {AGAIN}", {"changed": True, "plan": work.text}) from error
     if not pause:
         return {**carried_on(admin, made, path, pause, {}), "plan": work.text}
-    time = waits.now()
-    return {**told(work, ""), "waiting": waits.waiting(["it begins"], 0, **asdict(Progress(time, time, moved=time)))}
+    return {**told(work, ""), **waiting("it begins", progress({}))}
 
 
 def carried_on(admin: Admin, made: Record, path: Path, pause: float, waited: Mapping[str, Any]) -> Result:
     """Carry on for `pause` seconds (0: to the end). Raises Unfinished, OSError."""
-    try:
-        return carry_on(Run(admin, made, progress(waited)), pause, lambda run, now: ended(run, now, path))
-    except AdminError as error:
-        raise Unfinished(f"{admin.explain(error)}; {AGAIN}", {"changed": True}) from error
-
-
-def progress(waited: Mapping[str, Any]) -> Progress:
-    """Return what the parts of a wait before this one saw."""
-    time = waits.now()
-    return Progress(**waited) if waited else Progress(time, time, moved=time)
+    run = Run(admin, made, progress(waited))
+    return carry_on(run, pause, lambda: ended(run, path))
 
 
 def begin(admin: Admin, work: Work, path: Path, brokers: Collection[int]) -> Record:
@@ -162,43 +151,21 @@ def begin(admin: Admin, work: Work, path: Path, brokers: Collection[int]) -> Rec
     return made
 
 
-def carry_on(
-    run: Run, pause: float, end: Callable[[Run, Standing], Result], again: str = AGAIN, slow: str = SLOW
-) -> Result:
-    """Move for `pause` seconds (0: to the end); return what is waited for, or what `end` says was done.
-
-    Raises Unfinished, AdminError.
-    """
-    while True:
-        now, done = run.until_done(pause or PART)
-        if done:
-            return end(run, now)
-        far = run.words(now)
-        stalled = waits.now() - run.progress.moved > STALLED
-        words = "; ".join([far, *run.stuck(0 if stalled else QUIET)])
-        if run.short and waits.now() - run.progress.short > STALLED:
-            raise Unfinished(f"{run.short}, {slow} ({words})", {"changed": True})
-        if stalled:
-            raise Unfinished(f"nothing was copied for {STALLED:.0f} s ({words}); {again}", {"changed": True})
-        if pause:
-            return {"changed": True, "waiting": waits.waiting([words], 0, **asdict(run.progress))}
-
-
-def ended(run: Run, now: Standing, path: Path) -> Result:
+def ended(run: Run, path: Path) -> Result:
     """Take the limits back, look at all once more, and forget the record. Raises Unfinished, AdminError."""
-    admin, made = run.admin, run.record
+    admin, made, gone = run.admin, run.record, run.now.gone
     metadata = seen.at_controller(admin, admin.metadata(), made.moves)
     left = throttles.take_out(admin, made, metadata.brokers)
     wrong, away = verified(made, metadata)
     if wrong:
         raise Unfinished(f"all is moved, and {'; '.join(wrong[:5])}; {AGAIN}", {"changed": True})
     path.unlink(missing_ok=True)
-    notes = [*left, *away, *come(made, metadata), *([strangers(now.gone)] if now.gone else [])]
-    return {"changed": True, **copied(now, run.progress), "notes": notes}
+    notes = [*left, *away, *come(made, metadata), *([strangers(gone)] if gone else [])]
+    return {"changed": True, **copied(run), "notes": notes}
 
 
-def copied(now: Standing, so_far: Progress) -> Result:
+def copied(run: Run) -> Result:
     """Return what was done, and how long it took."""
-    size = sum(move.bytes for move in now.done)
-    seconds = round(waits.now() - so_far.begun, 1)
-    return {"moved": [str(move) for move in now.done], "bytes": size, "seconds": seconds}
+    size = sum(move.bytes for move in run.now.done)
+    seconds = round(waits.now() - run.progress.begun, 1)
+    return {"moved": [str(move) for move in run.now.done], "bytes": size, "seconds": seconds}
