@@ -11,6 +11,7 @@ from unit.fake_wire import modules
 from unit.reassigning import FOLLOWER, LEADER, MIB, RATES, limits, records
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.new_disk import NewDisk, refusals
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record, alone, path_of, save
 from ansible_collections.millrace.kafka.plugins.modules import kafka_log_dir
 
@@ -112,6 +113,25 @@ def test_a_broker_that_is_down_is_told_when_it_is_back(failed: FakeCluster, log_
     assert going["what"][0].startswith("2 of 2 partitions")
     failed.behind = set()
     assert "answer" in log_dir(new=new, question="wait", pause=1, waited=going["waited"])
+
+
+def test_a_silence_is_waited_out(
+    failed: FakeCluster, log_dir: LogDir, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    log_dir()
+    new, failed.behind = restarted(failed), {(3, "orders", 0)}
+    going = log_dir(new=new, question="wait", pause=1)["waiting"]
+
+    def nobody(_: Admin) -> None:
+        raise AdminError("no answer")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Admin, "metadata", nobody)
+        going = log_dir(new=new, question="wait", pause=1, waited=going["waited"])["waiting"]
+    assert going["what"] == ["nobody answers: no answer"]
+    failed.behind = set()
+    assert "answer" in log_dir(new=new, question="wait", pause=1, waited=going["waited"])
+    assert (limits(failed), records(tmp_path)) == (({}, {}), [])
 
 
 def test_while_others_move_it_is_not_begun(failed: FakeCluster, log_dir: LogDir, tmp_path: Path) -> None:
