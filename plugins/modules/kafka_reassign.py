@@ -150,7 +150,7 @@ def by_record(module: KafkaModule, request: Asked, admin: Admin, metadata: Metad
         control.meant(planned, module.params["plan"])
     if planned is None or module.check_mode:
         return control.told(planned, control.nothing_to_move(request, admin, metadata))
-    return control.carried_out(admin, planned, path, metadata.brokers, pause)
+    return control.carried_out(admin, planned, path, pause)
 
 
 def between_disks(
@@ -163,7 +163,7 @@ def between_disks(
         control.meant(planned, module.params["plan"])
     if planned is None or module.check_mode:
         return control.told(planned, f"{request.words}: nothing to move")
-    return disks.carried_out(admin, planned, path, metadata.brokers, module.params["pause"])
+    return control.carried_out(admin, planned, path, module.params["pause"], disks.carried_on)
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ import pytest
 from unit.clock import Clock
 from unit.fake_cluster import FakeCluster
 from unit.fake_wire import modules
-from unit.reassigning import FOLLOWER, LEADER, MIB, RATES, limits, records
+from unit.reassigning import FOLLOWER, LEADER, MIB, RATES, limits, records, says, young
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.new_disk import NewDisk, refusals
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError
@@ -113,6 +113,23 @@ def test_a_broker_that_is_down_is_told_when_it_is_back(failed: FakeCluster, log_
     assert going["what"][0].startswith("2 of 2 partitions")
     failed.behind = set()
     assert "answer" in log_dir(new=new, question="wait", pause=1, waited=going["waited"])
+
+
+def test_a_broker_that_has_just_started_is_not_believed(
+    failed: FakeCluster, log_dir: LogDir, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """All are told their limits, and none is left, neither at the end nor where it is called off."""
+    for question in ("wait", "cancel"):
+        with says(monkeypatch, young):
+            failed.given_up, failed.behind = {3: ["/data/2"]}, {(3, "orders", 0), (3, "orders", 1)}
+            log_dir()
+            assert limits(failed)[1] == {"1": RATES, "2": RATES, "3": RATES}
+            new, failed.told = restarted(failed), {}
+            assert "waiting" in log_dir(new=new, question="wait", pause=1)
+            assert limits(failed)[1] == {"1": RATES, "2": RATES, "3": RATES}
+            failed.behind = set()
+            assert "answer" in log_dir(new=new, question=question)
+        assert (limits(failed), records(tmp_path)) == (({}, {}), [])
 
 
 def test_a_silence_is_waited_out(

@@ -1,16 +1,17 @@
 """The module kafka_reassign between log dirs of one broker: planned, moved, gone on with, put back."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from unit.clock import Clock
 from unit.fake_cluster import FakeCluster
-from unit.reassigning import MIB, RATES, Reassign, limits, parts, records
+from unit.reassigning import MIB, RATES, Reassign, limits, newborn, parts, records, says, young
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks import shifting
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.control import RATE
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import AdminError
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import AdminError, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_dirs import LogDir
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.throttles import COPIES as RATE
 
 pytest_plugins = ["unit.reassigning"]
 
@@ -123,6 +124,26 @@ def test_a_broker_that_is_restarted_is_waited_for(
     assert "broker 3 does not answer: start it, then run the same again" in answer["msg"]
     assert 300 < clock.at - begun < 330
     assert "broker 3 is down, and has replicas on their way: start it" in reassign(empty=["3:/data/1"])["msg"]
+
+
+@pytest.mark.parametrize("words", [young, newborn])
+def test_its_limit_is_not_left_on_the_word_of_a_broker_that_has_just_started(
+    words: Callable[[Metadata], Metadata], three: FakeCluster, reassign: Reassign, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    """Where it names no controller, another is asked in a while."""
+    three.stuck = {"orders"}
+    going = reassign(pause=1, empty=["3:/data/1"])["waiting"]
+    three.stuck = set()
+    three.swap()
+    with says(monkeypatch, words):
+        done = reassign(pause=1, empty=["3:/data/1"], waited=going["waited"])
+    if words is newborn:
+        assert "no controller among the 0 brokers that are known" in done["waiting"]["what"][0]
+        assert records(tmp_path) == ["moves-cluster-of-a-test.json"]
+        done = reassign(pause=1, empty=["3:/data/1"], waited=done["waiting"]["waited"])
+    assert (done["notes"], len(done["moved"])) == ([], 3)
+    assert (limits(three), records(tmp_path)) == (({}, {}), [])
 
 
 def test_what_comes_to_an_emptied_log_dir_is_told(three: FakeCluster, reassign: Reassign) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -33,6 +33,8 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.prog
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import Work, lines, listed
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused, Unfinished
+
+CarriedOn = Callable[[Admin, Record, Path, float, Mapping[str, Any]], Result]
 
 
 @contextmanager
@@ -118,17 +120,17 @@ def meant(work: Work, name: str) -> None:
         raise Refused(f"nothing was moved: it would not be plan {name} any more, for the cluster has changed:{text}")
 
 
-def carried_out(admin: Admin, work: Work, path: Path, brokers: Collection[int], pause: float) -> Result:
+def carried_out(admin: Admin, work: Work, path: Path, pause: float, on: CarriedOn | None = None) -> Result:
     """Begin; carry it to its end, or with `pause` leave that to the next call, so that its plan can be said before.
 
-    Raises Unfinished, OSError.
+    `on` carries on what is no run of moves. Raises Unfinished, OSError.
     """
     try:
-        made = begin(admin, work, path, brokers)
+        made = begin(admin, work.record, path)
     except AdminError as error:
         raise Unfinished(f"{admin.explain(error)}; {AGAIN}", {"changed": True, "plan": work.text}) from error
     if not pause:
-        return {**carried_on(admin, made, path, pause, {}), "plan": work.text}
+        return {**(on or carried_on)(admin, made, path, pause, {}), "plan": work.text}
     return {**told(work, ""), **waiting("it begins", progress({}))}
 
 
@@ -138,30 +140,43 @@ def carried_on(admin: Admin, made: Record, path: Path, pause: float, waited: Map
     return carry_on(run, pause, lambda: ended(run, path))
 
 
-def begin(admin: Admin, work: Work, path: Path, brokers: Collection[int]) -> Record:
+def begin(admin: Admin, made: Record, path: Path) -> Record:
     """Write down what is begun, and set its limits. Raises AdminError, OSError."""
-    if work.record.rate is None:
-        throttles.take_out(admin, work.record, brokers)
-        away = {broker: rates for broker, rates in work.record.rates.items() if int(broker) not in {*brokers}}
-        made = replace(work.record, lists={}, rates=away)
+    there = seen.at_controller(admin, admin.metadata(), made.moves)
+    if made.rate is None:
+        throttles.take_out(admin, made, there)
+        away = {broker: rates for broker, rates in made.rates.items() if int(broker) not in there.brokers}
+        made = replace(made, lists={}, rates=away)
     else:
-        made = throttles.planned(admin, work.record, brokers, record.beside(path))
+        made = throttles.planned(admin, made, there, record.beside(path))
     record.save(path, made)
-    throttles.put_in(admin, made, brokers)
+    throttles.put_in(admin, made, there)
     return made
+
+
+def taken_back(admin: Admin, made: Record, path: Path, look: Callable[[], Sequence[str]] = tuple) -> list[str]:
+    """Take the limits back, look at what was done, and forget the record; return notes.
+
+    Raises AdminError, OSError, and what `look` raises where it is not as it was to be.
+    """
+    left = throttles.take_out(admin, made, seen.at_controller(admin, admin.metadata(), made.moves))
+    notes = [*left, *look()]
+    path.unlink(missing_ok=True)
+    return notes
 
 
 def ended(run: Run, path: Path) -> Result:
     """Take the limits back, look at all once more, and forget the record. Raises Unfinished, AdminError."""
     admin, made, gone = run.admin, run.record, run.now.gone
-    metadata = seen.at_controller(admin, admin.metadata(), made.moves)
-    left = throttles.take_out(admin, made, metadata.brokers)
-    wrong, away = verified(made, metadata)
-    if wrong:
-        raise Unfinished(f"all is moved, and {'; '.join(wrong[:5])}; {AGAIN}", {"changed": True})
-    path.unlink(missing_ok=True)
-    notes = [*left, *away, *come(made, metadata), *([strangers(gone)] if gone else [])]
-    return {"changed": True, **copied(run), "notes": notes}
+
+    def look() -> list[str]:
+        metadata = seen.at_controller(admin, admin.metadata(), made.moves)
+        wrong, away = verified(made, metadata)
+        if wrong:
+            raise Unfinished(f"all is moved, and {'; '.join(wrong[:5])}; {AGAIN}", {"changed": True})
+        return [*away, *come(made, metadata), *([strangers(gone)] if gone else [])]
+
+    return {"changed": True, **copied(run), "notes": taken_back(admin, made, path, look)}
 
 
 def copied(run: Run) -> Result:

@@ -126,7 +126,7 @@ def once(settings: Settings, say: Say) -> None:
         with control.readable(path), record.alone(path, UNIT):
             if record.load(path) != begun or record.beside(path):
                 raise Refused("nothing was moved: another run began meanwhile")
-            carry_out(admin, work, path, metadata, say)
+            carry_out(admin, work, path, say)
         try:
             elect(settings, say)
         except Stopped:  # the record is gone by now
@@ -157,9 +157,9 @@ def wanted(work: Work, settings: Settings, begun: record.Record | None, say: Say
     return True
 
 
-def carry_out(admin: Admin, work: Work, path: Path, metadata: Metadata, say: Say) -> None:
+def carry_out(admin: Admin, work: Work, path: Path, say: Say) -> None:
     """Move to the end, and say now and then how far it is. Raises Unfinished, AdminError, OSError, ValueError."""
-    found = control.carried_out(admin, work, path, metadata.brokers, PART)
+    found = control.carried_out(admin, work, path, PART)
     while "waiting" in found:
         begun = record.load(path)
         if begun is None or not begun.timer:
