@@ -123,8 +123,8 @@ def asked(module: KafkaModule) -> taken_in.Asked:
 def answer(module: KafkaModule, request: taken_in.Asked, admin: Admin, metadata: Metadata) -> dict[str, Any]:
     """Return what is to be done, what is waited for, or what was done. Raises Refused, Unfinished, AdminError.
 
-    What begins, and what is called off, keeps runs of moves away, whose limits are the same; what is waited for is
-    written down by then, and nobody is to end that in the middle.
+    What begins, and what is called off, keeps runs of moves away for that moment; what is waited for is written down by
+    then, and each of both kinds of runs leaves the limits that the other needs.
     """
     options, disk = module.params, request.disk
     directory = options["record_directory"]

@@ -57,7 +57,11 @@ def test_what_does_not_come_is_named_and_ends_a_run(
     [
         ("down", "broker 5 is down; start it"),
         ("leader", "it has no leader; start a broker that has all of it"),
-        ("limit", "somebody else set follower.replication.throttled.rate of broker 5 to 7; take that back"),
+        (
+            "limit",
+            "somebody else set follower.replication.throttled.rate of broker 5 to 7; take that back where no other run "
+            "did",
+        ),
     ],
 )
 def test_why_nothing_comes(cause: str, words: str, six: FakeCluster, reassign: Reassign, clock: Clock) -> None:

@@ -139,5 +139,5 @@ def why(admin: Admin, one: Copy, metadata: Metadata, rate: int | None) -> str:
             admin.leave_behind()
             return f"broker {broker} does not answer; its log says why"
         if limit and (rate is None or int(limit) < rate):
-            return f"somebody else set {key} of broker {broker} to {limit}; take that back"
+            return f"somebody else set {key} of broker {broker} to {limit}; take that back where no other run did"
     return f"the logs of broker {one.broker}, and of broker {one.leader}, which leads it, say why"

@@ -143,25 +143,27 @@ def carried_on(admin: Admin, made: Record, path: Path, pause: float, waited: Map
 def begin(admin: Admin, made: Record, path: Path) -> Record:
     """Write down what is begun, and set its limits. Raises AdminError, OSError."""
     there = seen.at_controller(admin, admin.metadata(), made.moves)
-    if made.rate is None:
-        throttles.take_out(admin, made, there)
-        away = {broker: rates for broker, rates in made.rates.items() if int(broker) not in there.brokers}
-        made = replace(made, lists={}, rates=away)
-    else:
-        made = throttles.planned(admin, made, there, record.beside(path))
-    record.save(path, made)
-    throttles.put_in(admin, made, there)
+    with record.limits(path) as others:
+        if made.rate is None:
+            throttles.take_out(admin, made, there, others)
+            away = {broker: rates for broker, rates in made.rates.items() if int(broker) not in there.brokers}
+            made = replace(made, lists={}, rates=away)
+        else:
+            made = throttles.planned(admin, made, there, others)
+        record.save(path, made)
+        throttles.put_in(admin, made, there)
     return made
 
 
 def taken_back(admin: Admin, made: Record, path: Path, look: Callable[[], Sequence[str]] = tuple) -> list[str]:
-    """Take the limits back, look at what was done, and forget the record; return notes.
+    """Take the limits back that no other run needs, look at what was done, and forget the record; return notes.
 
     Raises AdminError, OSError, and what `look` raises where it is not as it was to be.
     """
-    left = throttles.take_out(admin, made, seen.at_controller(admin, admin.metadata(), made.moves))
-    notes = [*left, *look()]
-    path.unlink(missing_ok=True)
+    there = seen.at_controller(admin, admin.metadata(), made.moves)
+    with record.limits(path) as others:
+        notes = [*throttles.take_out(admin, made, there, others), *look()]
+        path.unlink(missing_ok=True)
     return notes
 
 

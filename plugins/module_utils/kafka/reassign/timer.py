@@ -91,7 +91,6 @@ def work_of(
         raise Refused(f"the cluster that answers has the id {metadata.cluster_id}, not {settings.cluster_id}")
     with control.readable(path):
         begun = record.load(path)
-    with control.readable(record.path_of(metadata.cluster_id, settings.record_directory, "*")):
         others = record.beside(path)
     wrong = [f"broker {one} is not registered: start it" for one in sorted(settings.brokers.keys() - metadata.brokers)]
     wrong += [
