@@ -127,9 +127,13 @@ SWITCH: dict[str, Any] = {"type": "bool", "default": False}
 
 
 def answer(module: KafkaModule, request: Asked, admin: Admin, metadata: Metadata) -> dict[str, Any]:
-    """Return what was planned, what is under way, or what was done. Raises Refused, Unfinished, AdminError."""
+    """Return what was planned, what is under way, or what was done. Raises Refused, Unfinished, AdminError.
+
+    Between two parts of a run its lock is free: who has taken it by the next one is waited for.
+    """
     path = record.path_of(metadata.cluster_id, module.params["record_directory"])
-    with control.readable(path), record.alone(path, "a run of reassign.yml", look=module.check_mode):
+    wait = record.PATIENCE if module.params["waited"] else 0
+    with control.readable(path), record.alone(path, "a run of reassign.yml", look=module.check_mode, wait=wait):
         return by_record(module, request, admin, metadata, path)
 
 

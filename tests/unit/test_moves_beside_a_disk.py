@@ -1,14 +1,18 @@
 """A disk is replaced while a run of moves is at it, or was interrupted: both keep their limits until each has ended."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+from unit.clock import Clock
 from unit.fake_cluster import FakeCluster
 from unit.fake_wire import Run
 from unit.reassigning import FOLLOWER, LEADER, MIB, RATES, Reassign, limits, records
-from unit.replacing import LogDir, restarted
+from unit.replacing import CLUSTER, LogDir, restarted
 
+from ansible_collections.millrace.kafka.plugins.module_utils import waits
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import alone, path_of
 from ansible_collections.millrace.kafka.plugins.modules import kafka_reassign
 
 pytest_plugins = ["unit.replacing"]
@@ -97,6 +101,28 @@ def test_the_moves_end_first(between: FakeCluster, log_dir: LogDir, reassign: Re
     )
     assert "answer" in log_dir(new=new, question="wait", pause=1, waited=going)
     assert (limits(between), records(tmp_path)) == (({}, {"2": SEVEN}), [])
+
+
+def test_a_part_of_the_moves_waits_until_the_disk_is_begun(
+    failed: FakeCluster, reassign: Reassign, monkeypatch: pytest.MonkeyPatch, clock: Clock, tmp_path: Path
+) -> None:
+    """That lasts longer than the moment between two parts; a run that has only begun to ask is refused."""
+    fails(failed)
+    asked = {"drain": [3]}
+    waited = moving(failed, reassign, **asked)
+    disk = ExitStack()
+    disk.enter_context(alone(path_of(CLUSTER, str(tmp_path / "state")), "a run of replace_disk.yml"))
+    begun = clock.at
+
+    def meanwhile(seconds: float) -> None:
+        clock.rest(seconds)
+        if clock.at - begun > 20:
+            disk.close()
+
+    monkeypatch.setattr(waits, "rest", meanwhile)
+    assert reassign(pause=1, **asked)["msg"].startswith("reassign: a run of replace_disk.yml, pid ")
+    assert "waiting" in reassign(pause=1, waited=waited, **asked)
+    assert clock.at - begun > 20
 
 
 def test_each_has_a_rate_of_its_own(between: FakeCluster, log_dir: LogDir, reassign: Reassign, tmp_path: Path) -> None:

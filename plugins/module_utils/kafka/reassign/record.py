@@ -20,7 +20,7 @@ FOLDER = "~/.local/state/millrace"
 LOOK, LOOKS = 0.05, 100
 """Seconds after which who wants to move tries again while others look, who are done at once, and how often he does."""
 PATIENCE = 60.0
-"""Seconds for which somebody may set limits, or take them back: each broker is asked for it."""
+"""Seconds for which somebody may plan, set limits, or take them back: each broker is asked for it."""
 
 
 @dataclass(frozen=True)
