@@ -14,6 +14,8 @@ from typing import Any
 # Options of a module that waits; its action gives them (plugin_utils/waits.py).
 OPTIONS: dict[str, Any] = {"pause": {"type": "int", "default": 0}, "waited": {"type": "dict", "default": {}}}
 TICK = 0.2
+SILENT = 60.0
+"""Seconds for which nobody may answer before that ends a run that goes on in parts."""
 
 Lacking = Mapping[str, Sequence[str]]
 """What is not whole, by kind."""

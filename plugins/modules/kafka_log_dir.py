@@ -123,8 +123,8 @@ def asked(module: KafkaModule) -> taken_in.Asked:
 def answer(module: KafkaModule, request: taken_in.Asked, admin: Admin, metadata: Metadata) -> dict[str, Any]:
     """Return what is to be done, what is waited for, or what was done. Raises Refused, Unfinished, AdminError.
 
-    What begins, and what is called off, keeps runs of moves away, whose limits are the same; what is waited for is
-    written down by then, and nobody is to end that in the middle.
+    What begins, and what is called off, keeps runs of moves away for that moment; what is waited for is written down by
+    then, and each of both kinds of runs leaves the limits that the other needs.
     """
     options, disk = module.params, request.disk
     directory = options["record_directory"]
@@ -148,12 +148,12 @@ def begun_or_called_off(
     """Return the same, of whom nobody else on this host disturbs. Raises Refused, Unfinished, AdminError, OSError."""
     begun = record.load(path)
     if module.params["question"] == "cancel":
-        return taken_in.called_off(admin, begun, path, metadata.brokers, module.check_mode)
+        return taken_in.called_off(admin, begun, path, module.check_mode)
     found = seen.look(admin, seen.at_controller(admin, metadata))
     planned = taken_in.prepare(request, found, begun)
     told = {"changed": planned.needed, "restart": planned.restart, "plan": list(planned.work.lines)}
     if planned.needed and not module.check_mode:
-        taken_in.begin(admin, planned, path, metadata.brokers)
+        taken_in.begin(admin, planned, path)
     return {**told, **({"moved": [str(move) for move in planned.work.left]} if module.check_mode else {})}
 
 

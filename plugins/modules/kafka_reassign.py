@@ -136,9 +136,13 @@ SWITCH: dict[str, Any] = {"type": "bool", "default": False}
 
 
 def answer(module: KafkaModule, request: Asked, admin: Admin, metadata: Metadata) -> dict[str, Any]:
-    """Return what was planned, what is under way, or what was done. Raises Refused, Unfinished, AdminError."""
+    """Return what was planned, what is under way, or what was done. Raises Refused, Unfinished, AdminError.
+
+    Between two parts of a run its lock is free: who has taken it by the next one is waited for.
+    """
     path = record.path_of(metadata.cluster_id, module.params["record_directory"])
-    with control.readable(path), record.alone(path, "a run of reassign.yml", look=module.check_mode):
+    wait = record.PATIENCE if module.params["waited"] else 0
+    with control.readable(path), record.alone(path, "a run of reassign.yml", look=module.check_mode, wait=wait):
         return by_record(module, request, admin, metadata, path)
 
 
@@ -159,7 +163,7 @@ def by_record(module: KafkaModule, request: Asked, admin: Admin, metadata: Metad
         control.meant(planned, module.params["plan"])
     if planned is None or module.check_mode:
         return control.told(planned, control.nothing_to_move(request, admin, metadata))
-    return control.carried_out(admin, planned, path, metadata.brokers, pause)
+    return control.carried_out(admin, planned, path, pause)
 
 
 def between_disks(
@@ -172,7 +176,7 @@ def between_disks(
         control.meant(planned, module.params["plan"])
     if planned is None or module.check_mode:
         return control.told(planned, f"{request.words}: nothing to move")
-    return disks.carried_out(admin, planned, path, metadata.brokers, module.params["pause"])
+    return control.carried_out(admin, planned, path, module.params["pause"], disks.carried_on)
 
 
 def main() -> None:

@@ -97,18 +97,22 @@ def unused(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> list[str]:
 
 
 def throttled(cluster: Mapping[str, Any]) -> list[str]:
-    """Return which brokers were left with a limit: a replica may never catch up with it, a copy never end."""
-    ended = "end the run of reassign.yml that was interrupted (the same again, or -e cancel=true), or take"
+    """Return which brokers were left with a limit: a replica may never catch up with it, a copy never end.
+
+    A broker that fills a new disk moves nothing, as far as brokers tell.
+    """
+    begun = "that was interrupted (the same again, or its -e cancel=true), or take"
     null = "back with null in kafka_dynamic_config_overrides of its host"
     return [
         *(
-            f"broker {number} limits replication to {rate} bytes a second though nothing is moved: {ended} "
+            f"broker {number} limits replication to {rate} bytes a second though nothing is moved: wait where "
+            f"replace_disk.yml is at it; else end the run of reassign.yml or replace_disk.yml {begun} "
             f"leader.replication.throttled.rate and follower.replication.throttled.rate {null}"
             for number, rate in cluster.get("throttled", {}).items()
         ),
         *(
             f"broker {number} limits copies between its log dirs to {rate} bytes a second though nothing is copied: "
-            f"{ended} replica.alter.log.dirs.io.max.bytes.per.second {null}"
+            f"end the run of reassign.yml {begun} replica.alter.log.dirs.io.max.bytes.per.second {null}"
             for number, rate in cluster.get("copies_throttled", {}).items()
         ),
     ]

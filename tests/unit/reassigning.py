@@ -1,6 +1,9 @@
 """What tests of the module kafka_reassign share: a cluster, the module, and a run that was interrupted."""
 
+import math
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +12,8 @@ from unit.clock import Clock
 from unit.fake_cluster import FakeCluster
 from unit.fake_wire import modules
 
+from ansible_collections.millrace.kafka.plugins.module_utils import waits
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.modules import kafka_reassign
 
 Reassign = Callable[..., dict[str, Any]]
@@ -41,6 +46,44 @@ def reassign(six: FakeCluster, capsys: pytest.CaptureFixture[str], tmp_path: Pat
             return first
 
         yield module
+
+
+def parts(
+    module: Callable[..., dict[str, Any]], waited: Any, until: float = math.inf, **asked: Any
+) -> tuple[list[str], dict[str, Any]]:
+    """Go on in parts of 10 s, as playbooks do, until the run has ended or it is so late; return what was said."""
+    said: list[str] = []
+    while True:
+        answer = module(**{"pause": 10, "waited": waited, **asked})
+        if "waiting" not in answer or waits.now() >= until:
+            return said, answer
+        said += answer["waiting"]["what"]
+        waited = answer["waiting"]["waited"]
+
+
+def young(known: Metadata) -> Metadata:
+    """Return what a broker says that has just started: it knows itself and the controller, and no partition."""
+    brokers = {known.controller: known.brokers[known.controller]}
+    return replace(known, brokers=brokers, partitions=[])
+
+
+def newborn(known: Metadata) -> Metadata:
+    """Return what it says before that: it knows nobody."""
+    return replace(known, brokers={}, partitions=[], controller=-1)
+
+
+@contextmanager
+def says(monkeypatch: pytest.MonkeyPatch, words: Callable[[Metadata], Metadata]) -> Iterator[None]:
+    """Have whoever is asked for metadata say so, but for the controller where it is asked itself."""
+    look = Admin.look
+
+    def looked(admin: Admin, timeout: float) -> Metadata:
+        admin.known = words(look(admin, timeout))
+        return admin.known
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Admin, "look", looked)
+        yield
 
 
 def limits(six: FakeCluster) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]]:

@@ -2,12 +2,13 @@
 
 import fcntl
 import os
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import alone
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record, alone, limits, save
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused
 
 NAME = "a run of reassign.yml"
@@ -76,6 +77,45 @@ def test_a_look_makes_no_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         assert os.listdir(path.parent) == []
     with alone(path / "no folder" / "moves-c.json", NAME, look=True):
         pass
+
+
+@pytest.fixture
+def another(path: Path) -> ExitStack:
+    """Another run that moves replicas."""
+    stack = ExitStack()
+    stack.enter_context(alone(path, "another"))
+    return stack
+
+
+def test_who_waits_is_next(path: Path, another: ExitStack, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waits, "rest", lambda seconds: another.close())
+    with alone(path, NAME, wait=1):
+        assert path.with_suffix(".lock").read_text().startswith(NAME)
+
+
+def test_who_waits_in_vain(path: Path, another: ExitStack, monkeypatch: pytest.MonkeyPatch) -> None:
+    rested = list[float]()
+    monkeypatch.setattr(waits, "rest", rested.append)
+    with another, pytest.raises(Refused, match=r"^another, pid \d+, is moving"), alone(path, NAME, wait=10):
+        pass
+    assert sum(rested) == pytest.approx(10)
+
+
+def test_limits_are_set_and_taken_back_by_one_at_a_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who waits sees no record of who has ended meanwhile, whatever kind of run it is."""
+    other = path.with_name("disk-c.json")
+    save(other, Record("broker=3", (), None, ()))
+    stack = ExitStack()
+    assert stack.enter_context(limits(other)) == []
+
+    def end(seconds: float) -> None:
+        other.unlink()
+        stack.close()
+
+    monkeypatch.setattr(waits, "rest", end)
+    with alone(path, NAME), limits(path) as others:
+        assert others == []
+    assert os.listdir(path.parent) == []
 
 
 def test_its_end_takes_the_name_away(path: Path) -> None:

@@ -1,66 +1,18 @@
 """The module kafka_log_dir: which disks a broker takes in, what is limited, waited for and taken back."""
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from unit.clock import Clock
 from unit.fake_cluster import FakeCluster
-from unit.fake_wire import modules
-from unit.reassigning import FOLLOWER, LEADER, MIB, RATES, limits, records
+from unit.reassigning import FOLLOWER, LEADER, MIB, RATES, limits, records, says, young
+from unit.replacing import CLUSTER, META, OURS, LogDir, mount, restarted
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.new_disk import NewDisk, refusals
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record, alone, path_of, save
-from ansible_collections.millrace.kafka.plugins.modules import kafka_log_dir
 
-LogDir = Callable[..., dict[str, Any]]
-CLUSTER = "cluster-of-a-test"
-META = {"broker.id": "3", "cluster.id": CLUSTER, "version": "0"}
-OURS = [".lock", "meta.properties", "recovery-point-offset-checkpoint"]
-
-
-def mount(*names: str, **more: Any) -> dict[str, Any]:
-    """Return what a host says of a log dir."""
-    return {"mounted": True, "size": 100 * MIB, "free": 90 * MIB, "names": [*names], **more}
-
-
-@pytest.fixture
-def failed() -> FakeCluster:
-    """Broker 3 has given up its second log dir, with two of its three replicas."""
-    made = FakeCluster(4)
-    made.topics = {"orders": [[1, 3], [3, 2], [2, 3]], "other": [[1, 2]]}
-    made.sizes = {("orders", 0): 3 * MIB, ("orders", 1): 5 * MIB, ("orders", 2): 1 * MIB}
-    made.given_up = {3: ["/data/2"]}
-    made.behind = {(3, "orders", 0), (3, "orders", 1)}
-    return made
-
-
-@pytest.fixture
-def log_dir(failed: FakeCluster, capsys: pytest.CaptureFixture[str], tmp_path: Path, clock: Clock) -> Iterator[LogDir]:
-    """Runs the module on a new, empty disk; waits take no time."""
-    with modules(failed, capsys) as run:
-
-        def module(check_mode: bool = False, new: Any = None, **options: Any) -> dict[str, Any]:
-            mounts = {"/data/1": mount(*OURS, "orders-2"), "/data/2": mount() if new is None else new}
-            said = {
-                "broker": 3,
-                "log_dir": "/data/2",
-                "mounts": mounts,
-                "meta_properties": {path: META for path, one in mounts.items() if "meta.properties" in one["names"]},
-                "rate": "50MB",
-                "record_directory": str(tmp_path / "state"),
-                **options,
-            }
-            return run(kafka_log_dir, check_mode, **said)
-
-        yield module
-
-
-def restarted(failed: FakeCluster) -> dict[str, Any]:
-    """Have the broker take the disk in; return what its host says of it."""
-    failed.given_up = {}
-    return mount(*OURS, "orders-0", "orders-1")
+pytest_plugins = ["unit.replacing"]
 
 
 def test_taken_in(failed: FakeCluster, log_dir: LogDir, tmp_path: Path) -> None:
@@ -114,8 +66,44 @@ def test_a_broker_that_is_down_is_told_when_it_is_back(failed: FakeCluster, log_
     assert "answer" in log_dir(new=new, question="wait", pause=1, waited=going["waited"])
 
 
+def test_a_broker_that_has_just_started_is_not_believed(
+    failed: FakeCluster, log_dir: LogDir, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """All are told their limits, and none is left, neither at the end nor where it is called off."""
+    for question in ("wait", "cancel"):
+        with says(monkeypatch, young):
+            failed.given_up, failed.behind = {3: ["/data/2"]}, {(3, "orders", 0), (3, "orders", 1)}
+            log_dir()
+            assert limits(failed)[1] == {"1": RATES, "2": RATES, "3": RATES}
+            new, failed.told = restarted(failed), {}
+            assert "waiting" in log_dir(new=new, question="wait", pause=1)
+            assert limits(failed)[1] == {"1": RATES, "2": RATES, "3": RATES}
+            failed.behind = set()
+            assert "answer" in log_dir(new=new, question=question)
+        assert (limits(failed), records(tmp_path)) == (({}, {}), [])
+
+
+def test_a_silence_is_waited_out(
+    failed: FakeCluster, log_dir: LogDir, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    log_dir()
+    new, failed.behind = restarted(failed), {(3, "orders", 0)}
+    going = log_dir(new=new, question="wait", pause=1)["waiting"]
+
+    def nobody(_: Admin) -> None:
+        raise AdminError("no answer")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Admin, "metadata", nobody)
+        going = log_dir(new=new, question="wait", pause=1, waited=going["waited"])["waiting"]
+    assert going["what"] == ["nobody answers: no answer"]
+    failed.behind = set()
+    assert "answer" in log_dir(new=new, question="wait", pause=1, waited=going["waited"])
+    assert (limits(failed), records(tmp_path)) == (({}, {}), [])
+
+
 def test_while_others_move_it_is_not_begun(failed: FakeCluster, log_dir: LogDir, tmp_path: Path) -> None:
-    """Limits are the same, and whoever ended first would take back the other's. What was begun is waited for."""
+    """While they are at it; between two of their parts: test_moves_beside_a_disk.py. What was begun is waited for."""
     log_dir()
     written = list(failed.written)
     with alone(path_of(CLUSTER, str(tmp_path / "state")), "millrace-rebalance.service"):
@@ -134,19 +122,22 @@ def test_what_was_limited_before_stays(failed: FakeCluster, log_dir: LogDir) -> 
     assert limits(failed) == ({}, {"2": {"leader.replication.throttled.rate": "7"}})
 
 
+@pytest.mark.parametrize("ended", [False, True])
 def test_what_an_interrupted_move_had_set_is_not_what_was_there_before(
-    failed: FakeCluster, log_dir: LogDir, tmp_path: Path
+    ended: bool, failed: FakeCluster, log_dir: LogDir, tmp_path: Path
 ) -> None:
-    """Whichever of the two ends last, nothing of either is left."""
+    """It has its own again while it is not ended, and what was there before both is there after both."""
     before: dict[str, str | None] = {**dict.fromkeys(RATES), "leader.replication.throttled.rate": "7"}
-    moves = Record("drain=4", (4,), 30_000_000, (), rates={"2": before}, used=(30_000_000,))
-    save(path_of(CLUSTER, str(tmp_path / "state")), moves)
-    failed.told = {"2": dict.fromkeys(RATES, "30000000")}
+    path, lower = path_of(CLUSTER, str(tmp_path / "state")), dict.fromkeys(RATES, "30000000")
+    save(path, Record("drain=4", (4,), 30_000_000, (), rates={"2": before}, used=(30_000_000,)))
+    failed.told = {"2": dict(lower)}
     log_dir()
     assert limits(failed)[1]["2"] == RATES
+    if ended:
+        path.unlink()
     new, failed.behind = restarted(failed), set()
     assert "answer" in log_dir(new=new, question="wait")
-    assert limits(failed) == ({}, {"2": {"leader.replication.throttled.rate": "7"}})
+    assert limits(failed) == ({}, {"2": {"leader.replication.throttled.rate": "7"} if ended else lower})
 
 
 def test_without_a_rate_nothing_is_limited(failed: FakeCluster, log_dir: LogDir, tmp_path: Path) -> None:

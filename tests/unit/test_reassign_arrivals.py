@@ -9,7 +9,7 @@ from unit.clock import Clock
 from unit.fake_cluster import FakeCluster
 from unit.reassigning import MIB, Reassign, limits, records
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import control
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import execution, progress
 
 pytest_plugins = ["unit.reassigning"]
 NEW = (5, "orders", 1)
@@ -57,7 +57,11 @@ def test_what_does_not_come_is_named_and_ends_a_run(
     [
         ("down", "broker 5 is down; start it"),
         ("leader", "it has no leader; start a broker that has all of it"),
-        ("limit", "somebody else set follower.replication.throttled.rate of broker 5 to 7; take that back"),
+        (
+            "limit",
+            "somebody else set follower.replication.throttled.rate of broker 5 to 7; take that back where no other run "
+            "did",
+        ),
     ],
 )
 def test_why_nothing_comes(cause: str, words: str, six: FakeCluster, reassign: Reassign, clock: Clock) -> None:
@@ -116,7 +120,7 @@ def test_a_rate_below_what_is_written_is_said_and_ends_a_run(
 
 
 def test_a_run_in_one_piece_ends_as_well(six: FakeCluster, reassign: Reassign, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(control, "STALLED", 0.4)
-    monkeypatch.setattr(control, "PART", 0.3)
+    monkeypatch.setattr(execution, "STALLED", 0.4)
+    monkeypatch.setattr(progress, "PART", 0.3)
     six.stuck = {"orders"}
     assert "nothing was copied for 0 s (0 of 1 partitions, 0 B of 5.0 MiB; nothing" in reassign(drain=[3])["msg"]

@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 from unit.fake_cluster import FakeCluster
-from unit.reassigning import RATES, Reassign, interrupted, limits, records
-
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
+from unit.reassigning import RATES, Reassign, interrupted, limits, records, says, young
 
 pytest_plugins = ["unit.reassigning"]
 
@@ -67,14 +65,7 @@ def test_a_broker_that_has_just_started_is_not_believed(
 ) -> None:
     """It names no partitions, and no controller at first: nothing is forgotten for that."""
     interrupted(six, reassign, replace=["5:2", "3:6"])
-    look = Admin.look
-
-    def young(admin: Admin, timeout: float) -> Metadata:
-        admin.known = replace(look(admin, timeout), partitions=[], controller=broker)
-        return admin.known
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Admin, "look", young)
+    with says(monkeypatch, lambda known: replace(known, partitions=[], controller=broker)):
         done = reassign(cancel=True, rate="", pause=1)
     assert done.get("failed", False) == (broker == -1)
     assert broker == 1 or records(tmp_path)
@@ -86,20 +77,27 @@ def test_a_broker_that_has_just_started_is_not_believed(
 def test_a_run_does_not_end_for_a_broker_that_has_just_started(
     six: FakeCluster, reassign: Reassign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    six.stuck, look = {"orders"}, Admin.look
+    six.stuck = {"orders"}
     waiting = reassign(pause=1, drain=[3])["waiting"]
-
-    def young(admin: Admin, timeout: float) -> Metadata:
-        admin.known = replace(look(admin, timeout), partitions=[])
-        return admin.known
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Admin, "look", young)
+    with says(monkeypatch, lambda known: replace(known, partitions=[])):
         six.under_way.clear()
         assert "waiting" in reassign(pause=1, drain=[3], waited=waiting["waited"])
     six.stuck = set()
     assert reassign(drain=[3])["moved"] == ["orders-1"]
     assert six.topics["orders"] == [[1, 2], [4, 5]]
+
+
+def test_limits_are_changed_on_all_on_the_word_of_a_broker_that_has_just_started(
+    six: FakeCluster, reassign: Reassign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And taken back from all."""
+    six.stuck = {"orders"}
+    reassign(pause=1, drain=[3])
+    with says(monkeypatch, young):
+        reassign(pause=1, once=True, drain=[3], rate="30MB")
+        assert limits(six)[1] == dict.fromkeys(("3", "4", "5"), dict.fromkeys(RATES, "30000000"))
+        reassign(pause=1, once=True, drain=[3], rate="unlimited")
+    assert limits(six) == ({}, {})
 
 
 def test_a_cancel_leaves_what_somebody_else_moves(six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:

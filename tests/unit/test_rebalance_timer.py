@@ -142,7 +142,7 @@ def test_a_record_of_another_kind_that_nobody_can_read(uneven: FakeCluster, once
     folder.mkdir()
     record.path_of(uneven.id, str(folder), "disk").write_text("")
     code, said = once()
-    assert code == 1 and f"REFUSED: {folder}/*-{uneven.id}.json: Expecting value" in said, said
+    assert code == 1 and f"beside it, disk-{uneven.id}.json: Expecting value" in said, said
 
 
 def test_a_record_that_is_damaged_while_it_moves(

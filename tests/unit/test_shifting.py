@@ -1,12 +1,17 @@
 """The module kafka_reassign between log dirs of one broker: planned, moved, gone on with, put back."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from unit.clock import Clock
 from unit.fake_cluster import FakeCluster
-from unit.reassigning import MIB, RATES, Reassign, limits, records
+from unit.reassigning import MIB, RATES, Reassign, limits, newborn, parts, records, says, young
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.control import RATE
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks import shifting
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import AdminError, Metadata
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_dirs import LogDir
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.throttles import COPIES as RATE
 
 pytest_plugins = ["unit.reassigning"]
 
@@ -96,16 +101,49 @@ def test_progress_and_an_end_where_nothing_comes(three: FakeCluster, reassign: R
     assert records(tmp_path)
 
 
-def test_a_broker_that_is_restarted_is_waited_for(three: FakeCluster, reassign: Reassign) -> None:
-    """And named where it does not come back."""
+def test_a_broker_that_is_restarted_is_waited_for(
+    three: FakeCluster, reassign: Reassign, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For 5 min, and named where it does not come back; a restart that was waited for counts no more."""
     three.stuck = {"orders"}
     going = reassign(pause=1, empty=["3:/data/1"])["waiting"]
-    three.down = {3}
-    said = reassign(pause=1, empty=["3:/data/1"], waited=going["waited"])
-    assert "broker 3 does not answer" in said["waiting"]["what"][0]
-    wrong = reassign(empty=["3:/data/1"], waited=going["waited"])["msg"]
-    assert "broker 3 does not answer: start it, then run the same again" in wrong
+
+    def away(*_: object) -> list[LogDir]:
+        clock.rest(7)
+        raise AdminError("no answer within 7 s")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shifting, "log_dirs", away)
+        said, answer = parts(reassign, going["waited"], until=clock.at + 250, empty=["3:/data/1"])
+    assert said and all("broker 3 does not answer" in one for one in said)
+    going = reassign(pause=1, empty=["3:/data/1"], waited=answer["waiting"]["waited"])["waiting"]
+    assert "does not answer" not in going["what"][0]
+    begun, three.down = clock.at, {3}
+    monkeypatch.setattr(shifting, "log_dirs", away)
+    answer = parts(reassign, going["waited"], empty=["3:/data/1"])[1]
+    assert "broker 3 does not answer: start it, then run the same again" in answer["msg"]
+    assert 300 < clock.at - begun < 330
     assert "broker 3 is down, and has replicas on their way: start it" in reassign(empty=["3:/data/1"])["msg"]
+
+
+@pytest.mark.parametrize("words", [young, newborn])
+def test_its_limit_is_not_left_on_the_word_of_a_broker_that_has_just_started(
+    words: Callable[[Metadata], Metadata], three: FakeCluster, reassign: Reassign, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    """Where it names no controller, another is asked in a while."""
+    three.stuck = {"orders"}
+    going = reassign(pause=1, empty=["3:/data/1"])["waiting"]
+    three.stuck = set()
+    three.swap()
+    with says(monkeypatch, words):
+        done = reassign(pause=1, empty=["3:/data/1"], waited=going["waited"])
+    if words is newborn:
+        assert "no controller among the 0 brokers that are known" in done["waiting"]["what"][0]
+        assert records(tmp_path) == ["moves-cluster-of-a-test.json"]
+        done = reassign(pause=1, empty=["3:/data/1"], waited=done["waiting"]["waited"])
+    assert (done["notes"], len(done["moved"])) == ([], 3)
+    assert (limits(three), records(tmp_path)) == (({}, {}), [])
 
 
 def test_what_comes_to_an_emptied_log_dir_is_told(three: FakeCluster, reassign: Reassign) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
+from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import (
     Change,
     Done,
@@ -76,7 +77,7 @@ def connected(module: AnsibleModule, what: str) -> Iterator[tuple[Admin, Metadat
     admin: Admin | None = None
     try:
         admin = client_of(module)
-        metadata = admin.metadata()
+        metadata = first_answer(module, admin)
         refuse_another_cluster(module, metadata)
         try:
             yield admin, metadata
@@ -90,6 +91,27 @@ def connected(module: AnsibleModule, what: str) -> Iterator[tuple[Admin, Metadat
         with suppress(AdminError):
             if admin:
                 admin.close()
+
+
+def first_answer(module: AnsibleModule, admin: Admin) -> Metadata:
+    """Return who is there. A part of a wait in which nobody says it ends the module, and not the wait.
+
+    Each part is a process that connects anew: of those of hours one meets any silence that there is. Raises AdminError
+    after SILENT seconds of it.
+    """
+    begun, waited = waits.now(), module.params.get("waited")
+    try:
+        return admin.metadata()
+    except AdminError as error:
+        if not waited:
+            raise
+        silent = waited.get("silent") or begun
+        if begun - silent > waits.SILENT:
+            why = f"{error}, for more than {waits.SILENT:.0f} s"
+            raise AdminError(f"{why}; run the same again to go on") from error
+        words = [f"nobody answers: {error}"]
+        module.exit_json(changed=True, waiting=waits.waiting(words, 0, **{**waited, "silent": silent}))
+        raise
 
 
 def converge(

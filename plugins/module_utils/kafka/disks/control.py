@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks import shifting, shifts
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.folders import named
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.shifting import Run, Standing
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.shifting import Run
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.shifts import DiskWish, Shift
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import broker_config
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_dirs import LogDir, log_dirs
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, record, throttles
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, control
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.control import AGAIN, Result
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.progress import Result, carry_on, progress
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import NAMED, Work, listed
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused, Unfinished
-
-RATE = throttles.COPIES
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused
 
 
 def prepare(
@@ -120,54 +117,17 @@ def _became(before: str, after: str) -> str:
     return before if before == after else f"{before} -> {after}"
 
 
-def carried_out(admin: Admin, work: Work, path: Path, brokers: Collection[int], pause: float) -> Result:
-    """Begin; carry it to its end, or with `pause` leave that to the next call, so that its plan can be said before.
-
-    Raises Unfinished, OSError.
-    """
-    try:
-        made = begin(admin, work.record, path, brokers)
-    except AdminError as error:
-        raise Unfinished(f"{admin.explain(error)}; {AGAIN}", {"changed": True, "plan": work.text}) from error
-    if not pause:
-        return {**carried_on(admin, made, path, pause, {}), "plan": work.text}
-    told = {"changed": True, "plan": work.text, "moved": [str(one) for one in work.left]}
-    return {**told, "waiting": waits.waiting(["it begins"], 0, **asdict(shifting.progress({})))}
-
-
-def begin(admin: Admin, made: Record, path: Path, brokers: Collection[int]) -> Record:
-    """Write down what is begun, and set its limits. Raises AdminError, OSError."""
-    if made.rate is None:
-        throttles.take_out(admin, made, brokers)
-        made = replace(made, rates={})
-    else:
-        rates = {broker: dict(values) for broker, values in made.rates.items()}
-        for number in sorted({shift.broker for shift in made.shifts}):
-            if str(number) not in rates:
-                rates[str(number)] = {RATE: broker_config.describe(admin, number)[0].get(RATE)}
-        made = replace(made, rates=rates, used=tuple(dict.fromkeys((*made.used, made.rate))))
-    record.save(path, made)
-    for broker in made.rates:
-        throttles.tell(admin, broker, {RATE: str(made.rate)})
-    return made
-
-
 def carried_on(admin: Admin, made: Record, path: Path, pause: float, waited: Mapping[str, Any]) -> Result:
     """Carry on for `pause` seconds (0: to the end). Raises Unfinished, OSError."""
-    run = Run(admin, made, shifting.progress(waited))
-    try:
-        now, going = run.carry_on(pause, AGAIN)
-        return going or ended(run, now, path)
-    except AdminError as error:
-        raise Unfinished(f"{admin.explain(error)}; {AGAIN}", {"changed": True}) from error
+    run = Run(admin, made, progress(waited))
+    return carry_on(run, pause, lambda: ended(run, path))
 
 
-def ended(run: Run, now: Standing, path: Path) -> Result:
+def ended(run: Run, path: Path) -> Result:
     """Take the limits back, look at all once more, and forget the record. Raises AdminError."""
-    made = run.record
-    left = throttles.take_out(run.admin, made, run.admin.metadata().brokers)
-    notes = [*left, *come(made, log_dirs(run.admin, sorted({one.broker for one in made.shifts})))]
-    path.unlink(missing_ok=True)
+    admin, made, now = run.admin, run.record, run.now
+    brokers = sorted({one.broker for one in made.shifts})
+    notes = control.taken_back(admin, made, path, lambda: come(made, log_dirs(admin, brokers)))
     if now.gone:
         names = named(one.place for one in now.gone)
         notes.append(f"{names}: the broker has no such replica any more, or somebody else moved it; it is left so")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.shifts import Shift
@@ -13,27 +12,16 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_dirs import LogDir, alter, log_dirs
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.execution import PART, SILENT, STALLED
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.progress import AGAIN, STALLED, Progress
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Unfinished
 
 INBOUND = 5
 """Replicas that a broker copies at the same time; it copies them one after the other."""
 SHOWN = 3
+AWAY = 300.0
+"""Seconds for which a broker may not answer, as while it is restarted."""
 One = tuple[int, Place]
-
-
-@dataclass
-class Progress:
-    """What was seen before, from one part of a wait to the next."""
-
-    begun: float = 0.0
-    at: float = 0.0
-    bytes: int = 0
-    left: int = -1
-    """The fewest bytes that were left at any time, -1 where nobody looked yet."""
-    closer: float = 0.0
-    """When that was."""
 
 
 @dataclass(frozen=True)
@@ -102,13 +90,17 @@ class Run:
     admin: Admin
     record: Record
     progress: Progress
-    silent: float = 0.0
-    """Since when a broker has not answered, 0 while all do."""
+    again: str = AGAIN
+    """How a person goes on where it ends before that."""
+    now: Standing = Standing()
+    """How far it was at the last look."""
+    held: str = ""
+    """Why it has not ended though all is done."""
     refused: dict[str, str] = field(default_factory=dict)
     """By replica, why its broker does not begin it."""
 
-    def step(self) -> Standing:
-        """Look once, and begin what may be begun. Raises ImportError."""
+    def step(self) -> bool:
+        """Look once, and begin what may be begun; tell whether all is done. Raises Unfinished, ImportError."""
         dirs, unheard = list[LogDir](), list[int]()
         for broker in sorted({shift.broker for shift in self.record.shifts}):
             places = [shift.place for shift in self.record.shifts if shift.broker == broker]
@@ -117,40 +109,39 @@ class Run:
             except AdminError:  # it is restarted: what was begun goes on then
                 self.admin.leave_behind()
                 unheard.append(broker)
-        now = standing(self.record, dirs, unheard)
-        self.silent = (self.silent or waits.now()) if unheard else 0.0
-        self.refused = {}
-        for broker, wanted in next_ones(now).items():
+        self.now, self.held, self.refused = standing(self.record, dirs, unheard), "", {}
+        time, seen = waits.now(), self.progress
+        seen.unheard = (seen.unheard or time) if unheard else 0.0
+        if unheard and time - seen.unheard > AWAY:
+            names = ", ".join(map(str, unheard))
+            raise Unfinished(f"broker {names} does not answer: start it, then run the same again", {"changed": True})
+        for broker, wanted in next_ones(self.now).items():
             try:
                 failed = alter(self.admin, broker, wanted)
             except AdminError as error:
                 self.admin.leave_behind()
                 failed = dict.fromkeys(wanted, str(error))
             self.refused |= {f"{topic}-{number}": why for (topic, number), why in failed.items()}
-        return now
+        return self.now.ended
 
-    def until_done(self, seconds: float) -> Standing:
-        """Carry on for so many seconds at most. Raises Unfinished where a broker does not answer for long."""
-        end = waits.now() + seconds
-        while True:
-            before = waits.now()
-            now = self.step()
-            if self.silent and waits.now() - self.silent > max(SILENT, STALLED / 2):
-                names = ", ".join(map(str, now.unheard))
-                raise Unfinished(
-                    f"broker {names} does not answer: start it, then run the same again", {"changed": True}
-                )
-            if now.ended or waits.now() >= end:
-                return now
-            waits.rest(max(0.3, min(5.0, 2 * (waits.now() - before))))
+    def words(self) -> str:
+        """Say how far it is, and note it for the next time. Raises Unfinished where nothing comes closer to its end."""
+        far = self.far()
+        if waits.now() - self.progress.moved > STALLED:
+            written = " (more may be written meanwhile than the rate lets through)" if self.record.rate else ""
+            text = f"for {STALLED:.0f} s nothing has come closer to its end{written}: {far}"
+            raise Unfinished(
+                f"{text}; the broker's log says more (journalctl -u kafka); {self.again}", {"changed": True}
+            )
+        return far
 
-    def words(self, now: Standing) -> str:
+    def far(self) -> str:
         """Say how far it is, and note it for the next time."""
-        time, seen = waits.now(), self.progress
+        time, seen, now = waits.now(), self.progress, self.now
         whole = sum(shift.bytes for shift in self.record.shifts if shift not in now.gone)
         copied = max(0, whole - now.left)
         if seen.left < 0 or now.left < seen.left:
-            seen.left, seen.closer = now.left, time
+            seen.left, seen.moved = now.left, time
         text = f"{len(now.done)} of {len(self.record.shifts)} replicas, {amounts.size(copied)} of {amounts.size(whole)}"
         rate = (copied - seen.bytes) / max(1.0, time - seen.at)
         if rate > 0 and now.left:
@@ -160,30 +151,4 @@ class Run:
             text += f"; broker {', '.join(map(str, now.unheard))} does not answer"
         for name, why in list(self.refused.items())[:SHOWN]:
             text += f"; {name} is refused for now: {why}"
-        return text
-
-    def carry_on(self, pause: float, again: str) -> tuple[Standing, dict[str, Any] | None]:
-        """Go on for `pause` seconds (0: to the end); return what is waited for then, None at the end.
-
-        Raises Unfinished where nothing comes closer to its end.
-        """
-        while True:
-            now = self.until_done(pause or PART)
-            if now.ended:
-                return now, None
-            words = self.words(now)
-            if waits.now() - self.progress.closer > STALLED:
-                limit = self.record.rate
-                written = " (more may be written meanwhile than the rate lets through)" if limit else ""
-                text = f"for {STALLED:.0f} s nothing has come closer to its end{written}: {words}"
-                raise Unfinished(
-                    f"{text}; the broker's log says more (journalctl -u kafka); {again}", {"changed": True}
-                )
-            if pause:
-                return now, {"changed": True, "waiting": waits.waiting([words], 0, **asdict(self.progress))}
-
-
-def progress(waited: Mapping[str, Any]) -> Progress:
-    """Return what the parts of a wait before this one saw."""
-    time = waits.now()
-    return Progress(**waited) if waited else Progress(time, time, closer=time)
+        return f"{text}; {self.held}" if self.held else text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,10 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks import 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.new_disk import NewDisk
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Partition
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_dirs import LogDir, log_dirs
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, control, seen, throttles
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, control, seen
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.execution import Run, Standing
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.progress import carry_on, progress
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import NAMED, Work, busiest, listed
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused, Unfinished
@@ -118,15 +119,15 @@ def lines(disk: NewDisk, made: Record, behind: Sequence[Move], lived: Sequence[P
     return told + ([f"  and {len(named) - NAMED} more"] if len(named) > NAMED else [])
 
 
-def begin(admin: Admin, planned: Planned, path: Path, brokers: Collection[int]) -> None:
+def begin(admin: Admin, planned: Planned, path: Path) -> None:
     """Write down what is begun, and set its limits. Raises Unfinished, OSError."""
     try:
-        control.begin(admin, planned.work, path, brokers)
+        control.begin(admin, planned.work.record, path)
     except AdminError as error:
         raise Unfinished(f"{admin.explain(error)}; {AGAIN}", {"changed": True}) from error
 
 
-def called_off(admin: Admin, begun: Record | None, path: Path, brokers: Collection[int], check: bool) -> dict[str, Any]:
+def called_off(admin: Admin, begun: Record | None, path: Path, check: bool) -> dict[str, Any]:
     """Take back the limits of a run that was interrupted, and forget it; what was copied stays.
 
     Raises Unfinished, OSError.
@@ -134,11 +135,9 @@ def called_off(admin: Admin, begun: Record | None, path: Path, brokers: Collecti
     if begun is None:
         return {"changed": False, "answer": "no run was interrupted: nothing to call off"}
     try:
-        left = [] if check else throttles.take_out(admin, begun, brokers)
+        left = [] if check else control.taken_back(admin, begun, path)
     except AdminError as error:
         raise Unfinished(f"{admin.explain(error)}; run the same again", {"changed": True}) from error
-    if not check:
-        path.unlink(missing_ok=True)
     answer = f"{begun.asked} is called off: its limits are taken back, and what was copied stays"
     return {"changed": True, "notes": left, "answer": answer}
 
@@ -157,11 +156,11 @@ def wait(
 
     try:
         if not waited:  # one that was down before could not be told its limits
-            made = control.begin(admin, Work(made), path, admin.metadata().brokers)
-        run = Run(admin, made, control.progress(waited), look=look)
-        return control.carry_on(run, pause, lambda run, now: ended(run, now, disk, path), AGAIN, "with the same again")
+            made = control.begin(admin, made, path)
     except AdminError as error:
         raise Unfinished(f"{admin.explain(error)}; {AGAIN}", {"changed": True}) from error
+    run = Run(admin, made, progress(waited), AGAIN, "with the same again", look=look)
+    return carry_on(run, pause, lambda: ended(run, disk, path))
 
 
 def standing(made: Record, broker: int, partitions: Sequence[Partition]) -> Standing:
@@ -184,20 +183,22 @@ def standing(made: Record, broker: int, partitions: Sequence[Partition]) -> Stan
     return Standing(**found)
 
 
-def ended(run: Run, now: Standing, disk: NewDisk, path: Path) -> dict[str, Any]:
+def ended(run: Run, disk: NewDisk, path: Path) -> dict[str, Any]:
     """Take the limits back, see that the broker serves from the disk, forget the record.
 
     Raises Unfinished, AdminError.
     """
-    admin = run.admin
-    left = throttles.take_out(admin, run.record, run.metadata.brokers)
-    if not new_disk.serves(disk, log_dirs(admin, [disk.broker])):
+
+    def look() -> list[str]:
+        if new_disk.serves(disk, log_dirs(run.admin, [disk.broker])):
+            return []
         text = f"all is in sync, and broker {disk.broker} does not serve from {disk.path}: its log says why"
         raise Unfinished(f"{text} (journalctl -u kafka); {AGAIN}", {"changed": True})
-    path.unlink(missing_ok=True)
-    done = control.copied(now, run.progress)
+
+    left = control.taken_back(run.admin, run.record, path, look)
+    done = control.copied(run)
     words = (
-        f"broker {disk.broker} serves from {disk.path}: {len(now.done)} replicas, {amounts.size(done['bytes'])}, are "
-        f"in sync after {amounts.time(done['seconds'])}"
+        f"broker {disk.broker} serves from {disk.path}: {len(run.now.done)} replicas, {amounts.size(done['bytes'])}, "
+        f"are in sync after {amounts.time(done['seconds'])}"
     )
-    return {"changed": bool(now.done), **done, "notes": left, "answer": words}
+    return {"changed": bool(run.now.done), **done, "notes": left, "answer": words}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import broker_config
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
@@ -12,6 +12,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_di
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.progress import Progress
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.throttles import RATES
 
 SHOWN = 3
@@ -39,26 +40,6 @@ class Copy:
     def __str__(self) -> str:
         """Name it for a person."""
         return f"{self.name} on broker {self.broker}"
-
-
-@dataclass
-class Progress:
-    """What was seen before, from one part of a wait to the next."""
-
-    begun: float = 0.0
-    at: float = 0.0
-    bytes: int = 0
-    moved: float = 0.0
-    """When something was last copied or done."""
-    done: int = 0
-    has: dict[str, int] = field(default_factory=dict)
-    """By replica that is copied, its bytes."""
-    came: dict[str, float] = field(default_factory=dict)
-    """By replica that is copied, when its bytes were last others."""
-    whole: dict[str, int] = field(default_factory=dict)
-    """By partition that is copied, the bytes of its leader."""
-    short: float = 0.0
-    """Since when more has been written than the rate lets through, 0 while it is not."""
 
 
 def copies(running: Iterable[Move], metadata: Metadata) -> list[Copy]:
@@ -158,5 +139,5 @@ def why(admin: Admin, one: Copy, metadata: Metadata, rate: int | None) -> str:
             admin.leave_behind()
             return f"broker {broker} does not answer; its log says why"
         if limit and (rate is None or int(limit) < rate):
-            return f"somebody else set {key} of broker {broker} to {limit}; take that back"
+            return f"somebody else set {key} of broker {broker} to {limit}; take that back where no other run did"
     return f"the logs of broker {one.broker}, and of broker {one.leader}, which leads it, say why"

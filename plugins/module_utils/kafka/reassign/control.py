@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,28 +13,28 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import record, seen, throttles
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.again import go_on, put_back, too_few
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.arrivals import Progress
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.declared import differing, unmade
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.execution import (
-    PART,
-    QUIET,
-    STALLED,
     Run,
-    Standing,
     come,
     standing,
     strangers,
     verified,
 )
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import plan
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.progress import (
+    AGAIN,
+    Result,
+    carry_on,
+    progress,
+    waiting,
+)
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import Work, lines, listed
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused, Unfinished
 
-AGAIN = "run the same again to go on, with another rate if need be, or with cancel=true to put everything back"
-SLOW = "with the same again, or cancel=true"
-Result = dict[str, Any]
+CarriedOn = Callable[[Admin, Record, Path, float, Mapping[str, Any]], Result]
 
 
 @contextmanager
@@ -120,85 +120,69 @@ def meant(work: Work, name: str) -> None:
         raise Refused(f"nothing was moved: it would not be plan {name} any more, for the cluster has changed:{text}")
 
 
-def carried_out(admin: Admin, work: Work, path: Path, brokers: Collection[int], pause: float) -> Result:
+def carried_out(admin: Admin, work: Work, path: Path, pause: float, on: CarriedOn | None = None) -> Result:
     """Begin; carry it to its end, or with `pause` leave that to the next call, so that its plan can be said before.
 
-    Raises Unfinished, OSError.
+    `on` carries on what is no run of moves. Raises Unfinished, OSError.
     """
     try:
-        made = begin(admin, work, path, brokers)
+        made = begin(admin, work.record, path)
     except AdminError as error:
         raise Unfinished(f"{admin.explain(error)}; {AGAIN}", {"changed": True, "plan": work.text}) from error
     if not pause:
-        return {**carried_on(admin, made, path, pause, {}), "plan": work.text}
-    time = waits.now()
-    return {**told(work, ""), "waiting": waits.waiting(["it begins"], 0, **asdict(Progress(time, time, moved=time)))}
+        return {**(on or carried_on)(admin, made, path, pause, {}), "plan": work.text}
+    return {**told(work, ""), **waiting("it begins", progress({}))}
 
 
 def carried_on(admin: Admin, made: Record, path: Path, pause: float, waited: Mapping[str, Any]) -> Result:
     """Carry on for `pause` seconds (0: to the end). Raises Unfinished, OSError."""
-    try:
-        return carry_on(Run(admin, made, progress(waited)), pause, lambda run, now: ended(run, now, path))
-    except AdminError as error:
-        raise Unfinished(f"{admin.explain(error)}; {AGAIN}", {"changed": True}) from error
+    run = Run(admin, made, progress(waited))
+    return carry_on(run, pause, lambda: ended(run, path))
 
 
-def progress(waited: Mapping[str, Any]) -> Progress:
-    """Return what the parts of a wait before this one saw."""
-    time = waits.now()
-    return Progress(**waited) if waited else Progress(time, time, moved=time)
-
-
-def begin(admin: Admin, work: Work, path: Path, brokers: Collection[int]) -> Record:
+def begin(admin: Admin, made: Record, path: Path) -> Record:
     """Write down what is begun, and set its limits. Raises AdminError, OSError."""
-    if work.record.rate is None:
-        throttles.take_out(admin, work.record, brokers)
-        away = {broker: rates for broker, rates in work.record.rates.items() if int(broker) not in {*brokers}}
-        made = replace(work.record, lists={}, rates=away)
-    else:
-        made = throttles.planned(admin, work.record, brokers, record.beside(path))
-    record.save(path, made)
-    throttles.put_in(admin, made, brokers)
+    there = seen.at_controller(admin, admin.metadata(), made.moves)
+    with record.limits(path) as others:
+        if made.rate is None:
+            throttles.take_out(admin, made, there, others)
+            away = {broker: rates for broker, rates in made.rates.items() if int(broker) not in there.brokers}
+            made = replace(made, lists={}, rates=away)
+        else:
+            made = throttles.planned(admin, made, there, others)
+        record.save(path, made)
+        throttles.put_in(admin, made, there)
     return made
 
 
-def carry_on(
-    run: Run, pause: float, end: Callable[[Run, Standing], Result], again: str = AGAIN, slow: str = SLOW
-) -> Result:
-    """Move for `pause` seconds (0: to the end); return what is waited for, or what `end` says was done.
+def taken_back(admin: Admin, made: Record, path: Path, look: Callable[[], Sequence[str]] = tuple) -> list[str]:
+    """Take the limits back that no other run needs, look at what was done, and forget the record; return notes.
 
-    Raises Unfinished, AdminError.
+    Raises AdminError, OSError, and what `look` raises where it is not as it was to be.
     """
-    while True:
-        now, done = run.until_done(pause or PART)
-        if done:
-            return end(run, now)
-        far = run.words(now)
-        stalled = waits.now() - run.progress.moved > STALLED
-        words = "; ".join([far, *run.stuck(0 if stalled else QUIET)])
-        if run.short and waits.now() - run.progress.short > STALLED:
-            raise Unfinished(f"{run.short}, {slow} ({words})", {"changed": True})
-        if stalled:
-            raise Unfinished(f"nothing was copied for {STALLED:.0f} s ({words}); {again}", {"changed": True})
-        if pause:
-            return {"changed": True, "waiting": waits.waiting([words], 0, **asdict(run.progress))}
+    there = seen.at_controller(admin, admin.metadata(), made.moves)
+    with record.limits(path) as others:
+        notes = [*throttles.take_out(admin, made, there, others), *look()]
+        path.unlink(missing_ok=True)
+    return notes
 
 
-def ended(run: Run, now: Standing, path: Path) -> Result:
+def ended(run: Run, path: Path) -> Result:
     """Take the limits back, look at all once more, and forget the record. Raises Unfinished, AdminError."""
-    admin, made = run.admin, run.record
-    metadata = seen.at_controller(admin, admin.metadata(), made.moves)
-    left = throttles.take_out(admin, made, metadata.brokers)
-    wrong, away = verified(made, metadata)
-    if wrong:
-        raise Unfinished(f"all is moved, and {'; '.join(wrong[:5])}; {AGAIN}", {"changed": True})
-    path.unlink(missing_ok=True)
-    notes = [*left, *away, *come(made, metadata), *([strangers(now.gone)] if now.gone else [])]
-    return {"changed": True, **copied(now, run.progress), "notes": notes}
+    admin, made, gone = run.admin, run.record, run.now.gone
+
+    def look() -> list[str]:
+        metadata = seen.at_controller(admin, admin.metadata(), made.moves)
+        wrong, away = verified(made, metadata)
+        if wrong:
+            raise Unfinished(f"all is moved, and {'; '.join(wrong[:5])}; {AGAIN}", {"changed": True})
+        return [*away, *come(made, metadata), *([strangers(gone)] if gone else [])]
+
+    return {"changed": True, **copied(run), "notes": taken_back(admin, made, path, look)}
 
 
-def copied(now: Standing, so_far: Progress) -> Result:
+def copied(run: Run) -> Result:
     """Return what was done, and how long it took."""
-    size = sum(move.bytes for move in now.done)
-    seconds = round(waits.now() - so_far.begun, 1)
-    return {"moved": [str(move) for move in now.done], "bytes": size, "seconds": seconds}
+    size = sum(move.bytes for move in run.now.done)
+    seconds = round(waits.now() - run.progress.begun, 1)
+    return {"moved": [str(move) for move in run.now.done], "bytes": size, "seconds": seconds}

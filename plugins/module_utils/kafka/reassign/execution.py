@@ -8,14 +8,16 @@ from dataclasses import dataclass, field
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import moves
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.moves import Running
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, arrivals
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.arrivals import Copy, Progress
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.arrivals import Copy
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.progress import AGAIN, STALLED, Progress
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.seen import at_controller, lacking, named
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Unfinished
 
 INBOUND = 5
 """Replicas that a broker gets at the same time; those that wait are on disks and networks of nobody."""
@@ -23,12 +25,6 @@ ORDERS = 200
 """Partitions that get another order of the same replicas in one request: nothing is copied."""
 SETTLES = 5.0
 """Seconds until what was begun has to be told by the controller, or to be done."""
-SILENT = 60.0
-"""Seconds for which brokers may refuse questions before that ends a run."""
-PART = 60.0
-"""Seconds between two looks at whether it goes on, where nobody is told of it."""
-STALLED = 600.0
-"""Seconds without a byte or a partition, or at a rate below what is written, after which a run gives up."""
 QUIET = 60.0
 """Seconds without a byte after which a replica is named."""
 
@@ -44,6 +40,11 @@ class Standing:
     """On the move, and not where they are to go."""
     gone: Sequence[Move] = ()
     """Their topic was deleted meanwhile, or somebody else moved them to other brokers."""
+
+    @property
+    def ended(self) -> bool:
+        """Tell whether nothing is left to do."""
+        return not (self.running or self.waiting or self.turned)
 
 
 def standing(record: Record, metadata: Metadata, running: Mapping[Place, Running]) -> Standing:
@@ -88,10 +89,16 @@ class Run:
     admin: Admin
     record: Record
     progress: Progress
+    again: str = AGAIN
+    """How a person goes on where it ends before that."""
+    slow: str = "with the same again, or cancel=true"
+    """How a person says another rate."""
+    now: Standing = Standing()
+    """How far it was when somebody last answered."""
     sent: dict[Place, float] = field(default_factory=dict)
     """When it was begun, of what was begun by this process."""
     held: str = ""
-    """Why no more is begun."""
+    """Why no more is begun, or nothing is known."""
     refused: dict[str, str] = field(default_factory=dict)
     metadata: Metadata = field(default_factory=lambda: Metadata("", -1, {}, []))
     """What was last seen."""
@@ -100,9 +107,15 @@ class Run:
     short: str = ""
     """Why that cannot end at this rate."""
     look: Callable[[Run], Standing] | None = None
-    """What looks once in place of `step`, where somebody else moves the replicas."""
+    """What looks once in place of `move`, where somebody else moves the replicas."""
 
-    def step(self) -> Standing:
+    def step(self) -> bool:
+        """Look once, and begin what may be begun; tell whether all is done. Raises AdminError."""
+        self.held = ""
+        self.now = self.look(self) if self.look else self.move()
+        return self.now.ended
+
+    def move(self) -> Standing:
         """Look once, and begin what may be begun. Raises AdminError."""
         metadata, running = self.admin.metadata(), moves.running(self.admin)
         now = standing(self.record, metadata, running)
@@ -133,8 +146,20 @@ class Run:
         self.refused = {f"{topic}-{number}": why for (topic, number), why in failed.items()}
         self.sent |= dict.fromkeys(wanted, waits.now())
 
-    def words(self, now: Standing) -> str:
+    def words(self) -> str:
+        """Say how far it is and what keeps it, and note it for the next time. Raises Unfinished, ImportError."""
+        far, time = self.far(), waits.now()
+        stalled = time - self.progress.moved > STALLED
+        words = "; ".join([far, *self.stuck(0 if stalled else QUIET)])
+        if self.short and time - self.progress.short > STALLED:
+            raise Unfinished(f"{self.short}, {self.slow} ({words})", {"changed": True})
+        if stalled:
+            raise Unfinished(f"nothing was copied for {STALLED:.0f} s ({words}); {self.again}", {"changed": True})
+        return words
+
+    def far(self) -> str:
         """Say how far it is, and note it for the next time. Raises ImportError."""
+        now = self.now
         if now == Standing():
             return f"nobody answers: {self.held}"
         time, seen, before = waits.now(), self.progress, self.progress.bytes
@@ -166,29 +191,6 @@ class Run:
         """Return the replicas to which nothing has come for so long, each with why. Raises ImportError."""
         since = waits.now() - seconds
         return arrivals.stuck(self.admin, self.progress, self.coming, self.metadata, self.record.rate, since)
-
-    def until_done(self, seconds: float) -> tuple[Standing, bool]:
-        """Carry on for so many seconds at most; tell whether all is done.
-
-        Raises AdminError where nobody answers for a while.
-        """
-        end, silent, now = waits.now() + seconds, 0.0, Standing()
-        while True:
-            before = waits.now()
-            try:
-                now, silent = self.look(self) if self.look else self.step(), 0.0
-            except AdminError as error:  # another controller, a broker that is restarted
-                self.admin.leave_behind()
-                silent = silent or before
-                if before - silent > SILENT:
-                    raise
-                self.held = str(error)
-            else:
-                if not (now.running or now.waiting or now.turned):
-                    return now, True
-            if waits.now() >= end:
-                return now, False
-            waits.rest(max(0.3, min(5.0, 2 * (waits.now() - before))))
 
 
 def verified(record: Record, metadata: Metadata) -> tuple[list[str], list[str]]:

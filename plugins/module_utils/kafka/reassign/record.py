@@ -21,6 +21,8 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals impo
 FOLDER = "~/.local/state/millrace"
 LOOK, LOOKS = 0.05, 100
 """Seconds after which who wants to move tries again while others look, who are done at once, and how often he does."""
+PATIENCE = 60.0
+"""Seconds for which somebody may plan, set limits, or take them back: each broker is asked for it."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +37,9 @@ class Record:
     """Bytes a second that a broker may send and take for it; None without a limit."""
     moves: tuple[Move, ...]
     lists: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
-    """By topic and setting, the throttled replicas that this plan put in; what others put in is not among it."""
+    """By topic and setting, the throttled replicas that this plan, or another run, put in; what others did is not."""
     rates: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
-    """By broker and setting, the rate that was there before this plan, None where there was none."""
+    """By broker and setting, the rate that was there before this plan and other runs, None where there was none."""
     used: tuple[int, ...] = ()
     """The rates that this plan has set; another one that is there at its end is somebody else's."""
     topics: tuple[str, ...] = ()
@@ -63,9 +65,25 @@ def path_of(cluster_id: str, folder: str = FOLDER, kind: str = "moves") -> Path:
 
 
 def beside(path: Path) -> list[Record]:
-    """Return the records of the same cluster's runs of other kinds. Raises ValueError, OSError."""
-    cluster = path.name.partition("-")[2]
-    return [one for other in sorted(path.parent.glob(f"*-{cluster}")) if other != path and (one := load(other))]
+    """Return the records of the same cluster's runs of other kinds. Raises ValueError, which names one, OSError."""
+    found = []
+    for other in sorted(path.parent.glob(f"*-{path.name.partition('-')[2]}")):
+        try:
+            found += [one] if other != path and (one := load(other)) else []
+        except ValueError as error:
+            raise ValueError(f"beside it, {other.name}: {error}") from error
+    return found
+
+
+@contextmanager
+def limits(path: Path) -> Iterator[list[Record]]:
+    """Yield the same while nobody else of this host sets or takes back limits.
+
+    Of two that ended at once each would leave its own for the other. Raises Refused where somebody does not come to an
+    end, ValueError, OSError.
+    """
+    with alone(path.with_name(f"limits-{path.name.partition('-')[2]}"), "who sets or takes back limits", wait=PATIENCE):
+        yield beside(path)
 
 
 def load(path: Path) -> Record | None:
@@ -106,11 +124,11 @@ def save(path: Path, record: Record) -> None:
 
 
 @contextmanager
-def alone(path: Path, who: str, look: bool = False) -> Iterator[None]:
+def alone(path: Path, who: str, look: bool = False, wait: float = 0) -> Iterator[None]:
     """Keep all others of this host from moving replicas of the record's cluster; it ends with the process, too.
 
-    Who only wants to `look` keeps nobody off, and makes no file. Raises Refused, which names who moves them now,
-    OSError.
+    Who only wants to `look` keeps nobody off, and makes no file. Raises Refused, which names who moves them now, and
+    has not ended within `wait` seconds, OSError.
     """
     lock = path.with_suffix(".lock")
     if look:
@@ -119,7 +137,7 @@ def alone(path: Path, who: str, look: bool = False) -> Iterator[None]:
         yield
         return
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    held = _locked(lock)
+    held = _locked(lock, wait)
     try:
         os.ftruncate(held, 0)
         os.pwrite(held, f"{who}, pid {os.getpid()}".encode(), 0)
@@ -131,9 +149,10 @@ def alone(path: Path, who: str, look: bool = False) -> Iterator[None]:
         os.close(held)
 
 
-def _locked(lock: Path) -> int:
+def _locked(lock: Path, wait: float) -> int:
     """Return the descriptor of a file that is locked now. Raises Refused, OSError."""
-    for _ in range(LOOKS):
+    patient = round(wait / LOOK)
+    for turn in range(patient + LOOKS):
         held = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -141,7 +160,11 @@ def _locked(lock: Path) -> int:
                 if os.path.samestat(os.stat(lock), os.fstat(held)):
                     return held
         except BlockingIOError:
-            _looked(held)
+            try:
+                _looked(held)
+            except Refused:
+                if turn >= patient:
+                    raise
             waits.rest(LOOK)
         else:
             os.close(held)

@@ -1,7 +1,8 @@
 """Limits on what moving replicas may take of brokers and networks: set for a plan, and taken back after it.
 
 Two settings make one: a rate of each broker, and for each topic the replicas that it holds for. Both may be somebody
-else's already; what was there before stays, and comes back.
+else's already; what was there before stays, and comes back. Who is `there` is for the controller to say: a broker that
+has just started knows no others.
 """
 
 from __future__ import annotations
@@ -10,11 +11,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import broker_config, moves, topics
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.topics import Settings
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.seen import at_controller
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.topics import THROTTLES
 
 RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
@@ -40,45 +40,61 @@ def entries(text: str | None) -> list[str]:
     return [one for one in (text or "").split(",") if one]
 
 
-def planned(admin: Admin, record: Record, brokers: Iterable[int], others: Sequence[Record] = ()) -> Record:
+def limiting(record: Record, brokers: Collection[int]) -> dict[int, tuple[str, ...]]:
+    """Return by broker what limits it for a record: of those that are there, and of all that copy between log dirs."""
+    involved = {one for move in record.moves if move.added for one in (*move.before, *move.after)}
+    between = {shift.broker: (COPIES,) for shift in record.shifts}
+    return {**dict.fromkeys(sorted(involved & {*brokers}), RATES), **between}
+
+
+def whose(broker: str, key: str, value: str | None, others: Iterable[Record]) -> Record | None:
+    """Return which of other runs' records has set a rate of a broker, None where none of them has."""
+    named = [one for one in others if key in one.rates.get(broker, {})]
+    return next((one for one in named if value in {str(rate) for rate in one.used}), None)
+
+
+def put_by(others: Iterable[Record], topic: str, key: str) -> set[str]:
+    """Return the entries of a list of replicas that other runs need, each of which counts them as put in by itself."""
+    return {entry for one in others for entry in one.lists.get(topic, {}).get(key, ())}
+
+
+def planned(admin: Admin, record: Record, there: Metadata, others: Sequence[Record] = ()) -> Record:
     """Return the record with what is to be put in for it, and the rates that are there now. Raises AdminError.
 
-    What it has noted before stays noted: then it was interrupted, and what is there now may be its own. A rate that one
-    of the `others` has set, which were interrupted, is noted as what was there before that.
+    What it has noted before stays noted: then it was interrupted, and what is there now may be its own. Of what one of
+    the `others` has put in, whose runs go on or were interrupted, is noted what was there before that: whichever of
+    them ends last takes it back.
     """
     wanted = lists_of(record.moves) if record.rate else {}
-    there = _there(admin, wanted)
+    now = _lists(admin, wanted, there)
     lists = {topic: dict(both) for topic, both in record.lists.items()}
     for topic, both in wanted.items():
         for key, new in both.items():
-            has = entries(there.get(topic, {}).get(key))
+            has = entries(now.get(topic, {}).get(key))
             ours = lists.setdefault(topic, {}).get(key, ())
-            more = [] if EVERY in has else [one for one in new if one not in has and one not in ours]
-            lists[topic][key] = (*ours, *more)
-    involved = {one for move in record.moves if move.added for one in (*move.before, *move.after)}
+            stays = {*has} - put_by(others, topic, key) | {*ours}
+            lists[topic][key] = (*ours, *(one for one in new if one not in stays and EVERY not in has))
     rates = {broker: dict(values) for broker, values in record.rates.items()}
-    for broker in sorted(involved & {*brokers}) if record.rate else ():
-        if str(broker) not in rates:
+    for broker, keys in limiting(record, there.brokers).items() if record.rate else ():
+        if (name := str(broker)) not in rates:
             own = broker_config.describe(admin, broker)[0]
-            rates[str(broker)] = {key: _before(str(broker), key, own.get(key), others) for key in RATES}
+            rates[name] = {key: _before(name, key, own.get(key), others) for key in keys}
     used = tuple(dict.fromkeys((*record.used, *([record.rate] if record.rate else []))))
     return replace(record, lists=lists, rates=rates, used=used)
 
 
-def _before(broker: str, key: str, now: str | None, others: Sequence[Record]) -> str | None:
-    """Return a rate as it was before others set it."""
-    for other in others:
-        if broker in other.rates and now in {str(rate) for rate in other.used}:
-            return other.rates[broker].get(key)
-    return now
+def _before(broker: str, key: str, now: str | None, others: Iterable[Record]) -> str | None:
+    """Return a rate as it was before other runs set it."""
+    other = whose(broker, key, now, others)
+    return other.rates[broker][key] if other else now
 
 
-def put_in(admin: Admin, record: Record, brokers: Iterable[int]) -> None:
+def put_in(admin: Admin, record: Record, there: Metadata) -> None:
     """Set what a record says. Raises AdminError."""
-    there = _there(admin, record.lists)
+    now = _lists(admin, record.lists, there)
     changes = []
     for topic, both in record.lists.items() if record.rate else ():
-        texts = {key: entries(there[topic].get(key)) for key in both if topic in there}
+        texts = {key: entries(now[topic].get(key)) for key in both if topic in now}
         sets = {
             key: ",".join([*has, *(one for one in both[key] if one not in has)])
             for key, has in texts.items()
@@ -86,38 +102,44 @@ def put_in(admin: Admin, record: Record, brokers: Iterable[int]) -> None:
         }
         changes += [Settings(topic, sets)] if sets else []
     _told(topics.configure(admin, changes))
-    for broker in record.rates if record.rate else ():
-        if int(broker) in {*brokers}:
-            tell(admin, broker, dict.fromkeys(RATES, str(record.rate)))
+    for broker, keys in limiting(record, there.brokers).items() if record.rate else ():
+        tell(admin, str(broker), dict.fromkeys(keys, str(record.rate)))
 
 
-def take_out(admin: Admin, record: Record, brokers: Iterable[int]) -> list[str]:
-    """Take back what a record put in; return what was not: of a broker that is away, or set by somebody else meanwhile.
+def take_out(admin: Admin, record: Record, there: Metadata, others: Sequence[Record] = ()) -> list[str]:
+    """Take back what a record put in and none of the `others` needs.
 
-    Raises AdminError.
+    Return what was not taken back: of a broker that is away, or set by somebody else meanwhile. Raises AdminError.
     """
-    there = _there(admin, record.lists)
+    now = _lists(admin, record.lists, there)
     changes = []
     for topic, both in record.lists.items():
-        rest = {key: [one for one in entries(there.get(topic, {}).get(key)) if one not in both[key]] for key in both}
-        has = {key for key in both if there.get(topic, {}).get(key)}
-        sets = {key: ",".join(rest[key]) for key in has if rest[key] and {*both[key]} & {*entries(there[topic][key])}}
-        gone = [key for key in has if not rest[key]]
+        ours = {key: {*both[key]} - put_by(others, topic, key) for key in both}
+        has = {key: entries(now.get(topic, {}).get(key)) for key in both}
+        rest = {key: [one for one in has[key] if one not in ours[key]] for key in both}
+        sets = {key: ",".join(rest[key]) for key in both if rest[key] and rest[key] != has[key]}
+        gone = [key for key in both if has[key] and not rest[key]]
         changes += [Settings(topic, sets, gone)] if sets or gone else []
     _told(topics.configure(admin, changes))
-    left, ours, there_now = list[str](), {str(rate) for rate in record.used}, {*brokers}
+    left, used = list[str](), {str(rate) for rate in record.used}
     for broker, before in record.rates.items():
-        if int(broker) not in there_now:
+        if int(broker) not in there.brokers:
             left.append(f"broker {broker} is away and keeps {', '.join(before)}")
             continue
         own = broker_config.describe(admin, int(broker))[0]
-        others = {key: own.get(key) for key in before if own.get(key) not in {before[key], *ours}}
-        tell(admin, broker, {key: value for key, value in before.items() if key not in others})
+        set_by_us = {key: value for key, value in before.items() if own.get(key) in used}
+        tell(admin, broker, {key: _next(broker, key, others) or value for key, value in set_by_us.items()})
         left += [
-            f"broker {broker}: somebody else set {key} to {value or 'nothing'} meanwhile; it stays so"
-            for key, value in others.items()
+            f"broker {broker}: somebody else set {key} to {own.get(key) or 'nothing'} meanwhile; it stays so"
+            for key, value in before.items()
+            if own.get(key) != value and key not in set_by_us and not whose(broker, key, own.get(key), others)
         ]
     return left
+
+
+def _next(broker: str, key: str, others: Iterable[Record]) -> str | None:
+    """Return the rate that another run needs of a broker, None where none does."""
+    return next((str(one.rate) for one in others if one.rate and key in one.rates.get(broker, {})), None)
 
 
 def left_behind(admin: Admin, brokers: Iterable[int]) -> dict[int, str]:
@@ -140,12 +162,11 @@ def of_copies(admin: Admin, brokers: Iterable[int]) -> dict[int, str]:
     }
 
 
-def _there(admin: Admin, wanted: Collection[str]) -> dict[str, dict[str, str]]:
+def _lists(admin: Admin, wanted: Collection[str], there: Metadata) -> dict[str, dict[str, str]]:
     """Return the throttled replicas of topics, of those that are there."""
     if not wanted:
         return {}
-    known = at_controller(admin, admin.metadata()).topics
-    found = topics.describe(admin, "TOPIC", sorted(set(wanted) & known.keys()))
+    found = topics.describe(admin, "TOPIC", sorted(set(wanted) & there.topics.keys()))
     return {
         name: {key: settings[key].value or "" for key in THROTTLES if key in settings and settings[key].dynamic}
         for name, settings in found.items()

@@ -91,7 +91,6 @@ def work_of(
         raise Refused(f"the cluster that answers has the id {metadata.cluster_id}, not {settings.cluster_id}")
     with control.readable(path):
         begun = record.load(path)
-    with control.readable(record.path_of(metadata.cluster_id, settings.record_directory, "*")):
         others = record.beside(path)
     wrong = [f"broker {one} is not registered: start it" for one in sorted(settings.brokers.keys() - metadata.brokers)]
     wrong += [
@@ -126,7 +125,7 @@ def once(settings: Settings, say: Say) -> None:
         with control.readable(path), record.alone(path, UNIT):
             if record.load(path) != begun or record.beside(path):
                 raise Refused("nothing was moved: another run began meanwhile")
-            carry_out(admin, work, path, metadata, say)
+            carry_out(admin, work, path, say)
         try:
             elect(settings, say)
         except Stopped:  # the record is gone by now
@@ -157,9 +156,9 @@ def wanted(work: Work, settings: Settings, begun: record.Record | None, say: Say
     return True
 
 
-def carry_out(admin: Admin, work: Work, path: Path, metadata: Metadata, say: Say) -> None:
+def carry_out(admin: Admin, work: Work, path: Path, say: Say) -> None:
     """Move to the end, and say now and then how far it is. Raises Unfinished, AdminError, OSError, ValueError."""
-    found = control.carried_out(admin, work, path, metadata.brokers, PART)
+    found = control.carried_out(admin, work, path, PART)
     while "waiting" in found:
         begun = record.load(path)
         if begun is None or not begun.timer:
