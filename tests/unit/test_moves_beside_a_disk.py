@@ -171,4 +171,4 @@ def test_a_record_beside_it_that_nobody_can_read(failed: FakeCluster, log_dir: L
     (tmp_path / "state").mkdir()
     (tmp_path / "state" / THEIRS).write_text("{}")
     said = log_dir()["msg"]
-    assert f"{THEIRS}: it is not one of this version: 'moves'" in said and "has to be readable" in said
+    assert f"{THEIRS}: it is damaged, or not one of this version: " in said and "has to be readable" in said
