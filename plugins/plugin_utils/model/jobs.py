@@ -267,6 +267,10 @@ def _spark(node: SparkNode, job: Job, settings: Mapping[Any, Any]) -> Iterator[P
             wrong = "without a unit it is bytes to the JVM, which would not start"
             advice = f"write {value}m if MiB were meant, as 4g"
             yield node.problem(place, "JOB_MEMORY", value, wrong, advice)
+        elif name in HEAPS and not re.fullmatch(r"\d+[kmgt]", (text := str(value).strip()).lower()):
+            wrong = "Spark hands it to the JVM as it is, which takes one letter and would not start"
+            advice = "write it as 512m or 4g" if text[:-1].isdigit() else f"write {text[:-1]}"
+            yield node.problem(place, "JOB_MEMORY", value, wrong, advice)
         if (form := FORMS.get(str(name))) and not re.fullmatch(form[0], str(value).strip().lower()):
             wrong, advice = "Spark would not take it so, and the job would not start", f"write {form[1]}"
             yield node.problem(place, "JOB_SPARK_VALUE", value, wrong, advice)
