@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 
 from model.mistakes.jobs import job
 from model.test_meant import MEMORY, said
+
+CONFIG = "dc1-spark2/spark_job_jobs[count_words].config"
 
 
 @pytest.mark.parametrize(
@@ -18,6 +21,10 @@ from model.test_meant import MEMORY, said
         (job(spark={"spark.driver.memory": "2gb"}), [f"JOB_MEMORY {MEMORY}"]),
         (job(spark={"spark.driver.memory": "2048MB"}), [f"JOB_MEMORY {MEMORY}"]),
         (job(spark={"spark.driver.memory": "2G", "spark.driver.memoryOverhead": "512mb"}), []),
+        # YAML makes a date of what has no quotes, which no file of a job can hold.
+        (job(input_start={"timestamp": datetime(2026, 1, 31, 12, tzinfo=UTC)}),
+         [f"JOB_CONFIG {CONFIG}.input_start[timestamp]"]),
+        (job(input_start={"timestamp": "2026-01-31T12:00:00Z"}), []),
     ],
 )  # fmt: skip
 def test_of_the_lab(variables: dict[str, Any], wanted: list[str], tmp_path: Path) -> None:
