@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from model.mistakes.jobs import job
-from model.test_meant import MEMORY, said
+from model.test_meant import MEMORY, TOPIC, said, topics
 
 CONFIG = "dc1-spark2/spark_job_jobs[count_words].config"
 
@@ -25,6 +25,12 @@ CONFIG = "dc1-spark2/spark_job_jobs[count_words].config"
         (job(input_start={"timestamp": datetime(2026, 1, 31, 12, tzinfo=UTC)}),
          [f"JOB_CONFIG {CONFIG}.input_start[timestamp]"]),
         (job(input_start={"timestamp": "2026-01-31T12:00:00Z"}), []),
+        # What may stand still while a broker is restarted is named.
+        (topics({"min.insync.replicas": 2}, replication_factor=2), [f"TOPIC_MIN_ISR_EQUAL {TOPIC}[min.insync.replicas]"]),
+        (topics({"min.insync.replicas": 2}, ["scratch"], replication_factor=2),
+         [f"warn TOPIC_MIN_ISR_EQUAL {TOPIC}[min.insync.replicas]"]),
+        (topics({}, ["scratch"], {"config": {"min.insync.replicas": 2}}, replication_factor=2),
+         ["warn TOPIC_MIN_ISR_EQUAL group kafka/kafka_topics[scratch].replication_factor"]),
     ],
 )  # fmt: skip
 def test_of_the_lab(variables: dict[str, Any], wanted: list[str], tmp_path: Path) -> None:

@@ -116,7 +116,8 @@ def _least(model: Model, topic: Topic) -> Iterator[Problem]:
     elif least == factor:
         wrong = "one broker down stops all writes with acks=all"
         advice = f"{use} {factor - 1}" if factor > 2 else "replicate 3 times"
-        yield Problem(where, place, "TOPIC_MIN_ISR_EQUAL", value, wrong, advice)
+        warning = _accepted(model, topic.name)
+        yield Problem(where, place, "TOPIC_MIN_ISR_EQUAL", value, wrong, advice, warning=warning)
     elif least == 1:
         wrong = "a record is acknowledged when one broker has it, and is lost with that broker"
         advice = f"{use} 2 at least" if factor > 2 else "replicate 3 times"
