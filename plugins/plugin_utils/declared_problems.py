@@ -55,6 +55,7 @@ CAUSES: Mapping[str, tuple[str, ...]] = {
     "NETWORK_INVALID": (),
     "NETWORK_OVERLAP": ("client_network",),
     "LISTENER_ADDRESS": (),
+    "RESOURCES_REPLACED": (),
     "LISTENER_UNKNOWN": ("kafka_listeners",),
     "SUPER_USER_INVALID": ("kafka_super_users",),
     "MIN_ISR_EQUAL": ("kafka_replication_factor",),
