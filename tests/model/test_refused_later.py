@@ -26,7 +26,8 @@ CONFIG = "dc1-spark2/spark_job_jobs[count_words].config"
          [f"JOB_CONFIG {CONFIG}.input_start[timestamp]"]),
         (job(input_start={"timestamp": "2026-01-31T12:00:00Z"}), []),
         # What may stand still while a broker is restarted is named.
-        (topics({"min.insync.replicas": 2}, replication_factor=2), [f"TOPIC_MIN_ISR_EQUAL {TOPIC}[min.insync.replicas]"]),
+        (topics({"min.insync.replicas": 2}, replication_factor=2),
+         [f"TOPIC_MIN_ISR_EQUAL {TOPIC}[min.insync.replicas]"]),
         (topics({"min.insync.replicas": 2}, ["scratch"], replication_factor=2),
          [f"warn TOPIC_MIN_ISR_EQUAL {TOPIC}[min.insync.replicas]"]),
         (topics({}, ["scratch"], {"config": {"min.insync.replicas": 2}}, replication_factor=2),
