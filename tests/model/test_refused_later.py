@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from model.mistakes.jobs import job
-from model.test_meant import MEMORY, TOPIC, said, topics
+from model.test_meant import KAFKA, MEMORY, TOPIC, config, said, topics
 
 CONFIG = "dc1-spark2/spark_job_jobs[count_words].config"
+RSA, ECDSA = (f"TLS_ECDHE_{kind}_WITH_AES_256_GCM_SHA384" for kind in ("RSA", "ECDSA"))
 
 
 @pytest.mark.parametrize(
@@ -32,6 +33,22 @@ CONFIG = "dc1-spark2/spark_job_jobs[count_words].config"
          [f"warn TOPIC_MIN_ISR_EQUAL {TOPIC}[min.insync.replicas]"]),
         (topics({}, ["scratch"], {"config": {"min.insync.replicas": 2}}, replication_factor=2),
          ["warn TOPIC_MIN_ISR_EQUAL group kafka/kafka_topics[scratch].replication_factor"]),
+        # Suites that do not go with the kind of the key.
+        (config(ssl_cipher_suites=ECDSA), [f"CIPHER_UNFIT {KAFKA}[ssl.cipher.suites]"]),
+        (config(ssl_cipher_suites=f"{ECDSA},TLS_AES_256_GCM_SHA384"), []),
+        (config(ssl_cipher_suites=f"{ECDSA},TLS_AES_256_GCM_SHA384", ssl_enabled_protocols="TLSv1.2"),
+         [f"CIPHER_UNFIT {KAFKA}[ssl.cipher.suites]"]),
+        (config(ssl_cipher_suites=f"{ECDSA},{RSA}"), []),
+        (config(listener_name_client_ssl_cipher_suites=ECDSA),
+         [f"CIPHER_UNFIT {KAFKA}[listener.name.client.ssl.cipher.suites]"]),
+        (config(zookeeper_ssl_cipher_suites=ECDSA), [f"CIPHER_UNFIT {KAFKA}[zookeeper.ssl.cipher.suites]"]),
+        ({"zookeeper": {"zookeeper_config": {"ssl.quorum.ciphersuites": ECDSA}}},
+         ["CIPHER_UNFIT group zookeeper/zookeeper_config[ssl.quorum.ciphersuites]"]),
+        ({**config(ssl_cipher_suites=RSA), "all": {"pki_key": "ec-p256"}},
+         [f"CIPHER_UNFIT {KAFKA}[ssl.cipher.suites]"]),
+        ({**config(ssl_cipher_suites=ECDSA), "all": {"pki_key": "ec-p256"}}, []),
+        ({"kafka": {"kafka_keystore": "/srv/kafka.pem", **config(ssl_cipher_suites=ECDSA)["kafka"]}},
+         ["warn KEYSTORE_UNKNOWN group kafka/kafka_keystore"]),
     ],
 )  # fmt: skip
 def test_of_the_lab(variables: dict[str, Any], wanted: list[str], tmp_path: Path) -> None:
