@@ -49,6 +49,11 @@ RSA, ECDSA = (f"TLS_ECDHE_{kind}_WITH_AES_256_GCM_SHA384" for kind in ("RSA", "E
         ({**config(ssl_cipher_suites=ECDSA), "all": {"pki_key": "ec-p256"}}, []),
         ({"kafka": {"kafka_keystore": "/srv/kafka.pem", **config(ssl_cipher_suites=ECDSA)["kafka"]}},
          ["warn KEYSTORE_UNKNOWN group kafka/kafka_keystore"]),
+        # Hours or days where milliseconds are read.
+        (config(log_retention_ms=168), [f"LIMIT_MEANT {KAFKA}[log.retention.ms]"]),
+        (config(log_retention_ms=7), [f"LIMIT_MEANT {KAFKA}[log.retention.ms]"]),
+        (config(log_roll_ms=24), [f"LIMIT_MEANT {KAFKA}[log.roll.ms]"]),
+        (config(log_retention_ms=120000), [f"warn RETENTION_SHORT {KAFKA}[log.retention.ms]"]),
     ],
 )  # fmt: skip
 def test_of_the_lab(variables: dict[str, Any], wanted: list[str], tmp_path: Path) -> None:
