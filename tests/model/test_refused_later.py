@@ -8,11 +8,28 @@ from typing import Any
 
 import pytest
 
+from model.mistakes.access import users
 from model.mistakes.jobs import job
-from model.test_meant import KAFKA, MEMORY, TOPIC, config, said, topics
+from model.test_meant import KAFKA, MEMORY, THERE, TOPIC, config, said, topics
 
 CONFIG = "dc1-spark2/spark_job_jobs[count_words].config"
 RSA, ECDSA = (f"TLS_ECDHE_{kind}_WITH_AES_256_GCM_SHA384" for kind in ("RSA", "ECDSA"))
+
+COMPACTED = {"profile": "compacted_state"}
+
+
+def connect(which: str, said: dict[str, Any]) -> dict[str, Any]:
+    """Return workers of Connect and the topics of their state, and what is said of one of those."""
+    found = {
+        name: {"name": f"etl-{name}", "partitions": 1 if name == "configs" else 6, **COMPACTED}
+        for name in ("configs", "offsets", "status")
+    }
+    one = {key: value for key, value in found[which].items() if key != "profile"}
+    known = [*found.values()]
+    known[[*found].index(which)] = {**one, **said}
+    grant = {"connect": "etl", "topics": [f"etl-{name}" for name in found]}
+    user = {"name": "etl", "password": "{{ vault.passwords.generate_orders }}", "grants": [grant]}
+    return {"all": {"kafka_topics": [*THERE, *known], **users(user)["all"]}}
 
 
 @pytest.mark.parametrize(
@@ -54,6 +71,14 @@ RSA, ECDSA = (f"TLS_ECDHE_{kind}_WITH_AES_256_GCM_SHA384" for kind in ("RSA", "E
         (config(log_retention_ms=7), [f"LIMIT_MEANT {KAFKA}[log.retention.ms]"]),
         (config(log_roll_ms=24), [f"LIMIT_MEANT {KAFKA}[log.roll.ms]"]),
         (config(log_retention_ms=120000), [f"warn RETENTION_SHORT {KAFKA}[log.retention.ms]"]),
+        # What workers of Connect keep their state in.
+        (connect("configs", COMPACTED), []),
+        (connect("status", {"profile": "event_log"}), ["TOPIC_STATE group kafka/kafka_topics[etl-status]"]),
+        (connect("offsets", {"config": {"cleanup.policy": "compact,delete"}}),
+         ["TOPIC_STATE group kafka/kafka_topics[etl-offsets]"]),
+        (connect("configs", {**COMPACTED, "partitions": 6}),
+         ["warn TOPIC_STATE group kafka/kafka_users[etl].grants[connect].topics"]),
+        (connect("status", {"manage": False}), []),
     ],
 )  # fmt: skip
 def test_of_the_lab(variables: dict[str, Any], wanted: list[str], tmp_path: Path) -> None:

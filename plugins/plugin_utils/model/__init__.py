@@ -163,6 +163,7 @@ RULES: tuple[Rule, ...] = (
     grants.users,
     grants.whole,
     grants.topics,
+    grants.states,
     grants.administration,
     quotas.values,
     quotas.users,
