@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from model.mistakes.access import users
-from model.mistakes.jobs import job
+from model.mistakes.jobs import again, job
 from model.test_meant import KAFKA, MEMORY, THERE, TOPIC, config, said, topics
 
 CONFIG = "dc1-spark2/spark_job_jobs[count_words].config"
 RSA, ECDSA = (f"TLS_ECDHE_{kind}_WITH_AES_256_GCM_SHA384" for kind in ("RSA", "ECDSA"))
 
+LARGE = {"spark.driver.memory": "4g"}
 COMPACTED = {"profile": "compacted_state"}
 
 
@@ -79,6 +80,12 @@ def connect(which: str, said: dict[str, Any]) -> dict[str, Any]:
         (connect("configs", {**COMPACTED, "partitions": 6}),
          ["warn TOPIC_STATE group kafka/kafka_users[etl].grants[connect].topics"]),
         (connect("status", {"manage": False}), []),
+        # The host itself needs some of its memory.
+        ({**job(again(spark=LARGE), spark=LARGE), "dc1-spark2": {"memory": "8g"}},
+         ["JOB_MEMORY_SUM dc1-spark2/memory"]),
+        ({**job(again(spark=LARGE), spark=LARGE), "dc1-spark2": {"memory": "9g"}}, []),
+        ({"kafka": {"kafka_heap": "6g", "memory": "6g"}}, ["HEAP_MEMORY group kafka/kafka_heap"]),
+        ({"kafka": {"kafka_heap": "6g", "memory": "7g"}}, ["warn HEAP_HALF group kafka/kafka_heap"]),
     ],
 )  # fmt: skip
 def test_of_the_lab(variables: dict[str, Any], wanted: list[str], tmp_path: Path) -> None:

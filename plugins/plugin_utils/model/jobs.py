@@ -226,8 +226,9 @@ def memory(model: Model) -> Iterator[Problem]:
                 wrong = f"the unit ends at {most >> 20} MiB ({place}), of which Python and Java's own need a part"
                 yield node.problem(where, "JOB_MEMORY_MAX", shown, wrong, f"lower it, or raise {place}")
         wanted = asked(node)
-        if total is not None and sum(wanted.values()) > total:
+        if total is not None and sum(wanted.values()) >= total:
             wrong = f"its jobs ask for {sum(wanted.values()) / UNITS['g']:.1f}g together ({', '.join(wanted)})"
+            wrong += ", which leaves nothing for the host" if sum(wanted.values()) == total else ""
             advice = "lower their spark.driver.memory, or move one to another node"
             yield node.problem("memory", "JOB_MEMORY_SUM", node.inputs.get("memory"), wrong, advice)
 
