@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,9 @@ from typing import Any
 import pytest
 
 from model.mistakes.access import users
+from model.mistakes.base import LAB, kafka, spoil
 from model.mistakes.jobs import again, job
+from model.said import check
 from model.test_meant import KAFKA, MEMORY, THERE, TOPIC, config, said, topics
 
 CONFIG = "dc1-spark2/spark_job_jobs[count_words].config"
@@ -91,3 +95,22 @@ def connect(which: str, said: dict[str, Any]) -> dict[str, Any]:
 def test_of_the_lab(variables: dict[str, Any], wanted: list[str], tmp_path: Path) -> None:
     """The mistake is said where it is made; what is meant is not said at all."""
     assert said(tmp_path, variables) == wanted
+
+
+@pytest.mark.parametrize(
+    ("variables", "code"),
+    [
+        (kafka(kafka_replication_factor=6, kafka_min_insync_replicas=3), "MIN_ISR_TOO_LOW"),
+        (kafka(kafka_replication_factor=6, kafka_min_insync_replicas=4), "MIN_ISR_STOPS"),
+        (topics({"min.insync.replicas": 3}, replication_factor=6), "TOPIC_DATACENTER_LOSS"),
+        (topics({"min.insync.replicas": 4}, replication_factor=6), "TOPIC_DATACENTER_STOPS"),
+    ],
+)
+def test_no_two_rules_send_in_a_circle(variables: dict[str, Any], code: str, tmp_path: Path) -> None:
+    """Where no min.insync.replicas is right, its number is in no advice."""
+    found = check(spoil(tmp_path / "inventory", replace(LAB, inventory="stretch3", variables=variables)))[1]
+    (line,) = (text for text in found if " no min.insync.replicas keeps " in text)
+    assert not any(re.search(r"use 3$|use 4\b", text) for text in found), found
+    assert line.startswith(f"{code} group kafka/")
+    assert "replication_factor = 6: no min.insync.replicas keeps records and writes with 6 replicas on 9" in line
+    assert line.endswith("; use 3 or 9 replicas"), line

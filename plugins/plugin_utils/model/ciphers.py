@@ -108,9 +108,9 @@ def _judged(
             advice = "add one for it, as TLS_AES_256_GCM_SHA384 for TLSv1.3, or leave it out: Java's own choice"
             yield machine.problem(place, "CIPHER_UNFIT", ", ".join(given), wrong, advice)
         elif unfit:
-            kind, example = ("ECDSA", "TLS_ECDHE_ECDSA") if unfit[0].startswith("ec") else ("RSA", "TLS_ECDHE_RSA")
+            kind = "ECDSA" if unfit[0].startswith("ec") else "RSA"
             wrong = f"none of them is for keys of {kind}, and pki_key is {unfit[0]}: nobody connects"
-            advice = f"add one for it, as {example}_WITH_AES_256_GCM_SHA384, or leave it out: Java's own choice"
+            advice = f"add one for it, as TLS_ECDHE_{kind}_WITH_AES_256_GCM_SHA384, or leave it out: Java's own choice"
             yield machine.problem(place, "CIPHER_UNFIT", ", ".join(given), wrong, advice)
 
 
