@@ -90,6 +90,15 @@ def connect(which: str, said: dict[str, Any]) -> dict[str, Any]:
         ({**job(again(spark=LARGE), spark=LARGE), "dc1-spark2": {"memory": "9g"}}, []),
         ({"kafka": {"kafka_heap": "6g", "memory": "6g"}}, ["HEAP_MEMORY group kafka/kafka_heap"]),
         ({"kafka": {"kafka_heap": "6g", "memory": "7g"}}, ["warn HEAP_HALF group kafka/kafka_heap"]),
+        # Milliseconds where seconds are read.
+        *[({group: {name: value}}, [f"warn TIMEOUT_LONG {place}/{name}"]) for group, place, name, value in (
+            ("kafka", "group kafka", "kafka_restart_timeout", 300000),
+            ("kafka", "group kafka", "kafka_unregistered_timeout", 60000),
+            ("all", "group kafka", "kafka_write_timeout", 60000),
+            ("spark", "group spark", "spark_job_stop_timeout", 120000),
+            ("zookeeper", "group zookeeper", "zookeeper_stop_timeout", 60000),
+        )],
+        ({"kafka": {"kafka_stop_timeout": 7200, "kafka_restart_timeout": 14400}}, []),
     ],
 )  # fmt: skip
 def test_of_the_lab(variables: dict[str, Any], wanted: list[str], tmp_path: Path) -> None:

@@ -202,6 +202,7 @@ RULES: tuple[Rule, ...] = (
     jvm.collectors,
     jvm.strangers,
     units.timeouts,
+    units.milliseconds,
     units.log_levels,
     units.secrets,
     units.sections,
