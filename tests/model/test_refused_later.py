@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from model.mistakes.access import users
-from model.mistakes.base import LAB, kafka, spoil
+from model.mistakes.access import GRANTS, users
+from model.mistakes.base import LAB, Mistake, kafka, spoil
 from model.mistakes.jobs import again, job
 from model.said import check
 from model.test_meant import KAFKA, MEMORY, THERE, TOPIC, config, said, topics
@@ -21,6 +21,21 @@ RSA, ECDSA = (f"TLS_ECDHE_{kind}_WITH_AES_256_GCM_SHA384" for kind in ("RSA", "E
 
 LARGE = {"spark.driver.memory": "4g"}
 COMPACTED = {"profile": "compacted_state"}
+
+TWICE = {
+    "name": "other",
+    "subject": "CN=x,O=lab",
+    "names": ["x"],
+    "authority": "infra",
+    "path": "/etc/kafka/tls/keystore.pem",
+}
+
+
+def starred(topic: str) -> dict[str, Any]:
+    """Return the lab's users, of whom the job may write to other topics."""
+    (known,) = (found["kafka_users"] for found in users().values())
+    grants = [GRANTS["count_words"][0], {"produce": [topic]}]
+    return {"all": {"kafka_users": [*known[:2], {**known[2], "grants": grants}]}}
 
 
 def connect(which: str, said: dict[str, Any]) -> dict[str, Any]:
@@ -99,11 +114,34 @@ def connect(which: str, said: dict[str, Any]) -> dict[str, Any]:
             ("zookeeper", "group zookeeper", "zookeeper_stop_timeout", 60000),
         )],
         ({"kafka": {"kafka_stop_timeout": 7200, "kafka_restart_timeout": 14400}}, []),
+        # One word is wrong, and what it stands on is said alone.
+        (job(output_topic="streams-wordcount-outputs"), [f"JOB_TOPIC {CONFIG}.output_topic"]),
+        (starred("*-output"), ["GRANT_STAR group kafka/kafka_users[count_words].grants[produce].produce"]),
+        (kafka(site_certificates=[TWICE]), ["CERTIFICATE_DUPLICATE group kafka/site_certificates[other].path"]),
+        ({"all": {"client_network": "198.18.1.16/29"}}, ["NETWORK_ELSEWHERE group all/client_network"]),
     ],
 )  # fmt: skip
 def test_of_the_lab(variables: dict[str, Any], wanted: list[str], tmp_path: Path) -> None:
     """The mistake is said where it is made; what is meant is not said at all."""
     assert said(tmp_path, variables) == wanted
+
+
+@pytest.mark.parametrize(
+    ("wrong", "wanted"),
+    [
+        (Mistake("", "", "", variables={"all": {"client_network": "198.19.55.0/27"}}, inventory="stretch3"),
+         {"NETWORK_ELSEWHERE group all/client_network = 198.19.55.0/27"}),
+        (Mistake("", "", "", {"vars: {datacenter: dc2}": "vars: {datacentre: dc2}"}, inventory="stretch2"),
+         {"VARIABLE_SUSPECT group dc2/datacentre", "DATACENTER_MISSING dc2"}),
+    ],
+)  # fmt: skip
+def test_of_production(wrong: Mistake, wanted: set[str], tmp_path: Path) -> None:
+    """What follows is not said as well."""
+    found = check(spoil(tmp_path / "inventory", wrong))[1]
+    codes = {line.split(" ")[0] for line in wanted}
+    follow = {"ADDRESS_RESERVED", "ADDRESS_OUTSIDE", "ZOOKEEPER_GROUPS_MISSING"}
+    assert all(any(text.startswith(line) for text in found) for line in wanted), found
+    assert codes == {text.split(" ")[0] for text in found} & (codes | follow), found
 
 
 @pytest.mark.parametrize(
