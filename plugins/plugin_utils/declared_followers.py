@@ -61,6 +61,9 @@ def _follows(problem: Problem, other: Problem) -> bool:
     if other.code in OF_VALUE.get(problem.code, ()):
         return bool(problem.value == other.value)
     pair = (problem.code, other.code)
+    if other.code == "NUMBER_OTHER" != problem.code:  # of the number that YAML makes of it
+        one, two = (re.sub(r"[\[\].]+", ".", found.variable).strip(".") for found in (problem, other))
+        return together and one == two and f"reads it as {problem.value}," in other.wrong
     if pair == ("LISTENER_PLAINTEXT", "SECURITY_PLAINTEXT"):
         return together and problem.value == "PLAINTEXT"  # of which the profile makes every listener
     if pair == ("FIREWALL_SOURCE", "INPUT_NOT_A_LIST"):
