@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.filter.host import drop_in
+from ansible_collections.millrace.kafka.plugins.plugin_utils.job_text import job_text
 from ansible_collections.millrace.kafka.plugins.plugin_utils.secret import told
 
 Job = Mapping[str, Any]
@@ -28,7 +28,7 @@ def absent(jobs: Sequence[Job]) -> list[Job]:
 
 def spark_job_config(job: Job, jars: str) -> str:
     """Return the frozen configuration file of a job: what is declared, and where this release keeps its jars."""
-    return json.dumps({"jars_directory": jars, **job["config"]}, indent=2, sort_keys=True) + "\n"
+    return job_text({"jars_directory": jars, **job["config"]}, indent=2) + "\n"
 
 
 def spark_job_drop_in(job: Job) -> str:
@@ -60,7 +60,7 @@ def spark_job_migrations(jobs: Sequence[Job]) -> list[dict[str, str]]:
         if job.get("migrate") and isinstance(database, Mapping):
             config = {**job["config"], "database": {**database, **job["migrate"]}}
             kind = job.get("job") or job["name"]
-            found.append({"name": job["name"], "job": kind, "user": database["user"], "config": json.dumps(config)})
+            found.append({"name": job["name"], "job": kind, "user": database["user"], "config": job_text(config)})
     return found
 
 

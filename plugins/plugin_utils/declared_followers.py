@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.causes import base
@@ -14,13 +15,18 @@ ANYWHERE: Mapping[str, tuple[str, ...]] = {
 }
 # The same, said of the same hosts, or of the whole site.
 OF_HOSTS: Mapping[str, tuple[str, ...]] = {
+    "ADDRESS_RESERVED": ("NETWORK_ELSEWHERE",),  # the last of a network that is too small
+    "CERTIFICATE_NAMES": ("CERTIFICATE_DUPLICATE",),  # those of the other one
+    "CERTIFICATE_UNTRUSTED": ("CERTIFICATE_DUPLICATE",),
     "HEAP_LARGE": ("HEAP_MEMORY",),
     "INTERNAL_TOPICS_DIFFER": ("PROPERTY_TWICE",),
     "KEYSTORE_UNKNOWN": ("KEYSTORE_FORM",),
     "NETWORK_ELSEWHERE": ("NETWORK_OVERLAP",),
+    "PRINCIPAL_NOT_SUPER": ("CERTIFICATE_DUPLICATE",),
     "RACK_UNEVEN": ("LAYOUT_DATACENTERS", "RACK_GROUP", "RACK_SAME", "RACK_TWICE"),
     "ZOOKEEPER_GROUP_EVEN": ("ZOOKEEPER_GROUP_NONE", "ZOOKEEPER_GROUP_TWICE"),
     "ZOOKEEPER_GROUP_MIXED": ("ZOOKEEPER_GROUP_TWICE",),
+    "ZOOKEEPER_GROUPS_MISSING": ("DATACENTER_MISSING",),
     "ZOOKEEPER_GROUP_SIZES": ("ZOOKEEPER_GROUP_NONE", "ZOOKEEPER_GROUP_TWICE"),
     # The brokers' listener is one for clients, or one without a login.
     "FIREWALL_PEER": ("BROKERS_LISTENER",),
@@ -55,10 +61,18 @@ def _follows(problem: Problem, other: Problem) -> bool:
     if other.code in OF_VALUE.get(problem.code, ()):
         return bool(problem.value == other.value)
     pair = (problem.code, other.code)
+    if other.code == "NUMBER_OTHER" != problem.code:  # of the number that YAML makes of it
+        one, two = (re.sub(r"[\[\].]+", ".", found.variable).strip(".") for found in (problem, other))
+        return together and one == two and f"reads it as {problem.value}," in other.wrong
     if pair == ("LISTENER_PLAINTEXT", "SECURITY_PLAINTEXT"):
         return together and problem.value == "PLAINTEXT"  # of which the profile makes every listener
     if pair == ("FIREWALL_SOURCE", "INPUT_NOT_A_LIST"):
         return together and bool(problem.value == other.value) and base(other.variable).endswith("firewall_rules")
+    if pair == ("JOB_ACL", "JOB_TOPIC"):
+        return together and _inside(other.variable, problem.variable) and f"topic {other.value}," in problem.wrong
+    if pair == ("JOB_ACL", "GRANT_STAR"):
+        name = re.match(r"User:(.*?) needs ", problem.wrong)
+        return bool(name) and other.variable.startswith(f"kafka_users[{name[1]}].grants[")
     return pair == ("GRANT_TOPIC", "TOPIC_NEEDED") and other.variable == f"kafka_topics[{problem.value}]"
 
 

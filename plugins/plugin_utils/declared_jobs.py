@@ -7,10 +7,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import date
 from functools import cache
 from pathlib import Path
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
+from ansible_collections.millrace.kafka.plugins.plugin_utils.job_text import job_text, strangers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
@@ -47,7 +49,16 @@ def job_problems(model: Model) -> Iterator[Problem]:
             wrong, advice = "no such file on the control node", "run `make archives`, or name another"
             yield node.problem(variable, "WHEEL_ABSENT", wheel, wrong, advice)
             continue
-        asked = json.dumps([[job.kind, job.config] for job in jobs], default=str)
+        unwritten = {job.name: list(strangers(job.config)) for job in jobs}
+        for job in jobs:
+            for place, value in unwritten[job.name]:
+                dated = isinstance(value, date)
+                wrong = "YAML makes a date of it, which" if dated else f"a {type(value).__name__}, which"
+                advice = "put it in quotes" if dated else "write a text, a number, a list or a mapping"
+                where = f"{job.variable}.config.{place}"
+                yield node.problem(where, "JOB_CONFIG", value, f"{wrong} no configuration of a job can hold", advice)
+        jobs = [job for job in jobs if not unwritten[job.name]]
+        asked = job_text([[job.kind, job.config] for job in jobs])
         answers, error = judged(str(wheel), Path(wheel).stat().st_mtime_ns, asked)
         if error:
             wrong = f"cannot judge job configurations: {error}"

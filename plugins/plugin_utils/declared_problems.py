@@ -55,6 +55,7 @@ CAUSES: Mapping[str, tuple[str, ...]] = {
     "NETWORK_INVALID": (),
     "NETWORK_OVERLAP": ("client_network",),
     "LISTENER_ADDRESS": (),
+    "RESOURCES_REPLACED": (),
     "LISTENER_UNKNOWN": ("kafka_listeners",),
     "SUPER_USER_INVALID": ("kafka_super_users",),
     "MIN_ISR_EQUAL": ("kafka_replication_factor",),
@@ -74,6 +75,8 @@ CAUSES: Mapping[str, tuple[str, ...]] = {
     "VAULT_EMPTY": (),
     "VAULT_NUMBER": (),
 }
+# What is said of a value, whoever reads it.
+OF_VALUES = ("JAVA_PACKAGE", "NUMBER_OTHER")
 # An input of a single value that its spec refuses: what was computed of it is no mistake of its own.
 REFUSED_VALUE = re.compile(r"^value of \w+ must be one of: ")
 NOBODY = re.compile(r"(\w+_users) has no (.*); it has (.*)")
@@ -100,6 +103,7 @@ def problems_of(reader: Reader, model: Model) -> list[Problem]:
         *job_problems(model),
         *certificate_problems(reader, model),
     ]
+    found = [_of_its_group(problem, reader, model) for problem in found]
     return [*(file.problem for file in files), *_folded(found, reader, model, files)] if found or files else []
 
 
@@ -131,6 +135,20 @@ def _folded(found: Sequence[Problem], reader: Reader, model: Model, files: Seque
     rest = [problem for problem in kept if not causes.explain(problem)]
     rest = [problem for problem in rest if not _of_another_host(problem, absent)]
     return [*missing, *(where_written(_worded(problem, standing), model) for problem in rest)]
+
+
+def _of_its_group(problem: Problem, reader: Reader, model: Model) -> Problem:
+    """Return a problem of a value alone with all hosts of the group that says it, those that do not read it too."""
+    name = base(problem.variable)
+    if problem.code not in OF_VALUES or len(problem.hosts) != 1:
+        return problem
+    host, said = problem.hosts[0], reader.said_by_groups()
+    groups = [group for group in reader.groups_of(host) if name in said.get(group, {})]
+    members = model.all_groups.get(groups[-1], ()) if groups else ()
+    value = reader.raw(host).get(name)
+    if not members or said[groups[-1]][name] != value:
+        return problem
+    return replace(problem, hosts=tuple(one for one in members if reader.raw(one).get(name) == value))
 
 
 def _of_another_host(problem: Problem, absent: set[str]) -> bool:

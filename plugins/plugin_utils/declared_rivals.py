@@ -15,6 +15,9 @@ SAID_ELSEWHERE = "kafka_config"  # as CONFIG_REPLACED
 # What lacks of the vault is said where it is wanted; sources that replace others are documented as that.
 WHOLE = ("vault", "firewall_extra_sources", SAID_ELSEWHERE)
 
+# What playbooks take from a broker.
+LISTS = ("kafka_topics", "kafka_users", "kafka_acls", "kafka_quotas")
+
 
 def rivals(reader: Reader, model: Model) -> Iterator[Problem]:
     """Yield what of one group's lists and dicts the other's does not have."""
@@ -27,6 +30,7 @@ def rivals(reader: Reader, model: Model) -> Iterator[Problem]:
         for group, found in reader.said_by_groups().items()
     }
     yield from _replaced(reader, model, {group: found for group, found in everything.items() if found})
+    yield from _unread_by_brokers(reader, model, everything.get("all", {}))
     said = {
         group: {name: value for name, value in found.items() if name != SAID_ELSEWHERE}
         for group, found in everything.items()
@@ -66,6 +70,26 @@ def _replaced(reader: Reader, model: Model, said: Mapping[str, Mapping[str, Any]
                     wrong = f"{what} replaces all that group {one} says: {shown} is lost"
                     advice = f"repeat there what of it is meant, or take {name} out of one of the two"
                     yield Problem((host,), name, "DICT_REPLACED", None, wrong, advice, warning=True)
+
+
+def _unread_by_brokers(reader: Reader, model: Model, of_all: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield lists of all hosts that the brokers have otherwise: playbooks take them from a broker, and from no other.
+
+    What only joins lists by a template is no list as it is written.
+    """
+    for name in LISTS:
+        lists = [(broker.name, reader.raw(broker.name).get(name)) for broker in model.brokers]
+        found = [(host, _lost(of_all[name], value)) for host, value in lists if of_all.get(name) and _entries(value)]
+        lost = next((names for _, names in found if names), [])
+        if lost:
+            hosts = tuple(host for host, names in found if names)
+            shown = f"{', '.join(lost[:3])}{', ...' if len(lost) > 3 else ''}"
+            wrong = f"it takes the place of the list that all hosts have, and nobody reads that: {shown} is lost"
+            yield Problem(hosts, name, "RESOURCES_REPLACED", None, wrong, "join the two, in group_vars/all")
+
+
+def _entries(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(entry, Mapping) for entry in value)
 
 
 def _keys(weaker: Mapping[Any, Any], stronger: Mapping[Any, Any], above: str = "") -> list[str]:

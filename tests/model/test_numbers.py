@@ -1,5 +1,6 @@
 """Numbers that YAML reads as others: said where they are written, and only then."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,3 +38,27 @@ def test_numbers(written: str, said: str, tmp_path: Path) -> None:
     lines = [line for line in check(folder)[1] if line.startswith("NUMBER_OTHER")]
     assert len(lines) == bool(said), lines
     assert all(line.startswith(f"NUMBER_OTHER group kafka/{said}") for line in lines), lines
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        (
+            "rebalance_timer: {on_calendar: 22:30, rate: 50MB, at_most: 20GB, run: true}",
+            "NUMBER_OTHER group all/rebalance_timer[on_calendar] = 22:30: YAML reads it as 1350, by base 60",
+        ),
+        (
+            "java_package: openjdk-11-jre-headless",
+            "JAVA_PACKAGE group all/java_package = openjdk-11-jre-headless: Java",
+        ),
+    ],
+)
+def test_it_is_said_once_of_the_group_that_says_it(written: str, said: str, tmp_path: Path) -> None:
+    """Some hosts have no function and do not read it; and the number that YAML makes of it is not judged as well."""
+    admin = {"  children:\n    zookeeper:\n": "  children:\n    admin: {hosts: {admin1: {}}}\n    zookeeper:\n"}
+    folder = spoil(tmp_path / "inventory", replace(LAB, hosts=admin))
+    (folder / "group_vars" / "all").mkdir(parents=True, exist_ok=True)
+    (folder / "group_vars" / "all" / "z.yml").write_text(f"{written}\n")
+    lines = check(folder)[1]
+    assert len(lines) == 1, lines
+    assert lines[0].startswith(said)

@@ -10,12 +10,13 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.properties import text
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import seconds, whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import seconds, tiny, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 # Kafka takes any number below 0 for "for ever" (KafkaConfig.getLogRetentionTimeMillis, UnifiedLog).
 UNLIMITED = ("log.retention.ms", "log.retention.minutes", "log.retention.hours", "log.retention.bytes")
 SPANS = ("log.retention.ms", "log.roll.ms", "log.cleaner.delete.retention.ms", "log.cleaner.max.compaction.lag.ms")
+TINY = ("log.retention.ms", "log.local.retention.ms", "log.roll.ms")  # of which nobody means less than a second
 MESSAGE, USUAL_MESSAGE = "message.max.bytes", 1048588
 # What has to hold the largest batch: its default, and what comes of one that does not.
 HOLDING = {
@@ -67,6 +68,11 @@ def limits(model: Model) -> Iterator[Problem]:
                 if meant := seconds(layer.get(name)):
                     wrong = f"milliseconds, and as seconds it would be {meant}"
                     advice = f"write {layer[name]}000 if seconds were meant"
+                    yield broker.problem(f"{variable}[{name}]", "LIMIT_MEANT", layer[name], wrong, advice)
+            for name in TINY:
+                if tiny(layer.get(name)):
+                    wrong, number = "milliseconds, less than a second", whole(layer[name]) or 0
+                    advice = f"write {number * 86_400_000} if days were meant, or {number * 3_600_000} for hours"
                     yield broker.problem(f"{variable}[{name}]", "LIMIT_MEANT", layer[name], wrong, advice)
             if whole(layer.get(PER_ADDRESS)) == 0 and not broker.config.get(f"{PER_ADDRESS}.overrides"):
                 wrong = "nobody could connect, the other brokers neither"

@@ -7,11 +7,16 @@ import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import FOLDER, nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import (
+    Broker,
+    Machine,
+    ZooKeeperServer,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.properties import text
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
@@ -25,19 +30,57 @@ BOTH = "TLSv1.2,TLSv1.3"  # what Kafka and ZooKeeper speak where nothing is said
 
 def suites(model: Model) -> Iterator[Problem]:
     """Every list of suites has such as Java knows, and leaves one for a protocol that is spoken."""
+    ensemble = {key for server in model.servers if (key := _key_of_server(server))}
     for broker in model.brokers:
+        keys = {"zookeeper.": ensemble, **_keys_of_broker(broker)}
         for variable, layer in broker.layers:
-            yield from _judged(broker, variable, layer, broker.config)
+            yield from _judged(broker, variable, layer, broker.config, keys)
         tools = broker.inputs.mapping("kafka_client_properties")
-        yield from _judged(broker, "kafka_client_properties", tools, tools)
+        yield from _judged(broker, "kafka_client_properties", tools, tools, keys)
     for server in model.servers:
-        yield from _judged(server, "zookeeper_config", server.config, server.config)
+        own = {_key_of_server(server)} - {""}
+        keys = {"ssl.": own, "ssl.quorum.": own}
+        yield from _judged(server, "zookeeper_config", server.config, server.config, keys)
     for node in model.spark_nodes:
         for job in node.jobs:
             yield from _judged(node, f"{job.variable}.config.kafka", job.kafka, job.kafka)
 
 
-def _judged(machine: Machine, variable: str, said: Mapping[Any, Any], among: Mapping[Any, Any]) -> Iterator[Problem]:
+def _key(machine: Machine, path: str) -> str:
+    """Return the kind of the key in a keystore, as pki_key names it; "" where somebody else makes the key."""
+    entry = next((entry for entry in machine.certificates if path and entry.get("path") == path), None)
+    source = (entry.get("source") or machine.inputs.text("pki_source") or "own") if entry else "provided"
+    return "" if source == "provided" else machine.inputs.text("pki_key") or "rsa-2048"
+
+
+def _key_of_server(server: ZooKeeperServer) -> str:
+    return _key(server, str(server.inputs.get("zookeeper_keystore") or "")) if server.speaks_tls else ""
+
+
+def _keys_of_broker(broker: Broker) -> dict[str, set[str]]:
+    """Return the kinds of keys behind each list of suites: one listener's own, and that of all others, as ""."""
+    found: dict[str, set[str]] = {"": set()}
+    for item in broker.encrypted:
+        prefix, key = f"listener.name.{item.name.lower()}.", _key(broker, broker.keystore(item))
+        found[prefix] = {key} - {""}
+        if f"{prefix}ssl.cipher.suites" not in broker.config:
+            found[""] |= found[prefix]
+    return found
+
+
+def _signs(suite: str, key: str) -> bool:
+    """Tell whether a server with a kind of key can answer with a suite; one for TLS 1.3 goes with any."""
+    kind = suite.partition("_WITH_")[0]
+    return suite in OF_13 or "anon" in kind or ("ECDSA" if key.startswith("ec") else "RSA") in kind.split("_")
+
+
+def _judged(
+    machine: Machine,
+    variable: str,
+    said: Mapping[Any, Any],
+    among: Mapping[Any, Any],
+    keys: Mapping[str, set[str]] = MappingProxyType({}),
+) -> Iterator[Problem]:
     for name, value in said.items():
         found = SUITES.fullmatch(str(name))
         given = [item.strip() for item in text(value).split(",") if item.strip()] if found and value is not None else []
@@ -56,9 +99,18 @@ def _judged(machine: Machine, variable: str, said: Mapping[Any, Any], among: Map
             advice = "leave it out, or name the provider by ssl.provider"
             yield machine.problem(place, "CIPHER_UNFIT", foreign, wrong, advice, warning=True)
         spoken = _protocols(found, among)
-        if not any(("TLSv1.3" if item in OF_13 else "TLSv1.2") in spoken for item in given):
+        usable = [item for item in given if ("TLSv1.3" if item in OF_13 else "TLSv1.2") in spoken]
+        unfit = sorted(
+            key for key in keys.get(found[1] or found[3] or "", ()) if not any(_signs(i, key) for i in usable)
+        )
+        if not usable:
             wrong = f"none of them is for {' and '.join(sorted(spoken))}, which is all that is spoken: nobody connects"
             advice = "add one for it, as TLS_AES_256_GCM_SHA384 for TLSv1.3, or leave it out: Java's own choice"
+            yield machine.problem(place, "CIPHER_UNFIT", ", ".join(given), wrong, advice)
+        elif unfit:
+            kind = "ECDSA" if unfit[0].startswith("ec") else "RSA"
+            wrong = f"none of them is for keys of {kind}, and pki_key is {unfit[0]}: nobody connects"
+            advice = f"add one for it, as TLS_ECDHE_{kind}_WITH_AES_256_GCM_SHA384, or leave it out: Java's own choice"
             yield machine.problem(place, "CIPHER_UNFIT", ", ".join(given), wrong, advice)
 
 

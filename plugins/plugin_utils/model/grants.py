@@ -13,8 +13,9 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.permissions i
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.principals import admin_principals
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.slips import slip
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic import topics_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topics import NAME
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topics import KEPT, NAME
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import inside
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole as whole_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import (
     VERBS,
@@ -39,6 +40,7 @@ OF_TOPICS = (*DECLARED, "streams", "source")
 # One name each, of which others are made.
 PLAIN = ("streams", "connect", "source")
 LISTS = (*DECLARED, "groups")
+CONNECT = 3  # topics of a group of workers: configurations, offsets, status
 Found = tuple[str, Mapping[str, Any]]
 
 
@@ -176,6 +178,29 @@ def topics(model: Model) -> Iterator[Problem]:
     for name, jobs in needed.items():
         wrong, place = f"needed by {', '.join(jobs)}", f"kafka_topics[{name}]"
         yield Problem(where, place, "TOPIC_NEEDED", "absent", wrong, "stop the job, or keep the topic")
+
+
+def states(model: Model) -> Iterator[Problem]:
+    """Workers of Connect keep their state in topics that are compacted alone, and one of those has one partition."""
+    made, where = {topic.name: topic for topic in topics_of(model) if topic.made}, names(model.brokers)
+    for place, grant in _grants(model):
+        if not grant.get("connect"):
+            continue
+        kept = [made[name] for name in listed(grant.get("topics")) if name in made]
+        known = [topic for topic in kept if KEPT.fullmatch(topic.name)]  # judged by their names
+        for topic in kept:
+            if topic.policy != {"compact"} and topic not in known:
+                shown = ", ".join(sorted(topic.policy))
+                wrong = f"cleanup.policy is {shown}, and workers of Connect do not start with it ({place})"
+                advice = "declare it with profile: compacted_state"
+                yield Problem(where, topic.variable, "TOPIC_STATE", None, wrong, advice)
+        single = any(topic.get("partitions") is None or whole_of(topic.get("partitions")) == 1 for topic in kept)
+        if len(kept) == CONNECT and not single and not known:
+            wrong = "none of them has one partition, and Connect wants that of the one with its configurations"
+            shown = ", ".join(topic.name for topic in kept)
+            yield Problem(
+                where, f"{place}.topics", "TOPIC_STATE", shown, wrong, "declare that with partitions: 1", warning=True
+            )
 
 
 def _declared(name: str, known: Sequence[str]) -> bool:

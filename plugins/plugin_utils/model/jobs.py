@@ -226,8 +226,9 @@ def memory(model: Model) -> Iterator[Problem]:
                 wrong = f"the unit ends at {most >> 20} MiB ({place}), of which Python and Java's own need a part"
                 yield node.problem(where, "JOB_MEMORY_MAX", shown, wrong, f"lower it, or raise {place}")
         wanted = asked(node)
-        if total is not None and sum(wanted.values()) > total:
+        if total is not None and sum(wanted.values()) >= total:
             wrong = f"its jobs ask for {sum(wanted.values()) / UNITS['g']:.1f}g together ({', '.join(wanted)})"
+            wrong += ", which leaves nothing for the host" if sum(wanted.values()) == total else ""
             advice = "lower their spark.driver.memory, or move one to another node"
             yield node.problem("memory", "JOB_MEMORY_SUM", node.inputs.get("memory"), wrong, advice)
 
@@ -266,6 +267,10 @@ def _spark(node: SparkNode, job: Job, settings: Mapping[Any, Any]) -> Iterator[P
         elif name in HEAPS and re.fullmatch(r"\d+", str(value).strip()):
             wrong = "without a unit it is bytes to the JVM, which would not start"
             advice = f"write {value}m if MiB were meant, as 4g"
+            yield node.problem(place, "JOB_MEMORY", value, wrong, advice)
+        elif name in HEAPS and not re.fullmatch(r"\d+[kmgt]", (text := str(value).strip()).lower()):
+            wrong = "Spark hands it to the JVM as it is, which takes one letter and would not start"
+            advice = "write it as 512m or 4g" if text[:-1].isdigit() else f"write {text[:-1]}"
             yield node.problem(place, "JOB_MEMORY", value, wrong, advice)
         if (form := FORMS.get(str(name))) and not re.fullmatch(form[0], str(value).strip().lower()):
             wrong, advice = "Spark would not take it so, and the job would not start", f"write {form[1]}"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_limits import SPANS
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_limits import SPANS, TINY
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import options
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.properties import text
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import seconds, whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import seconds, tiny, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 UNSYNCED = "the server acknowledges what a power cut takes away"
@@ -49,7 +49,8 @@ def retention(model: Model) -> Iterator[Problem]:
         for variable, layer in broker.layers:
             for name, least in LEAST.items():
                 value = whole(layer.get(name))
-                if value is not None and 0 <= value < least and not (name in SPANS and seconds(value)):
+                meant = (name in SPANS and seconds(value)) or (name in TINY and tiny(value))  # said as LIMIT_MEANT
+                if value is not None and 0 <= value < least and not meant:
                     wrong = f"less than {least}: gone before a reader that was down has come back"
                     advice = "raise it, or leave it if that is meant"
                     yield broker.problem(f"{variable}[{name}]", "RETENTION_SHORT", value, wrong, advice, warning=True)

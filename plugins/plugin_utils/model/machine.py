@@ -153,8 +153,9 @@ def _heap(machine: Machine, name: str, total: int | None) -> Iterator[Problem]:
         wrong, advice = "from 32 GiB on the JVM has no compressed pointers, and holds less", "use 31g at most"
         advice += ", the page cache serves reads"
         yield machine.problem(name, "HEAP_LARGE", declared, wrong, advice, warning=True)
-    if total is not None and heap > total:
-        yield machine.problem(name, "HEAP_MEMORY", declared, f"more than the host's memory of {memory}", HALF)
+    if total is not None and heap >= total:
+        wrong = f"{'more than' if heap > total else 'all of'} the host's memory of {memory}"
+        yield machine.problem(name, "HEAP_MEMORY", declared, wrong, HALF)
     elif total is not None and 2 * heap > total:
         wrong = f"more than half of the host's memory of {memory}: the page cache is what makes Kafka fast"
         yield machine.problem(name, "HEAP_HALF", declared, wrong, HALF, warning=True)

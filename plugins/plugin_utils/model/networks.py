@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from ipaddress import ip_address, ip_network
 from typing import Any
 
@@ -87,9 +87,24 @@ def outside(model: Model) -> Iterator[Problem]:
                 hosts, advice = tuple(machine.name for machine, _ in machines), "correct it, or their addresses"
                 yield Problem(hosts, f"{network}_network", "NETWORK_ELSEWHERE", told, wrong, advice)
                 continue
+            if len(out) > 1 and (wider := _wider(told, [str(machine.address(network)) for machine, _ in machines])):
+                wrong = f"too small: {len(out)} of {len(machines)} {name} are outside, as {out[0].address(network)}"
+                hosts = tuple(machine.name for machine, _ in machines)
+                yield Problem(hosts, f"{network}_network", "NETWORK_ELSEWHERE", told, wrong, f"use {wider}")
+                continue
             for machine in out:
                 wrong, advice = f"outside the {network} network {told}", f"correct the address or {network}_network"
                 yield machine.problem(name, "ADDRESS_OUTSIDE", machine.address(network), wrong, advice)
+
+
+def _wider(declared: str, addresses: Sequence[str]) -> str | None:
+    """Return the smallest network around another that has all addresses and is no wider than a /24; None for none."""
+    network = ip_network(declared)
+    for length in range(network.prefixlen - 1, 23, -1):
+        wider = network.supernet(new_prefix=length)
+        if all(ip_address(address) in [*wider][1:-1] for address in addresses):
+            return str(wider)
+    return None
 
 
 def _swapped(machine: Machine) -> bool:

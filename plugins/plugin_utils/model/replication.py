@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import STRETCHED, Model, datacenters, names
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import most_replicas
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import most_replicas, neither
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.places import odd_racks
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
@@ -160,6 +160,11 @@ def datacenter_loss(model: Model) -> Iterator[Problem]:
     if factor is None or least is None or most is None:
         return
     where, wanted = names(model.brokers), most + 1
+    both = neither(model, factor) if model.layout == "stretch3" and not model.brokers[0].available else None
+    if both and factor > least:
+        code = "MIN_ISR_TOO_LOW" if least <= most else "MIN_ISR_STOPS"
+        yield Problem(where, found[TOPICS].variable, code, factor, *both)
+        return
     if least <= most:
         enough = max(factor if wanted < factor else 2 * most, wanted + 1)
         wrong = f"up to {most} of {factor} replicas are in one datacenter, so losing it can lose acknowledged records"

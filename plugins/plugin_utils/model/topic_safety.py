@@ -6,7 +6,11 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import STRETCHED, Model, datacenters, names
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import most_in_one_rack, most_replicas
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import (
+    most_in_one_rack,
+    most_replicas,
+    neither,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.replication import MIN_ISRS, TOPICS, settings
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.slips import slip
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic import Topic, once, topics_of
@@ -116,7 +120,8 @@ def _least(model: Model, topic: Topic) -> Iterator[Problem]:
     elif least == factor:
         wrong = "one broker down stops all writes with acks=all"
         advice = f"{use} {factor - 1}" if factor > 2 else "replicate 3 times"
-        yield Problem(where, place, "TOPIC_MIN_ISR_EQUAL", value, wrong, advice)
+        warning = _accepted(model, topic.name)
+        yield Problem(where, place, "TOPIC_MIN_ISR_EQUAL", value, wrong, advice, warning=warning)
     elif least == 1:
         wrong = "a record is acknowledged when one broker has it, and is lost with that broker"
         advice = f"{use} 2 at least" if factor > 2 else "replicate 3 times"
@@ -138,6 +143,14 @@ def _losses(model: Model, topic: Topic) -> Iterator[Problem]:
             yield Problem(where, place, "TOPIC_RACK_LOSS", value, wrong, advice, warning=True)
         return
     most = most_replicas(model, factor) if len(datacenters(model.brokers)) > 1 else None
+    both = None
+    if most is not None and model.layout == "stretch3" and not model.brokers[0].available:
+        both = neither(model, factor)
+    if both and most is not None:
+        code = "TOPIC_DATACENTER_LOSS" if least <= most else "TOPIC_DATACENTER_STOPS"
+        if topic.get("replication_factor") is not None:  # else said of the cluster
+            yield Problem(where, topic.place("replication_factor"), code, factor, *both)
+        return
     if most is not None and least <= most:
         wrong = f"up to {most} of its {factor} replicas are in one datacenter: losing it can lose acknowledged records"
         warning = model.brokers[0].available

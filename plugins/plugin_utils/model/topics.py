@@ -10,7 +10,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_limits import limit
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic import DEFAULTS, Topic, once, topics_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import seconds, whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import seconds, tiny, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 from ansible_collections.millrace.kafka.plugins.plugin_utils.property_values import text_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.amounts import units_of
@@ -122,7 +122,7 @@ def _properties(model: Model, topic: Topic) -> Iterator[Problem]:
     yield from _idle(where, topic)
     for name in SPANS:
         shown = topic.written.get(name)
-        if name in TINY and 0 < (whole(shown) or 0) < 1000:
+        if name in TINY and tiny(shown):
             wrong, place = "milliseconds, less than a second", topic.property_place(name)
             yield Problem(where, place, "TOPIC_PROPERTY_VALUE", shown, wrong, f"write {shown}d if days were meant")
         if meant := seconds(shown):

@@ -12,9 +12,11 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import ENVIRONMENT
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import overrides
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 LEAST_STOP = {"kafka": 30}  # seconds
+WAITS, DAY, USUAL = ("stop", "restart", "unregistered", "write"), 86_400, 60
 LEVELS = ("OFF", "ERROR", "WARN", "INFO", "DEBUG", "TRACE")
 SECTIONS = ("Unit", "Service", "Install")
 SECRET = re.compile(r"passw|secret|passphrase|token$|(access|account|api|private|shared)_?key$", re.IGNORECASE)
@@ -47,6 +49,18 @@ def timeouts(model: Model) -> Iterator[Problem]:
                 )
                 advice = "leave it out: 300; a stop that is done sooner ends sooner"
                 yield machine.problem(name, "TIMEOUT_NONE", seconds, wrong, advice, warning=True)
+
+
+def milliseconds(model: Model) -> Iterator[Problem]:
+    """What is said in seconds is none of milliseconds: nobody waits for a day, or a hundred times what is usual."""
+    for machine in model.functional:
+        names = [f"{function.prefix}_{wait}_timeout" for function in model.functions_of(machine) for wait in WAITS]
+        for name in (name for name in names if name in model.defaults):
+            value, usual = machine.inputs.whole(name) or 0, whole(model.defaults[name]) or USUAL
+            if value > 0 and value % 1000 == 0 and value >= min(DAY, 100 * usual):
+                wrong = f"seconds, which is {value // 3600} hours" if value >= 7200 else "seconds"
+                advice = f"write {value // 1000} if milliseconds were meant, or leave it"
+                yield machine.problem(name, "TIMEOUT_LONG", value, wrong, advice, warning=True)
 
 
 def log_levels(model: Model) -> Iterator[Problem]:

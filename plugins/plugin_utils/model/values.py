@@ -35,6 +35,11 @@ def seconds(value: Any) -> str | None:
     return f"{number // 86400}d" if number % 86400 == 0 else f"{number // 3600}h"
 
 
+def tiny(value: Any) -> bool:
+    """Tell whether a plain number of milliseconds is less than a second, and something."""
+    return 0 < (whole(value) or 0) < 1000
+
+
 def subnet(value: Any) -> IPv4Network | IPv6Network | None:
     """Return a network; None for what is none."""
     try:

@@ -15,7 +15,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "RETENTION_SHORT",
         f"{BROKERS}/kafka_config[log.retention.ms]",
         "raise it",
-        variables=config("log.retention.ms", 1),
+        variables=config("log.retention.ms", 60000),
     ),
     Mistake(
         "CLEANER_OFF",

@@ -51,9 +51,9 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "MIN_ISR_STOPS",
         f"{BROKERS}/kafka_min_insync_replicas",
-        "use 2",
+        "use 4",
         inventory="lab_stretch3",
-        variables=kafka(kafka_replication_factor=4, kafka_min_insync_replicas=3),
+        variables=kafka(kafka_replication_factor=6, kafka_min_insync_replicas=5),
     ),
     Mistake(
         "BROKERS_DIFFER",

@@ -53,8 +53,8 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "TOPIC_DATACENTER_STOPS",
         LEAST,
-        "use 2",
+        "use 6",
         inventory="stretch3",
-        variables=config("min.insync.replicas", 3, replication_factor=4),
+        variables=config("min.insync.replicas", 7, replication_factor=9),
     ),
 )

@@ -110,6 +110,12 @@ MISTAKES: tuple[Mistake, ...] = (
         also=frozenset({"RACK_UNEVEN"}),
     ),
     Mistake(
+        "RESOURCES_REPLACED",
+        f"{BROKERS}/kafka_topics",
+        "join the two",
+        variables=kafka(kafka_topics=[{"name": "orders", "partitions": 6}]),
+    ),
+    Mistake(
         "DICT_REPLACED",
         "dc1-kafka2/kafka_config_overrides",
         "repeat there what of it is meant",

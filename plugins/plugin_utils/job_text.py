@@ -1,0 +1,31 @@
+"""The configuration of a job as JSON: one text for who judges it and for who reads it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+PLAIN = (str, int, float, type(None))
+
+
+def job_text(config: Any, indent: int | None = None) -> str:
+    """Return a configuration, or a list of them, as JSON; the keys of mappings in order where it is indented.
+
+    Raises:
+        TypeError: It holds what JSON has not (see strangers).
+    """
+    return json.dumps(config, indent=indent, sort_keys=indent is not None)
+
+
+def strangers(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield what JSON has not, with its place: YAML makes dates of texts that look so."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            inner = f"{place}[{key}]" if place else str(key)
+            yield from strangers(item, inner) if isinstance(key, PLAIN) else [(inner, key)]
+    elif isinstance(value, (list, tuple)):
+        for number, item in enumerate(value):
+            yield from strangers(item, f"{place}[{number}]")
+    elif not isinstance(value, PLAIN):
+        yield place, value
