@@ -213,6 +213,11 @@ def without(data: dict[str, object], key: str) -> dict[str, object]:
         ),
         (
             "count_words",
+            {**COUNT, "trigger_interval": "1 minute 30 seconds"},
+            "trigger_interval: '1 minute 30 seconds' is no interval; write one number and one unit, as \"90 seconds\"",
+        ),
+        (
+            "count_words",
             {**COUNT, "max_offsets_per_trigger": 2**63},
             "max_offsets_per_trigger: 9223372036854775808 is too large; give 9223372036854775807 or less",
         ),

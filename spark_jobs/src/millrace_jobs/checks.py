@@ -128,7 +128,9 @@ def interval(key: str, value: object) -> Iterator[str]:
     if not isinstance(value, str):
         yield f'{key}: is {kind(value)}; write it like "1 second"'
     elif not re.fullmatch(r"[0-9]{1,9} (millisecond|second|minute|hour)s?", value):
-        yield f'{key}: {value!r} is no interval; write it like "1 second" or "500 milliseconds"'
+        several = re.fullmatch(r"(\d+ [a-z]+[ ,]*){2,}", value)
+        form = 'one number and one unit, as "90 seconds"' if several else 'it like "1 second" or "500 milliseconds"'
+        yield f"{key}: {value!r} is no interval; write {form}"
 
 
 def duration(key: str, value: object) -> Iterator[str]:
