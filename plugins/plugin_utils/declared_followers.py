@@ -72,7 +72,7 @@ def _follows(problem: Problem, other: Problem) -> bool:
         return together and _inside(other.variable, problem.variable) and f"topic {other.value}," in problem.wrong
     if pair == ("JOB_ACL", "GRANT_STAR"):
         name = re.match(r"User:(.*?) needs ", problem.wrong)
-        return bool(name) and other.variable.startswith(f"kafka_users[{name[1]}].grants[")
+        return name is not None and other.variable.startswith(f"kafka_users[{name[1]}].grants[")
     return pair == ("GRANT_TOPIC", "TOPIC_NEEDED") and other.variable == f"kafka_topics[{problem.value}]"
 
 
