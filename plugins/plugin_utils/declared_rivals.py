@@ -81,8 +81,8 @@ def _unread_by_brokers(reader: Reader, model: Model, of_all: Mapping[str, Any]) 
         lists = [(broker.name, reader.raw(broker.name).get(name)) for broker in model.brokers]
         found = [(host, _lost(of_all[name], value)) for host, value in lists if of_all.get(name) and _entries(value)]
         lost = next((names for _, names in found if names), [])
-        if lost:
-            hosts = tuple(host for host, names in found if names)
+        hosts = tuple(host for host, names in found if names)
+        if lost and len(hosts) == len(model.brokers):  # else BROKERS_DIFFER
             shown = f"{', '.join(lost[:3])}{', ...' if len(lost) > 3 else ''}"
             wrong = f"it takes the place of the list that all hosts have, and nobody reads that: {shown} is lost"
             yield Problem(hosts, name, "RESOURCES_REPLACED", None, wrong, "join the two, in group_vars/all")

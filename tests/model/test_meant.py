@@ -106,7 +106,7 @@ def kernel(**settings: Any) -> dict[str, Any]:
         ({"kafka": {"kafka_heap": "6g", "kafka_config": {"log.cleaner.dedupe.buffer.size": 8589934592}}}, []),
         ({"kafka": {"kafka_heap": "3g", "kafka_config": {"log.cleaner.dedupe.buffer.size": 8589934592}}},
          [f"warn CLEANER_BUFFER {KAFKA}[log.cleaner.dedupe.buffer.size]"]),
-        ({"kafka": {"kafka_config": {"delete.topic.enable": False}, "kafka_topics": [OLD]}},
+        ({**config(delete_topic_enable=False), "all": {"kafka_topics": [OLD, *THERE]}},
          [f"TOPIC_KEPT {KAFKA}[delete.topic.enable]"]),
         (config(delete_topic_enable=False), []),
         (topics({"remote.storage.enable": True}), [f"REMOTE_STORAGE {TOPIC}[remote.storage.enable]"]),
