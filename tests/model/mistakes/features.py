@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from model.mistakes.base import BROKERS, Mistake, config, kafka
 
+# Topics of the lab that its jobs want.
+THERE = [{"name": name, "manage": False} for name in ("streams-plaintext-input", "streams-wordcount-output")]
+
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "CLASS_MISSING",
@@ -21,10 +24,10 @@ MISTAKES: tuple[Mistake, ...] = (
         "TOPIC_KEPT",
         f"{BROKERS}/kafka_config[delete.topic.enable]",
         "leave it out",
-        variables=kafka(
-            kafka_config={"delete.topic.enable": False},
-            kafka_topics=[{"name": "old", "state": "absent", "allow_delete": True}],
-        ),
+        variables={
+            **kafka(kafka_config={"delete.topic.enable": False}),
+            "all": {"kafka_topics": [{"name": "old", "state": "absent", "allow_delete": True}, *THERE]},
+        },
     ),
     Mistake(
         "CLEANER_BUFFER",
