@@ -108,14 +108,14 @@ def moved(
     return Move(planned, came["replication"], came["client"], written, usual, meanwhile)
 
 
+def test_producers(operator: Operator, made: Callable[..., Topic], tmp_path: Path, note: Callable[[str], None]) -> None:
+    """Beside copies, at a rate that two cores bear for three brokers and all else, p99 is at most twice what it was."""
+    move = moved(operator, made, tmp_path, note, fill=20_000, rate=2)
+    assert move.meanwhile <= 2 * move.usual
+
+
 def test_networks(operator: Operator, made: Callable[..., Topic], tmp_path: Path, note: Callable[[str], None]) -> None:
     """Bytes are those of the plan and 5 %, and go by one network."""
     move = moved(operator, made, tmp_path, note, fill=60_000, rate=6)
     assert 0.95 * move.planned <= move.replication <= 1.05 * move.planned + move.written
     assert move.client <= 0.01 * move.planned, "clients' network carries what was asked, no more"
-
-
-def test_producers(operator: Operator, made: Callable[..., Topic], tmp_path: Path, note: Callable[[str], None]) -> None:
-    """Beside copies, at a rate that two cores bear for three brokers and all else, p99 is at most twice what it was."""
-    move = moved(operator, made, tmp_path, note, fill=20_000, rate=2)
-    assert move.meanwhile <= 2 * move.usual
