@@ -18,7 +18,7 @@ from operations.conftest import Operator
 from operations.moving import Topic, begun, ids
 
 pytestmark = pytest.mark.campaign
-SIZE = 10_000
+FILL, SIZE, RATE = 60_000, 10_000, 6_000_000
 SECONDS = 20
 """As long is looked at the load before the move."""
 HEADERS = 66
@@ -53,36 +53,23 @@ def p99(ledger: Ledger, since: float, until: float) -> float:
     return statistics.quantiles([ack.took for ack in ledger.acks if since <= ack.at < until], n=100)[98]
 
 
-@dataclass(frozen=True)
-class Move:
-    """What one cost: bytes that were planned, that came by each network beside what came before it, by what is written.
-
-    And how long 99 of 100 acknowledgements took at most before it and meanwhile, in seconds.
-    """
-
-    planned: float
-    replication: float
-    client: float
-    written: float
-    usual: float
-    meanwhile: float
-
-
-def moved(
-    operator: Operator, made: Callable[..., Topic], folder: Path, note: Callable[[str], None], fill: int, rate: int
-) -> Move:
-    """Fill a topic with so many records, write to it, and move half of it at so many MB a second."""
+def test_producers_and_networks(
+    operator: Operator, made: Callable[..., Topic], tmp_path: Path, note: Callable[[str], None]
+) -> None:
+    """Beside copies p99 is at most twice what it was; bytes are those of the plan and 5 %, and go by one network."""
     one, two, three = ids(operator)
     topic = made([three, one], [three, two], [three, one], [three, two])
     properties = operator.inventory.kafka_properties
-    with Writer(properties, topic.name, folder, run=topic.name, name="f", limit=fill, rate=2000, size=SIZE) as filling:
+    with Writer(
+        properties, topic.name, tmp_path, run=topic.name, name="f", limit=FILL, rate=2000, size=SIZE
+    ) as filling:
         filling.join()
-    with Writer(properties, topic.name, folder, run=topic.name, limit=200_000, rate=200):
+    with Writer(properties, topic.name, tmp_path, run=topic.name, limit=200_000, rate=200):
         time.sleep(5)  # what was filled is flushed
         before = read(operator)
         time.sleep(SECONDS)
         asked = read(operator)
-        run = begun(operator, topic, f"drain={three}", "-e", f"rate={rate}MB")
+        run = begun(operator, topic, f"drain={three}", "-e", f"rate={RATE // 1_000_000}MB")
         since = time.monotonic()
         until("the first partition has another leader", lambda: topic.leaders() != {three}, 300)
         copied = time.monotonic()
@@ -91,31 +78,20 @@ def moved(
         output, _ = run.communicate(timeout=120)
     assert run.returncode == 0, output[-3000:]
     assert not any(three in replicas for replicas in topic.moved().values())
-    ledger, _ = verdict(topic.lab, topic.name, folder, 0)
+    ledger, _ = verdict(topic.lab, topic.name, tmp_path, 0)
 
     (number, unit) = re.findall(r"4 replicas are copied, ([\d.]+) (\w+)", output)[0]
     planned = float(number) * UNITS[unit]
     idle = {name: asked.since(before, name) / (asked.at - before.at) for name in ("client", "replication")}
-    came = {name: ended.since(asked, name) - idle[name] * (ended.at - asked.at) for name in idle}
+    moved = {name: ended.since(asked, name) - idle[name] * (ended.at - asked.at) for name in idle}
     usual, meanwhile = p99(ledger, before.at, asked.at), p99(ledger, since, copied)
     longest = max(ack.took for ack in ledger.acks if since <= ack.at < copied)
     note(
-        f"{planned / 1e6:.1f} MB planned, at {rate} MB a second: {came['replication'] / 1e6:.1f} MB by the network of "
-        f"replication, {came['client'] / 1e6:.1f} by that of clients; "
+        f"{planned / 1e6:.1f} MB planned: {moved['replication'] / 1e6:.1f} MB by the network of replication, "
+        f"{moved['client'] / 1e6:.1f} by that of clients; "
         f"p99 {usual * 1e3:.1f} ms before, {meanwhile * 1e3:.1f} meanwhile, the longest {longest * 1e3:.0f}"
     )
     written = idle["replication"] * (ended.at - asked.at)  # the new replicas get it as well
-    return Move(planned, came["replication"], came["client"], written, usual, meanwhile)
-
-
-def test_producers(operator: Operator, made: Callable[..., Topic], tmp_path: Path, note: Callable[[str], None]) -> None:
-    """Beside copies, at a rate that two cores bear for three brokers and all else, p99 is at most twice what it was."""
-    move = moved(operator, made, tmp_path, note, fill=20_000, rate=2)
-    assert move.meanwhile <= 2 * move.usual
-
-
-def test_networks(operator: Operator, made: Callable[..., Topic], tmp_path: Path, note: Callable[[str], None]) -> None:
-    """Bytes are those of the plan and 5 %, and go by one network."""
-    move = moved(operator, made, tmp_path, note, fill=60_000, rate=6)
-    assert 0.95 * move.planned <= move.replication <= 1.05 * move.planned + move.written
-    assert move.client <= 0.01 * move.planned, "clients' network carries what was asked, no more"
+    assert 0.95 * planned <= moved["replication"] <= 1.05 * planned + written
+    assert moved["client"] <= 0.01 * planned, "clients' network carries what was asked, no more"
+    assert meanwhile <= 2 * usual
