@@ -103,9 +103,9 @@ def first_answer(module: AnsibleModule, admin: Admin) -> Metadata:
     try:
         return admin.metadata()
     except AdminError as error:
-        if not waited:
+        if "silent" not in (waited or {}):  # no wait that counts it
             raise
-        silent = waited.get("silent") or begun
+        silent = waited["silent"] or begun
         if begun - silent > waits.SILENT:
             why = f"{error}, for more than {waits.SILENT:.0f} s"
             raise AdminError(f"{why}; run the same again to go on") from error
