@@ -38,11 +38,12 @@ class KafkaWatch:
         self._topics = list(topics)
         self._client, self._ask_seconds, self._answer_seconds = dict(client), ask_seconds, answer_seconds
         self._closed, self._wake = Event(), Event()
+        self._wake.set()  # it asks at once: what is made anew before its first question would be as it always was
         self._thread = Thread(target=self._run, name="kafka-watch", daemon=True)
         self._thread.start()
 
     def await_answer(self, stopping: Event) -> None:
-        """Return once brokers answer a question that is asked from now on, or `stopping` is set."""
+        """Return once brokers answer, or `stopping` is set; they are asked at once."""
         self.silent = True
         self._wake.set()
         while self.silent and not stopping.wait(_POLL_SECONDS):
