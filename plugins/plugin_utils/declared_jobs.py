@@ -49,15 +49,15 @@ def job_problems(model: Model) -> Iterator[Problem]:
             wrong, advice = "no such file on the control node", "run `make archives`, or name another"
             yield node.problem(variable, "WHEEL_ABSENT", wheel, wrong, advice)
             continue
-        unwritten = {job.name: list(strangers(job.config)) for job in jobs}
-        for job in jobs:
-            for place, value in unwritten[job.name]:
+        unwritten = [(job, list(strangers(job.config))) for job in jobs]
+        for job, foreign in unwritten:
+            for place, value in foreign:
                 dated = isinstance(value, date)
                 wrong = "YAML makes a date of it, which" if dated else f"a {type(value).__name__}, which"
                 advice = "put it in quotes" if dated else "write a text, a number, a list or a mapping"
                 where = f"{job.variable}.config.{place}"
                 yield node.problem(where, "JOB_CONFIG", value, f"{wrong} no configuration of a job can hold", advice)
-        jobs = [job for job in jobs if not unwritten[job.name]]
+        jobs = [job for job, foreign in unwritten if not foreign]
         asked = job_text([[job.kind, job.config] for job in jobs])
         answers, error = judged(str(wheel), Path(wheel).stat().st_mtime_ns, asked)
         if error:

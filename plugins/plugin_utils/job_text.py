@@ -10,12 +10,15 @@ PLAIN = (str, int, float, type(None))
 
 
 def job_text(config: Any, indent: int | None = None) -> str:
-    """Return a configuration, or a list of them, as JSON; the keys of mappings in order where it is indented.
+    """Return a configuration, or a list of them, as JSON; where it is indented, the keys of mappings are in order.
 
     Raises:
         TypeError: It holds what JSON has not (see strangers).
     """
-    return json.dumps(config, indent=indent, sort_keys=indent is not None)
+    text = json.dumps(config)
+    if indent is None:
+        return text
+    return json.dumps(json.loads(text), indent=indent, sort_keys=True)  # keys are texts by now: 1 and "a" have an order
 
 
 def strangers(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
