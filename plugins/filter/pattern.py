@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ from ansible.errors import AnsibleFilterError
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils import run_lock
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health_log_dirs import devices_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.identity import nobody
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import line
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import role_input
@@ -127,15 +127,11 @@ def sick_brokers(hosts: Sequence[str], hostvars: Mapping[str, Any], register: st
 def log_dir_devices(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> dict[str, dict[str, int]]:
     """Return by id of a broker and path on which device of its host that is, where it told (host_probe)."""
     probes = {host: (hostvars.get(host, {}).get(register) or {}).get("probe") or {} for host in hosts}
-    return {
-        str(hostvars[host]["kafka_broker_id"]): {
-            os.path.normpath(path): mount["device"]
-            for path, mount in (probe.get("mounts") or {}).items()
-            if "device" in mount
-        }
-        for host, probe in probes.items()
-        if probe
-    }
+    names = {str(hostvars[host]["kafka_broker_id"]): host for host, probe in probes.items() if probe}
+    found: dict[str, dict[str, int]] = {number: {} for number in names}
+    for (number, path), device in devices_of(names, probes).items():
+        found[number][path] = device
+    return found
 
 
 def lacked_before(hosts: Sequence[str], hostvars: Mapping[str, Any], *registers: str) -> dict[str, Any]:
