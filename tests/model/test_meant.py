@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from model.mistakes.base import JOB, LAB, spoil
+from model.mistakes.base import JOB, LAB, THERE, spoil
 from model.mistakes.databases import OWN
 from model.mistakes.databases import job as of_database
 from model.mistakes.jobs import again, job
@@ -17,7 +17,6 @@ from model.said import check
 KAFKA, SYSCTL = "group kafka/kafka_config", "group all/base_sysctl"
 ZOOKEEPER, PLACE = "group zookeeper/zookeeper_config", "group kafka/kafka_topics[scratch]"
 TOPIC = f"{PLACE}.config"
-THERE = [{"name": name, "manage": False} for name in ("streams-plaintext-input", "streams-wordcount-output")]
 MIGRATE = "dc1-spark2/spark_job_jobs[project_orders].migrate"
 OLD = {"name": "old", "state": "absent", "allow_delete": True}
 QUOTA, SPARK = "group kafka/kafka_quotas[<default>]", "dc1-spark2/spark_job_jobs[count_words].config.spark"

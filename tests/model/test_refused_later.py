@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from model.mistakes.access import GRANTS, users
-from model.mistakes.base import LAB, Mistake, kafka, spoil
+from model.mistakes.base import LAB, THERE, Mistake, kafka, spoil
 from model.mistakes.jobs import again, job
 from model.said import check
-from model.test_meant import KAFKA, MEMORY, THERE, TOPIC, config, said, topics
+from model.test_meant import KAFKA, MEMORY, TOPIC, config, said, topics
 
 CONFIG = "dc1-spark2/spark_job_jobs[count_words].config"
 RSA, ECDSA = (f"TLS_ECDHE_{kind}_WITH_AES_256_GCM_SHA384" for kind in ("RSA", "ECDSA"))

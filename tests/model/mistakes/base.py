@@ -11,6 +11,8 @@ from typing import Any
 
 import yaml
 
+THERE = [{"name": name, "manage": False} for name in ("streams-plaintext-input", "streams-wordcount-output")]
+"""Topics of the lab that its jobs want."""
 INVENTORIES = Path(__file__).resolve().parents[3] / "inventories"
 # What a site keeps in a file that ansible-vault encrypts.
 VAULT: dict[str, Any] = {

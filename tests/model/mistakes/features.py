@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from model.mistakes.base import BROKERS, Mistake, config, kafka
-
-# Topics of the lab that its jobs want.
-THERE = [{"name": name, "manage": False} for name in ("streams-plaintext-input", "streams-wordcount-output")]
+from model.mistakes.base import BROKERS, THERE, Mistake, config, kafka
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
