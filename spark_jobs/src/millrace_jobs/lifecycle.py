@@ -7,7 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from threading import Event
+from threading import Event, Thread
 from typing import Any
 
 from pyspark import SparkContext
@@ -47,7 +47,7 @@ _AWAY = (
     "org.apache.kafka.common.errors.DisconnectException",
     "Cannot fetch record for offset",
 )
-_ASKS, _ANSWER_SECONDS = "Getting offsets from ", 5.0
+_ASKS, _STOPPED, _ANSWER_SECONDS = "Getting offsets from ", "Stopped", 5.0  # what a query says that it does
 _BATCH_POLL_SECONDS = 0.01  # shorter than the planning of a batch, so that the next one has sent nothing yet
 
 
@@ -72,7 +72,7 @@ def await_end(
     for query in queries:
         if query.isActive:
             _finish_batch(query)
-            query.stop()
+            _stop(query)
     away = None
     for one in running:
         failure = one.query.exception()
@@ -123,6 +123,21 @@ def _finish_batch(query: StreamingQuery) -> None:
         asked = asked + _BATCH_POLL_SECONDS if status["message"].startswith(_ASKS) else 0.0
         if asked > _ANSWER_SECONDS:
             return
+
+
+def _stop(query: StreamingQuery) -> None:
+    """Stop the query, and return once it does nothing more.
+
+    Its batches are over where it says that it stopped; what is left is to close its clients, and a client of Kafka that
+    was interrupted while it asked closes once brokers answer. Those that stay silent are left to the process's end.
+    """
+    stop = Thread(target=query.stop, daemon=True)
+    stop.start()
+    closing = 0.0
+    while closing < _ANSWER_SECONDS and stop.is_alive():
+        stop.join(_POLL_SECONDS)
+        if query.status["message"] == _STOPPED:
+            closing += _POLL_SECONDS
 
 
 def _last_trigger(query: StreamingQuery) -> str | None:
