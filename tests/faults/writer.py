@@ -16,7 +16,9 @@ class Writer:
     """Sends records from a thread of its own and keeps the ledger of them in files below `directory`.
 
     Bounded: at most `limit` records, at most `rate` a second, each given up after `delivery_timeout` seconds.
-    With acks=all the producer is idempotent. Use as a context manager: it ends when everything sent is answered.
+    With acks=all the producer is idempotent, and has one request at a time with each broker: with several, librdkafka
+    begins another epoch where one fails and the next is refused as out of order, and what is sent again then may be
+    there twice (confluentinc/librdkafka#4953). Use as a context manager: it ends when everything sent is answered.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class Writer:
                 **CLIENT,
                 "request.timeout.ms": 5000,
                 "linger.ms": 5,
+                "max.in.flight.requests.per.connection": 1,
                 **properties,
                 "acks": acks,
                 "enable.idempotence": acks == "all",
