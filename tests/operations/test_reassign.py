@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
-from faults.lab import Lab, until
+from faults.lab import Lab
 
 from operations.conftest import Operator, kill
 from operations.moving import SLOW, UNLIMITED, Topic, begun, ids, written
@@ -121,34 +121,6 @@ def test_a_third_replica_is_declared(operator: Operator, made: Callable[..., Top
             again = operator.play(*playbook, inventory=inventory)
             assert (again.code, set(again.recap("changed").values())) == (0, {0}), again.output[-3000:]
         assert "declared=true: nothing to move" in again.output
-
-
-@pytest.mark.campaign
-def test_a_broker_that_died_is_replaced_by_another(
-    operator: Operator, made: Callable[..., Topic], tmp_path: Path
-) -> None:
-    """What it held comes from those that are left; what it has of that, when it is back, is named as nobody's."""
-    one, two, three = ids(operator)
-    topic = made([three, one], [one, three])
-    host = operator.inventory.broker(three)
-    with written(topic, tmp_path, fill=500):
-        operator.inventory.run(host, "systemctl stop kafka")
-        try:
-            until("it is unregistered", lambda: three not in topic.lab.admin.list_topics(timeout=5).brokers, 60)
-            run = operator.play(*topic.verb, f"replace={three}:{two}", "-e", "rate=20MB")
-            assert run.code == 0, run.output[-3000:]
-            assert topic.moved() == {0: [two, one], 1: [one, two]}
-        finally:
-            topic.lab.heal()
-        assert topic.limits() == []
-    stray = operator.play("check")
-    assert stray.code != 0
-    said = " ".join(stray.output.split())
-    assert f"broker {three} ({host}) holds " in said and f"({topic.name}-0" in said, stray.output[-3000:]
-    operator.inventory.run(host, f"systemctl stop kafka && rm -r /data/kafka*/{topic.name}-*", seconds=120)
-    topic.lab.heal()
-    healthy = operator.play("check")
-    assert healthy.code == 0, healthy.output[-3000:]
 
 
 @pytest.mark.campaign
