@@ -47,7 +47,7 @@ _AWAY = (
     "org.apache.kafka.common.errors.DisconnectException",
     "Cannot fetch record for offset",
 )
-_ASKS, _STOPPED, _ANSWER_SECONDS = "Getting offsets from ", "Stopped", 5.0  # what a query says that it does
+_ASKS, _OVER, _ANSWER_SECONDS = "Getting offsets from ", ("Stopped", "Terminated with exception"), 5.0
 _BATCH_POLL_SECONDS = 0.01  # shorter than the planning of a batch, so that the next one has sent nothing yet
 
 
@@ -114,11 +114,13 @@ def _cause(failure: StreamingQueryException) -> str:
 def _finish_batch(query: StreamingQuery) -> None:
     """Wait until the query is between two batches; at full load that is where the next one has just begun.
 
-    A query that asks brokers for offsets, and gets none, has begun no batch.
+    A query that asks brokers for offsets, and gets none, has begun no batch; one that says that it ended, has none.
     """
     pause = Event()
     running, asked = _last_trigger(query), 0.0
     while query.isActive and (status := query.status)["isTriggerActive"] and _last_trigger(query) == running:
+        if status["message"].startswith(_OVER):
+            return
         pause.wait(_BATCH_POLL_SECONDS)
         asked = asked + _BATCH_POLL_SECONDS if status["message"].startswith(_ASKS) else 0.0
         if asked > _ANSWER_SECONDS:
@@ -128,7 +130,7 @@ def _finish_batch(query: StreamingQuery) -> None:
 def _stop(query: StreamingQuery) -> None:
     """Stop the query, and return once it does nothing more.
 
-    Its batches are over where it says that it stopped; what is left is to close its clients, and a client of Kafka that
+    Its batches are over where it says that it ended; what is left is to close its clients, and a client of Kafka that
     was interrupted while it asked closes once brokers answer. Those that stay silent are left to the process's end.
     """
     stop = Thread(target=query.stop, daemon=True)
@@ -136,7 +138,7 @@ def _stop(query: StreamingQuery) -> None:
     closing = 0.0
     while closing < _ANSWER_SECONDS and stop.is_alive():
         stop.join(_POLL_SECONDS)
-        if query.status["message"] == _STOPPED:
+        if query.status["message"].startswith(_OVER):
             closing += _POLL_SECONDS
 
 
