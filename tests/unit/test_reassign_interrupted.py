@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from unit.fake_cluster import FakeCluster
@@ -36,6 +37,18 @@ def test_what_comes_to_a_broker_that_is_drained_is_told(six: FakeCluster, reassi
         "broker 3 holds 1 partition (orders-2), which came there meanwhile: run the same again"
     ]
     assert reassign(drain=[3], topic=["orders"])["moved"] == ["orders-2"]
+
+
+@pytest.mark.parametrize("asked", [{"cancel": True}, {"replace": ["5:2", "3:6"]}])
+def test_a_replica_that_somebody_else_added_stays(asked: dict[str, Any], six: FakeCluster, reassign: Reassign) -> None:
+    """Though it is at a broker that the move names."""
+    interrupted(six, reassign, replace=["5:2", "3:6"])
+    six.under_way.clear()
+    six.topics["orders"][1] = [4, 3, 6]
+    planned = reassign(check_mode=True, **asked)["plan"]
+    said = [*planned, *reassign(**asked)["notes"]]
+    assert six.topics["orders"][1] == [4, 3, 6]
+    assert any("(orders-1): the topic was deleted, or somebody else moved it" in one for one in said)
 
 
 def test_cancelled(six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:

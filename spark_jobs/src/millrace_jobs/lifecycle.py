@@ -88,8 +88,8 @@ def await_end(
             away = Away(cause)
     if anew:
         raise JobError(
-            f"topic {' and '.join(anew)}: deleted and made anew while the job ran, so offsets mean others; begin anew: "
-            "millrace-jobs reposition JOB --config FILE --to-earliest --apply"
+            f"topic {' and '.join(anew)}: deleted and made anew while the job ran, so offsets mean others; its next start "
+            "is refused, and says how to go on"
         )
     if away is not None:
         raise away

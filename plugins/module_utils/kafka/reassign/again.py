@@ -11,7 +11,11 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement imp
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import seen
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.declared import later, otherwise
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.execution import Standing, standing
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.execution import (
+    Standing,
+    standing,
+    strangers,
+)
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import Work, lines, listed
@@ -136,6 +140,7 @@ def put_back(
     left = standing(back, there.metadata, there.running)
     told = [f"{begun.asked} is put back: {len(left.running) + len(left.turned)} partitions are called off"]
     told += [f"note: {seen.named([str(one) for one in lost])} stay: a broker that had them is away"] if lost else []
+    told += [f"note: {strangers(now.gone)}"] if now.gone else []
     moves = [*left.waiting]
     wrong = foreign(begun, there, now) + seen.too_full(seen.disks_after(there, moves))
     if few := too_few_again(admin, there, moves):

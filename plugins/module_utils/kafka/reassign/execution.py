@@ -57,8 +57,8 @@ def standing(record: Record, metadata: Metadata, running: Mapping[Place, Running
             kind = "running" if under_way.target == move.after else "turned"
         elif replicas == move.after:
             kind = "done"
-        elif replicas is None or set(replicas) - {*move.before, *move.after}:
-            kind = "gone"
+        elif replicas is None or {*replicas} not in ({*move.before}, {*move.after}):
+            kind = "gone"  # or somebody else's: what is not on the move has one of these two
         else:
             kind = "waiting"
         found[kind].append(move)
