@@ -43,6 +43,7 @@ class Writer:
             {
                 **CLIENT,
                 "request.timeout.ms": 5000,
+                "socket.timeout.ms": 7000,  # so long it waits for a broker that takes connections and answers nothing
                 "linger.ms": 5,
                 "max.in.flight.requests.per.connection": 1,
                 **properties,
