@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
+import math
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any
@@ -69,10 +72,8 @@ def await_end(
     (ending or stopping).set()
     if any(query.isActive for query in queries):
         _LOG.info("stopping after the running batch")
-    for query in queries:
-        if query.isActive:
-            _finish_batch(query)
-            _stop(query)
+    with ThreadPoolExecutor(len(queries)) as pool:  # side by side: none begins batches while another one ends its own
+        list(pool.map(_end, queries))
     away = None
     for one in running:
         failure = one.query.exception()
@@ -88,8 +89,8 @@ def await_end(
             away = Away(cause)
     if anew:
         raise JobError(
-            f"topic {' and '.join(anew)}: deleted and made anew while the job ran, so offsets mean others; its next start "
-            "is refused, and says how to go on"
+            f"topic {' and '.join(anew)}: deleted and made anew while the job ran, so offsets mean others; its next "
+            "start is refused, and says how to go on"
         )
     if away is not None:
         raise away
@@ -111,20 +112,25 @@ def _cause(failure: StreamingQueryException) -> str:
     return "; ".join([said.rstrip(". "), *(cure for words, cure in _CURES.items() if words in said)])
 
 
+def _end(query: StreamingQuery) -> None:
+    if query.isActive:
+        _finish_batch(query)
+        _stop(query)
+
+
 def _finish_batch(query: StreamingQuery) -> None:
     """Wait until the query is between two batches; at full load that is where the next one has just begun.
 
     A query that asks brokers for offsets, and gets none, has begun no batch; one that says that it ended, has none.
     """
     pause = Event()
-    running, asked = _last_trigger(query), 0.0
+    running, asks_since = _last_trigger(query), math.inf
     while query.isActive and (status := query.status)["isTriggerActive"] and _last_trigger(query) == running:
-        if status["message"].startswith(_OVER):
+        now = time.monotonic()
+        asks_since = min(asks_since, now) if status["message"].startswith(_ASKS) else math.inf
+        if status["message"].startswith(_OVER) or now - asks_since > _ANSWER_SECONDS:
             return
         pause.wait(_BATCH_POLL_SECONDS)
-        asked = asked + _BATCH_POLL_SECONDS if status["message"].startswith(_ASKS) else 0.0
-        if asked > _ANSWER_SECONDS:
-            return
 
 
 def _stop(query: StreamingQuery) -> None:
@@ -133,13 +139,22 @@ def _stop(query: StreamingQuery) -> None:
     Its batches are over where it says that it ended; what is left is to close its clients, and a client of Kafka that
     was interrupted while it asked closes once brokers answer. Those that stay silent are left to the process's end.
     """
-    stop = Thread(target=query.stop, daemon=True)
-    stop.start()
-    closing = 0.0
-    while closing < _ANSWER_SECONDS and stop.is_alive():
-        stop.join(_POLL_SECONDS)
+    failure: list[Exception] = []
+
+    def stop() -> None:
+        try:
+            query.stop()
+        except Exception as error:
+            failure.append(error)
+
+    stopping, over_since = Thread(target=stop, daemon=True), math.inf
+    stopping.start()
+    while stopping.is_alive() and time.monotonic() - over_since < _ANSWER_SECONDS:
+        stopping.join(_POLL_SECONDS)
         if query.status["message"].startswith(_OVER):
-            closing += _POLL_SECONDS
+            over_since = min(over_since, time.monotonic())
+    if failure:
+        raise failure[0]
 
 
 def _last_trigger(query: StreamingQuery) -> str | None:
