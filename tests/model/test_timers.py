@@ -28,6 +28,8 @@ ALL = "group all/rebalance_timer"
         (said(on_calendar=None), [f"TIMER_CALENDAR {ALL}.on_calendar: it does not say when"]),
         (said(rate="5"), [f"TIMER_RATE {ALL}.rate = 5: no rate that brokers can keep to"]),
         (said(rate="50Mb"), [f"TIMER_RATE {ALL}.rate = 50Mb: no rate"]),
+        (said(rate="50mb"), [f"TIMER_RATE {ALL}.rate = 50mb: no rate"]),
+        (said(at_most="20gb"), [f"TIMER_LIMIT {ALL}.at_most = 20gb: no number of bytes"]),
         (said(at_most="many", run=False), [f"TIMER_LIMIT {ALL}.at_most = many: no number of bytes"]),
         (said(at_most="0"), [f"TIMER_LIMIT {ALL}.at_most = 0: it could never copy anything"]),
         (said(run="sometimes"), [f"INPUT_REFUSED {ALL}.run = sometimes: "]),

@@ -25,8 +25,21 @@ pytest_plugins = ["unit.reassigning"]
         ({"rebalance": True, "rate": "1e6"}, ["rate 1e6: say how many bytes a second"]),
         ({"rebalance": True, "rate": "-5MB"}, ["rate -5MB: say how many bytes a second"]),
         ({"rebalance": True, "rate": "50Mb"}, ["rate 50Mb: b is read as bits by some; say bytes a second, as 50MB"]),
+        (
+            {"rebalance": True, "rate": "50mb/S"},
+            ["rate 50mb/S: b is read as bits by some; say bytes a second, as 50MB"],
+        ),
         ({"rebalance": True, "rate": "\u0665MB"}, ["rate \u0665MB: say how many bytes a second"]),
         ({"rebalance": True, "rate": f"{2**63}"}, ["that is more than brokers can be told; say unlimited"]),
+        *(
+            ({"rebalance": True, "devices": devices}, [f"devices: say by id of a broker and log dir a number, {end}"])
+            for devices, end in (
+                ({"x": {"/data/1": 1}}, 'and not {"x": {"/data/1": 1}}'),
+                ({"3": {"/data/1": "y"}}, 'and not {"3": {"/data/1": "y"}}'),
+                ({"3": "/data/1"}, 'and not {"3": "/data/1"}'),
+                ({"3": {"/data/1": None}}, 'and not {"3": {"/data/1": null}}'),
+            )
+        ),
         ({"cancel": True, "drain": [3]}, ["drain and cancel are said: say one of"]),
         (
             {"add": [1, 1], "replace": ["3"], "rate": "fast", "topic": ["", "orders"]},
@@ -39,6 +52,7 @@ def test_what_is_typed_wrong(options: dict[str, Any], words: list[str], six: Fak
     assert answer["failed"]
     assert [text for text in words if text not in answer["msg"]] == []
     assert "nothing is said" not in answer["msg"] and six.written == []
+    assert "int()" not in answer["msg"] and "object" not in answer["msg"]
 
 
 def test_the_last_broker_of_a_rack(six: FakeCluster, reassign: Reassign) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 from unit.effort import cpu_seconds
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Partition
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.layout import Replicas, bounds
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move, Plan, Wish, plan
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import busiest
@@ -263,7 +264,14 @@ def test_replicas_of_a_rack(sizes: dict[str | None, int], factor: int, expected:
 
 def test_a_replica_that_nobody_sends_takes_no_time_of_anybody() -> None:
     """The only one of a partition, on a new disk, whose records are given up."""
-    assert busiest([Move("t", 0, (), (2,), 10), Move("t", 1, (1,), (1, 2), 5)]) == 15
+    there = [Partition("t", 0, -1, (2,), ()), Partition("t", 1, 1, (1,), (1,))]
+    assert busiest([Move("t", 0, (), (2,), 10), Move("t", 1, (1,), (1, 2), 5)], there) == 15
+
+
+def test_who_leads_sends_and_no_dead_one_that_is_preferred() -> None:
+    moves = [Move("t", 0, (3, 1), (2, 1), 10), Move("t", 1, (3, 2), (1, 2), 20), Move("t", 2, (3, 4), (5, 4), 5)]
+    there = [Partition("t", number, leader, (3, leader), (leader,)) for number, leader in enumerate((1, 2, 4))]
+    assert busiest(moves, there) == 20
 
 
 def test_bytes_of_a_move() -> None:

@@ -7,7 +7,7 @@ import pytest
 from unit.fake_cluster import FakeCluster
 from unit.reassigning import Reassign
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.layout import Replicas
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.layout import Replicas, bounds
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Plan, Wish, plan
 
 pytest_plugins = ["unit.reassigning"]
@@ -58,6 +58,34 @@ def test_brokers_are_evened_out_beside_one_that_is_not_declared() -> None:
     assert {*in_racks(made, EIGHT)} == {"abc"}
     layout = {one.place: one.brokers for one in there} | {move.place: move.after for move in made.moves}
     assert Counter(broker for replicas in layout.values() for broker in replicas) == {8: 6, 1: 3, 4: 3, 2: 3, 5: 3}
+
+
+def test_a_rack_of_its_own_takes_nothing_of_what_is_evened_out() -> None:
+    """Nothing comes to the broker that is not declared, whose rack had a part of each partition else."""
+    there = [Replicas("t", 0, (24, 23)), Replicas("t", 1, (24, 23)), Replicas("u", 0, (24,)), Replicas("v", 0, (24, 1))]
+    made = plan(Wish(rebalance=True), {1: "b", 24: "a", 23: "a"}, there, {24: "a", 23: "a"})
+    layout = {one.place: one.brokers for one in there} | {move.place: move.after for move in made.moves}
+    assert Counter(broker for replicas in layout.values() for broker in replicas) == {24: 3, 23: 3, 1: 1}
+    assert 1 in layout["v", 0]
+
+
+@pytest.mark.parametrize(
+    ("factor", "kept", "expected"),
+    [
+        (1, {"c": 1}, {"a": (0, 0), "b": (0, 0)}),
+        (1, {"c": 2}, {"a": (0, 0), "b": (0, 0)}),
+        (2, {"a": 1}, {"a": (0, 0), "b": (1, 1)}),
+        (3, {"c": 1}, {"a": (1, 1), "b": (1, 1)}),
+        (4, {"c": 1}, {"a": (1, 2), "b": (1, 2)}),
+        (4, {"a": 2}, {"a": (0, 0), "b": (2, 2)}),
+        (5, {"a": 2}, {"a": (1, 1), "b": (2, 2)}),
+    ],
+)
+def test_replicas_of_a_rack_beside_what_stays(
+    factor: int, kept: dict[str | None, int], expected: dict[str, tuple[int, int]]
+) -> None:
+    """What others keep counts for the rule of racks, and is no part of those who may hold more."""
+    assert bounds({"a": 2, "b": 2}, factor, kept) == expected
 
 
 def test_fewer_replicas_are_taken_from_the_rack_with_most() -> None:

@@ -29,6 +29,7 @@ GOOD: dict[str, Any] = {
     "factors": {},
     "timer": False,
 }
+SHIFT = {"topic": "orders", "number": 1, "broker": 3, "source": "/a", "target": "/b", "size": 5}
 
 
 @pytest.mark.parametrize(
@@ -43,6 +44,9 @@ GOOD: dict[str, Any] = {
         ("moves", [["orders", "1", [4, 3], [4, 6], 5]]),
         ("moves", [["orders", 1, [4, 3], [], 5]]),
         ("moves", [["orders", 1, [4, None], [4, 6], 5]]),
+        ("moves", [["orders", 1, [4, 3], [4, 4], 5]]),
+        ("moves", [["orders", 1, [4, 4], [4, 6], 5]]),
+        ("moves", [["orders", 1, [4, 3], [4, 6], 5], ["orders", 1, [4, 3], [4, 5], 0]]),
         ("lists", None),
         ("lists", {"orders": None}),
         ("lists", {"orders": {"leader.replication.throttled.replicas": [1, 2]}}),
@@ -55,6 +59,7 @@ GOOD: dict[str, Any] = {
         ("topics", "orders"),
         ("back", "no"),
         ("shifts", [{"topic": "orders"}]),
+        ("shifts", [SHIFT, {**SHIFT, "target": "/c"}]),
         ("factors", None),
         ("factors", ["orders"]),
         ("factors", {"orders": "3"}),
@@ -89,6 +94,17 @@ def test_what_is_no_record_of_this_version(text: str, words: str, tmp_path: Path
     with pytest.raises(ValueError, match="damaged, or not one of this version") as found:
         record.load(path)
     assert str(found.value).endswith(words)
+
+
+@pytest.mark.parametrize("text", ["[" * 200_000, '{"asked":' * 200_000], ids=["lists", "mappings"])
+def test_brackets_without_an_end(text: str, six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
+    """Deeper than Python reads."""
+    path = record.path_of(six.id, str(tmp_path / "state"))
+    path.parent.mkdir()
+    path.write_text(text)
+    said = reassign(drain=[3])["msg"]
+    assert f"{path}: it is damaged, or not one of this version: brackets in brackets, more than can be read" in said
+    assert six.written == []
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:

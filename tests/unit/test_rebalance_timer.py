@@ -13,7 +13,6 @@ from unit.reassigning import Reassign, interrupted, limits, records
 from unit.rebalancing import UNEVEN, Once, ended, held, settings
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import record, timer
 from ansible_collections.millrace.kafka.plugins.plugin_utils.program import program
 
@@ -172,28 +171,6 @@ def test_what_began_since_it_looked(
     code, said = once()
     assert code == 1 and "REFUSED: nothing was moved: another run began meanwhile" in said
     assert uneven.written == []
-
-
-def test_ended_in_the_middle_the_next_run_goes_on(
-    uneven: FakeCluster, once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert "STOPPED: the next run goes on" in ended(monkeypatch, once, uneven)
-    assert records(tmp_path) == ["moves-cluster-of-a-test.json"] and limits(uneven)[0]
-    code, said = once()
-    assert code == 0 and "an interrupted run goes on" in said, said
-    assert held(uneven) == [1] * 6
-    assert (limits(uneven), records(tmp_path)) == (({}, {}), [])
-
-
-def test_ended_while_leaders_are_elected(
-    uneven: FakeCluster, once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """All is moved by then: no run goes on with it, and none could put it back."""
-    monkeypatch.setattr(Cluster, "prefer", lambda *_: signal.raise_signal(signal.SIGTERM))
-    code, said = once()
-    assert code == 143 and held(uneven) == [1] * 6 and records(tmp_path) == []
-    assert "STOPPED: all is moved, and nothing is left to go on with or to put back" in said, said
-    assert "start.yml" in said and "cancel=true" not in said and "the next run" not in said
 
 
 def test_what_it_began_is_ended_by_a_person(

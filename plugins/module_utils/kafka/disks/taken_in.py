@@ -107,7 +107,7 @@ def lines(disk: NewDisk, made: Record, behind: Sequence[Move], lived: Sequence[P
     told = [f"{disk.words}: {len(behind)} replicas are copied anew, {amounts.size(size)}"]
     if behind and made.rate:
         each = f"{amounts.speed(made.rate)} a second of each broker"
-        told.append(f"at {each} that takes {amounts.time(max(busiest(behind) / made.rate, 1))} or more")
+        told.append(f"at {each} that takes {amounts.time(max(busiest(behind, lived) / made.rate, 1))} or more")
     if disk.here and not serving:
         told.append(f"the disk holds {folders.named(disk.here)} of this broker, which go on from there")
     if lost := [str(one) for one in lived if str(one) in disk.lost]:

@@ -20,6 +20,8 @@ UNITS = {
 }
 NUMBER = r"([0-9]{1,400}(?:\.[0-9]{1,400})?)"
 """Digits that Python makes a number of."""
+BITS = r"[0-9]\s*(?i:[KMGT]?i?)b"
+"""A small b after a number, whatever is before and after it: to some 50Mb, 50mb and 50Mbit are an eighth of 50MB."""
 
 LEAST = 1024
 """Bytes a second: with less, a replica would never catch up with what is written meanwhile."""
@@ -32,7 +34,7 @@ def rate(text: str) -> int | None:
     """Return bytes a second of `50MB`, `50 MiB/s` or `52428800`; None of `unlimited`. Raises ValueError."""
     if text.strip().lower() == "unlimited":
         return None
-    if re.search(r"[KMG]b(/s)?$", text.strip()):
+    if re.search(BITS, text):
         raise ValueError(f"rate {text}: b is read as bits by some; say bytes a second, as 50MB")
     found = re.fullmatch(NUMBER + r"\s*([KMG]?I?B?)(?:/s)?", text.strip().upper().replace("/S", "/s"))
     if not found or found.group(2) not in UNITS:
@@ -50,7 +52,9 @@ def rate(text: str) -> int | None:
 def bytes_of(text: str) -> int:
     """Return bytes of `20GB`, `500 MiB` or `20000000000`. Raises ValueError."""
     found = re.fullmatch(NUMBER + r"\s*([KMGT]?I?B?)", text.strip().upper())
-    if not found or found.group(2) not in UNITS or re.search(r"[KMGT]b$", text.strip()):
+    if re.search(BITS, text):
+        raise ValueError(f"{text}: b is read as bits by some; say bytes, as 20GB")
+    if not found or found.group(2) not in UNITS:
         raise ValueError(f"{text}: say bytes, as 20GB")
     return int(Fraction(found.group(1)) * UNITS[found.group(2)])
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import declared as entries
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.shifts import DiskWish, wished
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, forms
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.file_systems import Devices
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Wish
 
@@ -89,8 +89,8 @@ def devices_of(said: Mapping[Any, Mapping[str, int]]) -> dict[tuple[int, str], i
     """Return on which device of a broker's host a log dir is, by both. Raises ValueError."""
     try:
         return {(int(broker), path): int(one) for broker, of in said.items() for path, one in of.items()}
-    except (AttributeError, TypeError) as error:
-        raise ValueError(f"devices: say by id of a broker and log dir a number ({error})") from error
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ValueError(f"devices: say by id of a broker and log dir a number, and not {forms.shown(said)}") from error
 
 
 def is_said(name: str, value: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 Form = tuple[Callable[[Any], bool], str]
@@ -52,7 +52,7 @@ def is_move(value: Any) -> bool:
         return False
     topic, number, before, after, size = value
     brokers = is_list(before, is_number) and is_list(after, is_number) and after != []
-    return is_text(topic) and is_number(number) and brokers and is_number(size)
+    return is_text(topic) and is_number(number) and is_number(size) and brokers and once(before) and once(after)
 
 
 def is_shift(value: Any) -> bool:
@@ -60,6 +60,21 @@ def is_shift(value: Any) -> bool:
     kinds = {"topic": is_text, "number": is_number, "broker": is_number, "source": is_text, "target": is_text}
     kinds["size"] = is_number
     return isinstance(value, dict) and value.keys() == kinds.keys() and all(kinds[key](value[key]) for key in kinds)
+
+
+def are_moves(value: Any) -> bool:
+    """Tell whether it is a list of such partitions, each of them once."""
+    return is_list(value, is_move) and once([(topic, number) for topic, number, *_ in value])
+
+
+def are_shifts(value: Any) -> bool:
+    """Tell whether it is a list of such replicas, each of them once."""
+    return is_list(value, is_shift) and once([(one["topic"], one["number"], one["broker"]) for one in value])
+
+
+def once(values: Collection[Any]) -> bool:
+    """Tell whether none of them is there twice."""
+    return len(set(values)) == len(values)
 
 
 def is_entry(value: Any) -> bool:
@@ -71,7 +86,7 @@ NEEDED: Mapping[str, Form] = {
     "asked": (is_text, "a text"),
     "leaving": (lambda value: is_list(value, is_number), "a list of ids of brokers"),
     "rate": (lambda value: value is None or is_positive(value), "null, or bytes a second, a whole number above 0"),
-    "moves": (lambda value: is_list(value, is_move), "a list of topic, number, brokers before and after, bytes"),
+    "moves": (are_moves, "a list of topic, number, brokers before and after, bytes; no broker or partition twice"),
 }
 OTHERS: Mapping[str, Form] = {
     "lists": (
@@ -85,7 +100,7 @@ OTHERS: Mapping[str, Form] = {
     "used": (lambda value: is_list(value, is_positive), "a list of rates"),
     "topics": (lambda value: is_list(value, is_text), "a list of topics"),
     "back": (is_switch, "true or false"),
-    "shifts": (lambda value: is_list(value, is_shift), "a list of topic, number, broker, source, target and size"),
+    "shifts": (are_shifts, "a list of topic, number, broker, source, target and size; no replica twice"),
     "factors": (lambda value: is_dict(value, is_positive), "by topic, a number of replicas"),
     "timer": (is_switch, "true or false"),
 }

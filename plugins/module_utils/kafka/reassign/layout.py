@@ -99,6 +99,12 @@ class Layout:
                 found[self.where[broker]] += 1
         return found
 
+    def kept(self, place: Place) -> tuple[Rack, ...]:
+        """Return the rack of each replica that stays where it is, as its broker gets none."""
+        if not self.others:
+            return ()
+        return tuple(sorted((self.others[one] for one in self.now[place] if one in self.others), key=str))
+
     def uneven(self, brokers: Sequence[int]) -> tuple[Rack, Rack] | None:
         """Return a rack that has two replicas more than another that has a broker to spare, and that one.
 
@@ -145,19 +151,16 @@ def shares(layout: Layout, factor: Callable[[Place], int]) -> dict[int, float]:
     """Return how many replicas each broker should hold: all the same, as far as the rule of racks lets them.
 
     A rack has at least the replicas that the rule gives it of each partition, and at most as many; within it brokers
-    hold the same. `factor` says how many replicas a partition is to have. What others keep is none of theirs.
+    hold the same. `factor` says how many replicas a partition is to have. What others keep is none of theirs, and they
+    get nothing more: what a partition lacks comes to the racks of those who may hold it.
     """
-    sizes = Counter(rack for one, rack in layout.where.items() if one in layout.racks or layout.held(one))
+    sizes = {rack: len(ids) for rack, ids in layout.members.items()}
     low, high, total = dict.fromkeys(sizes, 0), dict.fromkeys(sizes, 0), 0
-    for number, partitions in Counter(factor(place) for place in layout.now).items():
-        total += number * partitions
-        for rack, (least, most) in bounds(sizes, number).items():
+    for (number, kept), partitions in Counter((factor(place), layout.kept(place)) for place in layout.now).items():
+        total += max(0, number - len(kept)) * partitions
+        for rack, (least, most) in bounds(sizes, number, Counter(kept)).items():
             low[rack] += least * partitions
             high[rack] += most * partitions
-    for one in layout.others:
-        if held := layout.held(one):
-            rack, total = layout.others[one], total - held
-            low[rack], high[rack] = max(0, low[rack] - held), max(0, high[rack] - held)
     level = _level(layout, low, high, total)
     return {
         broker: min(max(level * len(ids), low[rack]), high[rack]) / len(ids)
@@ -166,14 +169,22 @@ def shares(layout: Layout, factor: Callable[[Place], int]) -> dict[int, float]:
     }
 
 
-def bounds(sizes: Mapping[Rack, int], factor: int) -> dict[Rack, tuple[int, int]]:
-    """Return the fewest and the most replicas of one partition that each rack, of so many brokers, may have."""
-    level, left = 0, factor
-    while left > 0 and (open_racks := [rack for rack, size in sizes.items() if size > level]):
-        if left < len(open_racks):
-            return {rack: (min(size, level), min(size, level + 1)) for rack, size in sizes.items()}
-        level, left = level + 1, left - len(open_racks)
-    return {rack: (min(size, level), min(size, level)) for rack, size in sizes.items()}
+def bounds(
+    sizes: Mapping[Rack, int], factor: int, kept: Mapping[Rack, int] = MappingProxyType({})
+) -> dict[Rack, tuple[int, int]]:
+    """Return the fewest and the most replicas of one partition that each rack, of so many brokers, may have.
+
+    What others keep in racks counts there for the rule, and for the factor, and is none of these.
+    """
+    own, left = dict.fromkeys(sizes, 0), factor - sum(kept.values())
+    while left > 0 and (spare := {rack: own[rack] + kept.get(rack, 0) for rack in sizes if own[rack] < sizes[rack]}):
+        level = min(spare.values())
+        lowest = [rack for rack, number in spare.items() if number == level]
+        if left < len(lowest):
+            return {rack: (number, number + (rack in lowest)) for rack, number in own.items()}
+        own |= {rack: own[rack] + 1 for rack in lowest}
+        left -= len(lowest)
+    return {rack: (number, number) for rack, number in own.items()}
 
 
 def _level(layout: Layout, low: Mapping[Rack, int], high: Mapping[Rack, int], total: int) -> float:

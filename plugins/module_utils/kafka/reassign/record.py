@@ -90,9 +90,12 @@ def load(path: Path) -> Record | None:
     """Return the record; None where no plan was begun, or it was brought to its end. Raises ValueError, OSError."""
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        wrong = forms.wrong(found)
     except FileNotFoundError:
         return None
-    if wrong := forms.wrong(found):
+    except RecursionError:
+        wrong = "brackets in brackets, more than can be read"
+    if wrong:
         raise ValueError(f"it is damaged, or not one of this version: {wrong}")
     moves = (Move(t, n, tuple(before), tuple(after), size) for t, n, before, after, size in found.pop("moves"))
     shifts = tuple(Shift(**one) for one in found.pop("shifts", ()))

@@ -39,7 +39,8 @@ MOVED = (
     "all is moved, and nothing is left to go on with or to put back; preferred leaders that do not lead yet are "
     "elected by start.yml at once, by Kafka itself in minutes unless auto.leader.rebalance.enable is false"
 )
-"""What is said of a run that SIGTERM ended, before and after its record was taken away."""
+NOTHING = "nothing was begun or changed by this run, and what an earlier one began, if any, is as it was"
+"""What is said of a run that SIGTERM ended: while it has a record, once that was taken away, before it was made."""
 
 Say = Callable[[str], None]
 
@@ -49,7 +50,23 @@ class TooMuch(Exception):
 
 
 class Stopped(BaseException):
-    """Somebody ended it (SIGTERM): what was begun stays written down. The text says who goes on with it."""
+    """Somebody ended it (SIGTERM): what was begun stays written down."""
+
+
+@dataclass
+class Reached:
+    """How far a run is, for whoever ends it."""
+
+    path: Path | None = None
+    """Its record, from before that is made until all is moved and said; nobody else may make one meanwhile."""
+    begun: bool = False
+    """Whether that was made; it is taken away when all is moved."""
+
+    def __str__(self) -> str:
+        """Say what is left, and who goes on with it."""
+        if self.path and self.path.exists():
+            return GOES_ON
+        return MOVED if self.begun else NOTHING
 
 
 @dataclass(frozen=True)
@@ -107,7 +124,7 @@ def work_of(
     return control.prepare(request, seen.look(admin, metadata), settings.brokers, begun, admin), begun
 
 
-def once(settings: Settings, say: Say) -> None:
+def once(settings: Settings, say: Say, reached: Reached) -> None:
     """Plan, say it, and carry it out where that is asked for.
 
     Raises Refused, Unfinished, TooMuch, Failure, ClusterError, ImportError, OSError, ValueError.
@@ -125,11 +142,8 @@ def once(settings: Settings, say: Say) -> None:
         with control.readable(path), record.alone(path, UNIT):
             if record.load(path) != begun or record.beside(path):
                 raise Refused("nothing was moved: another run began meanwhile")
-            carry_out(admin, work, path, say)
-        try:
-            elect(settings, say)
-        except Stopped:  # the record is gone by now
-            raise Stopped(MOVED) from None
+            carry_out(admin, work, path, say, reached)
+        elect(settings, say)
     except AdminError as error:
         raise admin.explain(error) from error
     finally:
@@ -156,9 +170,11 @@ def wanted(work: Work, settings: Settings, begun: record.Record | None, say: Say
     return True
 
 
-def carry_out(admin: Admin, work: Work, path: Path, say: Say) -> None:
+def carry_out(admin: Admin, work: Work, path: Path, say: Say, reached: Reached) -> None:
     """Move to the end, and say now and then how far it is. Raises Unfinished, AdminError, OSError, ValueError."""
+    reached.path = path
     found = control.carried_out(admin, work, path, PART)
+    reached.begun = True
     while "waiting" in found:
         begun = record.load(path)
         if begun is None or not begun.timer:
@@ -169,6 +185,7 @@ def carry_out(admin: Admin, work: Work, path: Path, say: Say) -> None:
     say(f"{len(found['moved'])} partitions moved, {amounts.size(found['bytes'])} in {amounts.time(found['seconds'])}")
     for note in found["notes"]:
         say(f"note: {note}")
+    reached.path = None
 
 
 def elect(settings: Settings, say: Say) -> None:
@@ -185,14 +202,15 @@ def told(left: Sequence[object]) -> str:
 
 def stop(*_: object) -> None:
     """End wherever it is: what was begun is written down before it is done."""
-    raise Stopped(GOES_ON)
+    raise Stopped
 
 
 def main(arguments: Sequence[str], say: Say = lambda line: print(line, flush=True)) -> int:
     """Run once with the settings in a file, and return the exit status."""
+    reached = Reached()
     signal.signal(signal.SIGTERM, stop)
     try:
-        once(settings_of(Path(arguments[0])), say)
+        once(settings_of(Path(arguments[0])), say, reached)
     except TooMuch as error:
         say(f"TOO MUCH: {error}")
         return TOO_MUCH
@@ -205,7 +223,7 @@ def main(arguments: Sequence[str], say: Say = lambda line: print(line, flush=Tru
     except (Unfinished, Failure, ClusterError, OSError, ValueError) as error:
         say(f"FAILED: {error}")
         return WRONG
-    except Stopped as error:
-        say(f"STOPPED: {error}")
+    except Stopped:
+        say(f"STOPPED: {reached}")
         return STOPPED
     return DONE

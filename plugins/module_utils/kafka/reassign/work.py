@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.shifts import Shift
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Partition
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, seen
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
@@ -56,7 +57,8 @@ def lines(made: Record, there: seen.Seen, moves: Sequence[Move]) -> list[str]:
     told = [text]
     if copies and made.rate:
         each = f"{amounts.speed(made.rate)} a second of each broker"
-        told.append(f"at {each} that takes {amounts.time(max(busiest(moves) / made.rate, 1))} or more")
+        seconds = busiest(moves, there.metadata.partitions) / made.rate
+        told.append(f"at {each} that takes {amounts.time(max(seconds, 1))} or more")
     told += wanted(made)
     named = [
         f"  {move}: {','.join(map(str, move.before))} -> {','.join(map(str, move.after))}, {amounts.size(move.bytes)}"
@@ -78,11 +80,16 @@ def wanted(made: Record) -> list[str]:
     ]
 
 
-def busiest(moves: Sequence[Move]) -> int:
-    """Return the bytes of the broker that sends or takes most: that long it lasts."""
+def busiest(moves: Sequence[Move], partitions: Iterable[Partition]) -> int:
+    """Return the bytes of the broker that sends or takes most: that long it lasts.
+
+    Who leads a partition sends it. That of which nobody leads any more, as it comes to an empty disk and was given up,
+    is sent by nobody.
+    """
+    leaders = {(one.topic, one.number): one.leader for one in partitions}
     sends, takes = Counter[int](), Counter[int]()
     for move in moves:
-        for leader in move.before[:1]:  # nobody sends what comes to an empty disk and was given up
+        if (leader := leaders.get(move.place, -1)) >= 0:
             sends[leader] += move.bytes
         for broker in move.added:
             takes[broker] += move.size

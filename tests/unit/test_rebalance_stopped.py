@@ -1,0 +1,103 @@
+"""A run of the timer that SIGTERM ends says what is so: that nothing was begun, that it goes on, that all is moved."""
+
+import signal
+from pathlib import Path
+
+import pytest
+from unit.fake_cluster import FakeCluster
+from unit.reassigning import limits, records
+from unit.rebalancing import UNEVEN, Once, ended, held, settings
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import control, record, throttles, timer
+
+pytest_plugins = ["unit.reassigning", "unit.rebalancing"]
+NOTHING = "STOPPED: nothing was begun or changed by this run"
+
+
+def test_ended_in_the_middle_the_next_run_goes_on(
+    uneven: FakeCluster, once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "STOPPED: the next run goes on" in ended(monkeypatch, once, uneven)
+    assert records(tmp_path) == ["moves-cluster-of-a-test.json"] and limits(uneven)[0]
+    code, said = once()
+    assert code == 0 and "an interrupted run goes on" in said, said
+    assert held(uneven) == [1] * 6
+    assert (limits(uneven), records(tmp_path)) == (({}, {}), [])
+
+
+def test_ended_while_leaders_are_elected(
+    uneven: FakeCluster, once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All is moved by then: no run goes on with it, and none could put it back."""
+    monkeypatch.setattr(Cluster, "prefer", lambda *_: signal.raise_signal(signal.SIGTERM))
+    code, said = once()
+    assert code == 143 and held(uneven) == [1] * 6 and records(tmp_path) == []
+    assert "STOPPED: all is moved, and nothing is left to go on with or to put back" in said, said
+    assert "start.yml" in said and "cancel=true" not in said and "the next run" not in said
+
+
+def says(uneven: FakeCluster, tmp_path: Path, words: str) -> str:
+    """End a run while it says a line with these words; return the last line that it said."""
+    lines: list[str] = []
+
+    def say(line: str) -> None:
+        lines.append(line)
+        if words in line:
+            signal.raise_signal(signal.SIGTERM)
+
+    assert timer.main([str(settings(uneven, tmp_path))], say) == timer.STOPPED
+    assert [line for line in lines if words in line]
+    return lines[-1]
+
+
+@pytest.mark.usefixtures("once")
+def test_ended_while_it_says_that_all_is_moved(uneven: FakeCluster, tmp_path: Path) -> None:
+    """Its record is gone by then: no run goes on, and none puts back."""
+    said = says(uneven, tmp_path, "partitions moved, ")
+    assert said.startswith("STOPPED: all is moved, and nothing is left to go on with or to put back"), said
+    assert held(uneven) == [1] * 6 and (limits(uneven), records(tmp_path)) == (({}, {}), [])
+
+
+@pytest.mark.usefixtures("once")
+@pytest.mark.parametrize("words", ["rebalance=true: 2 partitions change", "plan "])
+def test_ended_while_it_says_its_plan(words: str, uneven: FakeCluster, tmp_path: Path) -> None:
+    said = says(uneven, tmp_path, words)
+    assert said.startswith(NOTHING) and "goes on" not in said and "cancel" not in said, said
+    assert uneven.written == [] and uneven.topics == UNEVEN and records(tmp_path) == []
+
+
+def stopped_in(module: object, name: str, once: Once, monkeypatch: pytest.MonkeyPatch) -> str:
+    """End a run where it calls this; return what it said."""
+    with monkeypatch.context() as patch:
+        patch.setattr(module, name, lambda *_: signal.raise_signal(signal.SIGTERM))
+        code, said = once()
+    assert code == timer.STOPPED
+    return said
+
+
+def test_ended_before_it_is_written_down(
+    uneven: FakeCluster, once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And as soon as it is: limits may be set by then."""
+    assert NOTHING in stopped_in(record, "load", once, monkeypatch)
+    assert NOTHING in stopped_in(throttles, "planned", once, monkeypatch)
+    assert uneven.written == [] and records(tmp_path) == []
+    assert "STOPPED: the next run goes on" in stopped_in(throttles, "put_in", once, monkeypatch)
+    assert records(tmp_path) == ["moves-cluster-of-a-test.json"]
+
+
+def test_ended_before_it_goes_on(
+    uneven: FakeCluster, once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What an earlier run began is still written down: it changed nothing of that."""
+    ended(monkeypatch, once, uneven)
+    written = list(uneven.written)
+    said = stopped_in(control, "prepare", once, monkeypatch)
+    assert f"{NOTHING}, and what an earlier one began, if any, is as it was" in said, said
+    assert uneven.written == written and records(tmp_path) == ["moves-cluster-of-a-test.json"]
+
+
+def test_ended_before_its_settings_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, once: Once) -> None:
+    assert NOTHING in stopped_in(timer, "settings_of", once, monkeypatch)
+    assert records(tmp_path) == []
