@@ -20,7 +20,10 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_readers im
     unread_names,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_rivals import rivals
-from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_secrets import secrets_in_units
+from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_secrets import (
+    secrets_in_the_clear,
+    secrets_in_units,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_templates import LOOP, file_of, worded
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_wholes import (
     TYPE,
@@ -28,6 +31,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_wholes imp
     of_refused,
     where_written,
 )
+from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_writers import of_the_writer
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model, check_model
@@ -92,6 +96,7 @@ def problems_of(reader: Reader, model: Model) -> list[Problem]:
         *unread(raw, model),
         *mappings(raw, model),
         *rivals(reader, model),
+        *secrets_in_the_clear(reader, model),
         *secrets_in_units(reader, model),
         *texts_for_switches(raw, model),
         *other_numbers(reader, model),
@@ -129,7 +134,8 @@ def _folded(found: Sequence[Problem], reader: Reader, model: Model, files: Seque
     absent = {base(problem.variable) for problem in missing}
     rest = [problem for problem in kept if not causes.explain(problem)]
     rest = [problem for problem in rest if not _of_another_host(problem, absent)]
-    return [*missing, *(where_written(worded(problem, standing), model) for problem in rest)]
+    rest = [of_the_writer(worded(problem, standing), standing) for problem in rest]
+    return [*missing, *(where_written(problem, model) for problem in rest)]
 
 
 def _of_its_group(problem: Problem, reader: Reader, model: Model) -> Problem:
