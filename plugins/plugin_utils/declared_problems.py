@@ -78,7 +78,7 @@ CAUSES: Mapping[str, tuple[str, ...]] = {
     "VAULT_NUMBER": (),
 }
 # What is said of a value, whoever reads it.
-OF_VALUES = ("JAVA_PACKAGE", "NUMBER_OTHER")
+OF_VALUES = ("CERTIFICATE_SOURCE", "JAVA_PACKAGE", "NUMBER_OTHER")
 # An input of a single value that its spec refuses: what was computed of it is no mistake of its own.
 REFUSED_VALUE = re.compile(r"^value of \w+ must be one of: ")
 
@@ -141,7 +141,8 @@ def _folded(found: Sequence[Problem], reader: Reader, model: Model, files: Seque
 def _of_its_group(problem: Problem, reader: Reader, model: Model) -> Problem:
     """Return a problem of a value alone with all hosts of the group that says it, those that do not read it too."""
     name = base(problem.variable)
-    if problem.code not in OF_VALUES or len(problem.hosts) != 1:
+    own = problem.variable.startswith("pki_certificates[")  # of one certificate, which this host has
+    if problem.code not in OF_VALUES or own or len(problem.hosts) != 1:
         return problem
     host, said = problem.hosts[0], reader.said_by_groups()
     groups = [group for group in reader.groups_of(host) if name in said.get(group, {})]

@@ -156,8 +156,11 @@ def test_a_request_that_nobody_signed_yet_is_a_warning(tmp_path: Path) -> None:
     site: dict[str, Any] = {"pki_directory": str(tmp_path / "pki"), "pki_source": "csr"}
     site["pki_authorities"] = [{"name": "infra", "subject": subject, "certificate": str(tmp_path / "ca.pem")}]
     inventory = spoil(tmp_path / "inventory", replace(LAB, variables={"all": site}))
-    problems = check(inventory)[0]
-    assert {(problem.code, problem.warning) for problem in problems} == {("CERTIFICATE_UNSIGNED", True)}
+    (problem,), (line,) = check(inventory)
+    assert problem.warning
+    folder = tmp_path / "pki"
+    wrong = f"11 signed certificates are missing in {folder}/signed, as dc1-zk1.zookeeper.pem"
+    assert line.startswith(f"CERTIFICATE_UNSIGNED groups zookeeper and kafka/pki_certificates: {wrong}; "), line
     assert not (tmp_path / "pki").exists()
 
 
