@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from model.mistakes.access import users
-from model.mistakes.base import LAB, THERE, config, kafka, spoil, zookeeper
+from model.mistakes.base import JOB, LAB, THERE, config, kafka, spoil, zookeeper
 from model.said import check
 
 ZOOKEEPER_SOURCES = zookeeper(
@@ -66,3 +66,40 @@ def test_a_job_that_is_killed_before_its_interval_ends(
     wrong = replace(LAB, variables={"spark_consumer": site})
     found = [problem for problem in check(spoil(tmp_path / "inventory", wrong))[0] if problem.code == "JOB_STOP"]
     assert [problem.variable for problem in found] == ["spark_job_jobs[relay].config.trigger_interval"] * said
+
+
+@pytest.mark.parametrize(
+    ("inventory", "variables", "said"),
+    [
+        ("lab", config("log.retention.ms", "7d"), " = 7d: not a whole number; write 604800000, for units are not"),
+        (
+            "lab",
+            config("log.segment.bytes", "1GiB"),
+            " = 1GiB: not a whole number from 14; write 1073741824, for units",
+        ),
+        ("lab", {"all": {"organization": "Example, Inc."}}, ": ',' would break the subjects of certificates"),
+        (
+            "lab",
+            {
+                "spark_consumer": {
+                    "spark_job_jobs": [{**JOB, "config": {**JOB["config"], "kafka": "{{ kafka_client }}"}}]
+                }
+            },
+            "[count_words].config.kafka[sasl.jaas.config]: the job has no login, and listener CLIENT takes SCRAM-SHA-",
+        ),
+        (
+            "lab_orders",
+            {"all": {"postgresql_config": {"max_connections": 3}}},
+            "postgresql_config[max_connections] = 3: all are taken by those that are reserved (3), and the server",
+        ),
+        (
+            "lab",
+            config("socket.request.max.bytes", 1_000_000),
+            ": a batch comes in one request, and brokers end the connection of a larger one (",
+        ),
+    ],
+)
+def test_what_is_said_of_it(inventory: str, variables: dict[str, Any], said: str, tmp_path: Path) -> None:
+    """In an order that needs one reading: what is there, what comes of it, what to write."""
+    lines = check(spoil(tmp_path / "inventory", replace(LAB, inventory=inventory, variables=variables)))[1]
+    assert any(said in line for line in lines), lines

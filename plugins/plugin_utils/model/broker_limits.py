@@ -21,7 +21,10 @@ MESSAGE, USUAL_MESSAGE = "message.max.bytes", 1048588
 # What has to hold the largest batch: its default, and what comes of one that does not.
 HOLDING = {
     "log.segment.bytes": (1073741824, "a batch has to fit into a segment: larger ones are refused"),
-    "socket.request.max.bytes": (104857600, "a request holds a batch: larger ones end the connection"),
+    "socket.request.max.bytes": (
+        104857600,
+        "a batch comes in one request, and brokers end the connection of a larger one",
+    ),
 }
 # Times that have rules of their own, and what stands for the default of one that follows another.
 JUDGED = ("zookeeper.session.timeout.ms",)

@@ -198,12 +198,12 @@ def _connection(node: SparkNode, job: Job, asked: Sequence[Listener]) -> Iterato
         mechanism = str(job.kafka.get("sasl.mechanism") or "GSSAPI")
         taken = sorted({name for item in fitting for name in item.mechanisms})
         if taken and mechanism not in taken:
-            wrong = f"listener {names} takes {', '.join(taken)}"
+            wrong, key = f"listener {names} takes {', '.join(taken)}", "sasl.mechanism"
             advice = "use one of them, or add it to sasl_mechanisms"
             if not job.kafka.get("sasl.jaas.config"):
-                wrong += ", and the job has no login"
+                wrong, key = f"the job has no login, and {wrong}", key if job.kafka.get(key) else "sasl.jaas.config"
                 advice = "add it: kafka_client | combine(kafka_users | millrace.kafka.kafka_login('<user>'))"
-            yield node.problem(f"{place}[sasl.mechanism]", "JOB_MECHANISM", mechanism, wrong, advice)
+            yield node.problem(f"{place}[{key}]", "JOB_MECHANISM", job.kafka.get(key), wrong, advice)
 
 
 def memory(model: Model) -> Iterator[Problem]:
