@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ansible import constants as C
+from ansible import context
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory.yaml import InventoryModule as YamlInventory
 
@@ -70,7 +72,20 @@ class InventoryModule(YamlInventory):  # type: ignore[misc]
         return bool(super(YamlInventory, self).verify_file(path))
 
     def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:
-        """Read the groups of the file, then set what it leaves to this project."""
+        """Read the groups of the file, then set what it leaves to this project.
+
+        Ansible would try other plugins on what is refused here, and end with their words: so a run that an inventory
+        without hosts ends anyway (any_unparsed_is_failed) ends here, with the one error.
+        """
+        try:
+            self._parse(inventory, loader, path)
+        except AnsibleParserError as error:
+            if not (context.CLIARGS and C.INVENTORY_ANY_UNPARSED_IS_FAILED):
+                raise
+            self.display.error(error)
+            raise SystemExit(int(error._exit_code)) from error
+
+    def _parse(self, inventory: Any, loader: Any, path: str) -> None:
         super(YamlInventory, self).parse(inventory, loader, path)
         data = dict(loader.load_from_file(path, cache="none", trusted_as_template=True))
         data.pop("plugin")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,24 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.rotation import
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec
 
+# How pki/outside.py says where the answer of an outside CA is missing, and where its request is.
+ANSWER = re.compile(r"the signed certificate (.*) is missing$")
+REQUEST = re.compile(r"have (.*) signed, ")
+
+
+def _unsigned(found: Sequence[Problem]) -> Sequence[Problem]:
+    """Return what is said of requests without an answer: once where there are several, with the folders of both."""
+    told = [(ANSWER.match(problem.wrong), REQUEST.match(problem.advice)) for problem in found]
+    answers = [Path(answer[1]) for answer, request in told if answer and request]
+    requests = [Path(request[1]) for answer, request in told if answer and request]
+    if len(answers) < max(2, len(found)):
+        return found
+    folders, asked = ({str(file.parent): None for file in files} for files in (answers, requests))
+    wrong = f"{len(answers)} signed certificates are missing in {', '.join(folders)}, as {answers[0].name}"
+    advice = f"have the requests in {', '.join(asked)} signed, put each there with its intermediates, and run again"
+    hosts = tuple(dict.fromkeys(host for problem in found for host in problem.hosts))
+    return [replace(found[0], hosts=hosts, variable="pki_certificates", wrong=wrong, advice=advice)]
+
 
 def certificate_problems(reader: Reader, model: Model) -> Iterator[Problem]:
     """Yield what is wrong with the certificates on the control node, which is all that is read; nothing is made.
@@ -23,7 +42,7 @@ def certificate_problems(reader: Reader, model: Model) -> Iterator[Problem]:
     That an outside CA has not signed a request yet is a warning here: the run that writes the request has to be
     possible.
     """
-    options, before = argument_spec("pki"), None
+    options, before, unsigned = argument_spec("pki"), None, list[Problem]()
     for host in model.function_hosts:
         if not reader.said_right(host, options):
             continue
@@ -48,7 +67,6 @@ def certificate_problems(reader: Reader, model: Model) -> Iterator[Problem]:
                 wrong,
                 "correct the path, or its permissions",
             )
-        yield from (
-            replace(problem, warning=True) if problem.code == "CERTIFICATE_UNSIGNED" else problem
-            for problem in pki.problems
-        )
+        unsigned += [replace(one, warning=True) for one in pki.problems if one.code == "CERTIFICATE_UNSIGNED"]
+        yield from (problem for problem in pki.problems if problem.code != "CERTIFICATE_UNSIGNED")
+    yield from _unsigned(unsigned)

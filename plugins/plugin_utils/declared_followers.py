@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_templates import SECRETLESS
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.causes import base
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
@@ -73,6 +74,9 @@ def _follows(problem: Problem, other: Problem) -> bool:
     if pair == ("JOB_ACL", "GRANT_STAR"):
         name = re.match(r"User:(.*?) needs ", problem.wrong)
         return name is not None and other.variable.startswith(f"kafka_users[{name[1]}].grants[")
+    if pair == ("NOT_COMPUTED", "USER_CREDENTIAL"):
+        name = SECRETLESS.search(problem.wrong)
+        return name is not None and other.variable.startswith(f"kafka_users[{name[1]}]")
     return pair == ("GRANT_TOPIC", "TOPIC_NEEDED") and other.variable == f"kafka_topics[{problem.value}]"
 
 

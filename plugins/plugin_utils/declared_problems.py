@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import written_in
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_certificates import certificate_problems
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_files import several, strays, without_wiring
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_followers import follows
@@ -21,16 +20,19 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_readers im
     unread_names,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_rivals import rivals
-from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_secrets import secrets_in_units
+from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_secrets import (
+    secrets_in_the_clear,
+    secrets_in_units,
+)
+from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_templates import LOOP, file_of, worded
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_wholes import (
-    PLUGIN,
     TYPE,
     of_a_whole,
     of_refused,
     where_written,
 )
+from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_writers import of_the_writer
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
-from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import FOLDER
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model, check_model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.causes import NAME, Causes, Standing, base, texts
@@ -76,12 +78,9 @@ CAUSES: Mapping[str, tuple[str, ...]] = {
     "VAULT_NUMBER": (),
 }
 # What is said of a value, whoever reads it.
-OF_VALUES = ("JAVA_PACKAGE", "NUMBER_OTHER")
+OF_VALUES = ("CERTIFICATE_SOURCE", "JAVA_PACKAGE", "NUMBER_OTHER")
 # An input of a single value that its spec refuses: what was computed of it is no mistake of its own.
 REFUSED_VALUE = re.compile(r"^value of \w+ must be one of: ")
-NOBODY = re.compile(r"(\w+_users) has no (.*); it has (.*)")
-LOOP = re.compile(r"Recursive loop")
-NO_HOST = re.compile(r"cannot be computed: hostvars\['([^']+)'\]$")
 
 
 def problems_of(reader: Reader, model: Model) -> list[Problem]:
@@ -97,6 +96,7 @@ def problems_of(reader: Reader, model: Model) -> list[Problem]:
         *unread(raw, model),
         *mappings(raw, model),
         *rivals(reader, model),
+        *secrets_in_the_clear(reader, model),
         *secrets_in_units(reader, model),
         *texts_for_switches(raw, model),
         *other_numbers(reader, model),
@@ -134,13 +134,15 @@ def _folded(found: Sequence[Problem], reader: Reader, model: Model, files: Seque
     absent = {base(problem.variable) for problem in missing}
     rest = [problem for problem in kept if not causes.explain(problem)]
     rest = [problem for problem in rest if not _of_another_host(problem, absent)]
-    return [*missing, *(where_written(_worded(problem, standing), model) for problem in rest)]
+    rest = [of_the_writer(worded(problem, standing), standing) for problem in rest]
+    return [*missing, *(where_written(problem, model) for problem in rest)]
 
 
 def _of_its_group(problem: Problem, reader: Reader, model: Model) -> Problem:
     """Return a problem of a value alone with all hosts of the group that says it, those that do not read it too."""
     name = base(problem.variable)
-    if problem.code not in OF_VALUES or len(problem.hosts) != 1:
+    own = problem.variable.startswith("pki_certificates[")  # of one certificate, which this host has
+    if problem.code not in OF_VALUES or own or len(problem.hosts) != 1:
         return problem
     host, said = problem.hosts[0], reader.said_by_groups()
     groups = [group for group in reader.groups_of(host) if name in said.get(group, {})]
@@ -248,44 +250,8 @@ def _advice(name: str, raw: Mapping[str, Any]) -> str:
     value: Any = raw.get(root)
     for key in keys[:-1]:
         value = value[key]
-    path = next((path for item in (value, raw.get(root)) if (path := _file(item))), None)
+    path = next((path for item in (value, raw.get(root)) if (path := file_of(item))), None)
     tool = " (ansible-vault edit)" if root == "vault" else ""
     if isinstance(value, Mapping) and (near := nearest(keys[-1], map(str, value))):
         return f"did you mean {'.'.join([root, *keys[:-1], near])}? Else add it{f' in {path}' if path else ''}{tool}"
     return f"add {keys[-1]} to {'.'.join([root, *keys[:-1]])}{f' in {path}' if path else ''}{tool}"
-
-
-def _file(value: Any) -> str | None:
-    """Return the file that a value is written in, None where that is not known."""
-    if path := written_in(value):
-        return path
-    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
-    return next((path for item in items if (path := _file(item))), None)
-
-
-def _worded(problem: Problem, standing: Standing) -> Problem:
-    """Return a template that fails with the file in which it stands, and without what is Python's."""
-    if problem.code != "NOT_COMPUTED":
-        return problem
-    raw = standing.raw(problem.hosts[0])
-    path = _file(raw.get(problem.variable))
-    own = path if path and not path.startswith(str(FOLDER)) else None
-    wrong, advice = problem.wrong.rstrip("."), f"correct it in {own}" if own else problem.advice
-    if nobody := NOBODY.search(wrong):
-        users, name, others = nobody.groups()
-        wrong = f"no user of {users} has this name; they are {others.rstrip('.')}"
-        advice = "correct the name, or declare the user"
-        return replace(problem, code="LOGIN_UNKNOWN", value=name, wrong=wrong, advice=advice)
-    if host := NO_HOST.search(wrong):
-        on = standing.on(problem.hosts[0], problem.variable)
-        listed = (name for name in on if isinstance(raw.get(name), list) and host[1] in raw[name])
-        place, near = next(listed, problem.variable), nearest(host[1], raw["groups"]["all"])
-        advice = f"did you mean {near}?" if near else advice if place == problem.variable else "correct the name"
-        return replace(problem, variable=place, value=host[1], wrong="no host of the inventory", advice=advice)
-    if LOOP.search(wrong):
-        wrong = "cannot be computed: it stands on itself"
-    if plugin := PLUGIN.search(wrong):
-        names = [name for name in standing.on(problem.hosts[0], problem.variable) if name in raw]
-        wrong = f"cannot be computed: {plugin.group(1)} does not take what it is given"
-        advice = f"correct what it stands on: {', '.join(name for name in names if name != problem.variable)}"
-    return replace(problem, wrong=wrong, advice=advice)

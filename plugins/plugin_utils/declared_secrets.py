@@ -1,20 +1,53 @@
-"""Secrets of the vault that would stand in a unit of systemd, or in the command line that it starts."""
+"""Secrets in the clear, and those that would stand in a unit of systemd, or in the command line that it starts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import was_vaulted
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import was_vaulted, written_in
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.causes import NAME, Standing, texts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import strangers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.units import secrets
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, count
+from ansible_collections.millrace.kafka.plugins.plugin_utils.secret import is_secret
+from ansible_collections.millrace.kafka.plugins.plugin_utils.secret import texts as written
+from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import encrypted, templates
 
 VAULT = "vault"
+
+
+def secrets_in_the_clear(reader: Reader, model: Model) -> Iterator[Problem]:
+    """Yield secrets that stand in the inventory as they are; a template is judged where it ends."""
+    for host, values in model.hosts.items():
+        raw, production = reader.raw(host), values.get("site_environment") != "lab"
+        for name in values:
+            clear = [path for path, text in written(name, raw[name]) if is_secret(path, text) and _clear(text)]
+            file = _file_of_the_vault(raw) if clear and name == VAULT else None
+            if file:
+                wrong = f"{count(clear, 'secret')} in the clear: the file is not encrypted"
+                advice = f"ansible-vault encrypt {file}, with new ones where others could read these"
+                yield Problem((host,), VAULT, "SECRET_CLEAR", None, wrong, advice, warning=not production)
+                continue
+            for path in clear:
+                advice = "encrypt it (ansible-vault encrypt_string), or name one of a vaulted file"
+                wrong = "a secret in the clear"
+                yield Problem((host,), path, "SECRET_CLEAR", None, wrong, advice, warning=not production)
+
+
+def _clear(text: str) -> bool:
+    """Tell whether a text stands unencrypted in a file of the inventory."""
+    return bool(text) and not any(templates(text)) and written_in(text) is not None and not was_vaulted(text)
+
+
+def _file_of_the_vault(raw: Mapping[str, Any]) -> str | None:
+    """Return the file that holds the vault of a host; None where it has other words too, or encrypts some of them."""
+    file = written_in(raw[VAULT])
+    others = any(written_in(value) == file for name, value in raw.items() if name != VAULT)
+    return None if others or any(encrypted(raw[VAULT])) else file
 
 
 def secrets_in_units(reader: Reader, model: Model) -> Iterator[Problem]:

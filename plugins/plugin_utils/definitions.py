@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.property_values import Spec, fault, text_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.amounts import amount, units_of
 
 FOLDER = Path(__file__).resolve().parents[1] / "definitions" / "generated"
 
@@ -268,6 +269,8 @@ class Definitions:
             return None
         if isinstance(value, bool) and "yes" in spec.get("choices", ()):
             advice = f"YAML takes an unquoted yes or no for a boolean: write '{'yes' if value else 'no'}' in quotes"
+        elif (number := amount(value, units_of(name))) is not None and not fault(spec, number):
+            advice = f"write {number}, for units are not known here"
         else:
             default = self.default(section, name)
             advice = "mend it, or leave it out" + (

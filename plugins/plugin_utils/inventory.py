@@ -26,8 +26,6 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals i
     said_by_groups,
     set_extra_variables,
     templar_of,
-    was_vaulted,
-    written_in,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, inputs, internal
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model, model_of
@@ -35,14 +33,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import S
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.words import BESIDES
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 from ansible_collections.millrace.kafka.plugins.plugin_utils.refused_inputs import refused
-from ansible_collections.millrace.kafka.plugins.plugin_utils.secret import is_secret, texts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec, site_words
 from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import encrypted, templates, undeclared
-
-
-def in_the_clear(text: str) -> bool:
-    """Tell whether a text stands unencrypted in a file of the inventory."""
-    return written_in(text) is not None and not was_vaulted(text)
 
 
 class _Variables:
@@ -106,7 +98,6 @@ class Reader:
                     self._validate(host, role, found, words[host])
                     hosts[host] |= found
         said = {host: self._said(host, groups, words[host]) for host in hosts}
-        self._secrets(hosts)
         self._explain(hosts)
         roles = {role for function in functions().values() for role in function.roles}
         options = {**site_words(), **{name: option for role in roles for name, option in argument_spec(role).items()}}
@@ -226,22 +217,6 @@ class Reader:
                 Problem((host,), place, "INPUT_REFUSED", None, wrong, advice)
                 for place, wrong in refused(role, name, given)
             ]
-
-    def _secrets(self, hosts: Mapping[str, Mapping[str, Any]]) -> None:
-        """Report secrets that stand in the inventory as they are; a template is judged where it ends."""
-        for host, values in hosts.items():
-            raw = self.raw(host)
-            for name in values:
-                for path, text in texts(name, raw[name]):
-                    if is_secret(path, text) and text and not any(templates(text)) and in_the_clear(text):
-                        production = values.get("site_environment") != "lab"
-                        wrong, advice = (
-                            "a secret in the clear",
-                            "encrypt it (ansible-vault encrypt_string), or name one of a vaulted file",
-                        )
-                        self.problems.append(
-                            Problem((host,), path, "SECRET_CLEAR", None, wrong, advice, warning=not production)
-                        )
 
     def _explain(self, hosts: Mapping[str, Mapping[str, Any]]) -> None:
         """Report variables that cannot be computed, unless a missing address, rack or id, reported as such, is why."""

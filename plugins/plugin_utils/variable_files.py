@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleError
 
+TWICE = re.compile(r"Found duplicate mapping key '(.*)'")
 SUFFIXES = ("", ".yml", ".yaml", ".json")  # as Ansible reads them
 
 
@@ -30,8 +32,19 @@ def _faults(file: Path, loader: Any) -> Iterator[str]:
     except (AnsibleError, UnicodeDecodeError) as error:
         where = getattr(error, "obj", None) or file
         said = str(error).splitlines()[0].removeprefix("YAML parsing failed: ").rstrip(".")
-        yield f"{where}: no YAML: {said}; correct that line or the one above it"
+        if (twice := TWICE.match(said)) and (first := _first(file, twice[1], where)):
+            yield f"{where}: {twice[1]} stands there twice, first in line {first}; keep one of the two"
+        else:
+            yield f"{where}: no YAML: {said}; correct that line or the one above it"
         return
     if found is not None and not isinstance(found, Mapping):
         what = "a list" if isinstance(found, list) else "a text"
         yield f"{file}: {what}, and variables are wanted; write them as name: value"
+
+
+def _first(file: Path, key: str, where: Any) -> int | None:
+    """Return the line above in which a key stands, as far to the right; None where that is not seen."""
+    line, column = (getattr(where, name, None) for name in ("line_num", "col_num"))
+    begin = re.compile(rf" {{{(column or 1) - 1}}}['\"]?{re.escape(key)}['\"]?\s*:")
+    above = file.read_text(encoding="utf-8", errors="replace").splitlines()[: (line or 1) - 1]
+    return next((number for number, text in reversed([*enumerate(above, 1)]) if begin.match(text)), None)

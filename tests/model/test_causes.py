@@ -12,12 +12,14 @@ import pytest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.tags import TAGS
 from model.mistakes import MISTAKES
-from model.mistakes.access import SAID, acl
+from model.mistakes.access import SAID, SECRETLESS, acl
 from model.mistakes.base import INVENTORIES, LAB, VAULT, kafka, listeners, spoil
 from model.mistakes.words import WITHOUT_SHARED
 from model.preflight import playbook
 from model.said import check
 
+_USERS = SECRETLESS["all"]["kafka_users"]
+WITH_PASSWORD = {"all": {"kafka_users": [*_USERS[:2], {**_USERS[2], "password": "{{ vault.passwords.count_words }}"}]}}
 MISNAMED = {"    zookeeper:\n": "    zk:\n", "    kafka:\n": "    brokers:\n", "    spark:\n": "    jobs:\n"}
 
 
@@ -112,6 +114,8 @@ def test_syntax_is_looked_at_without_an_inventory() -> None:
             kafka(broker_zookeeper_hosts=["dc1-zk1", "dc1-zk2", "dc1-zk4"]),
             ["NOT_COMPUTED group kafka/broker_zookeeper_hosts"],
         ),
+        # What is written twice, and not the job that cannot log in for it.
+        ({}, WITH_PASSWORD, ["USER_CREDENTIAL group kafka/kafka_users[count_words].password"]),
         ({}, acl({**SAID, "principal": "Group:lab"}), ["ACL_PRINCIPAL group kafka/kafka_acls[Group:lab]"]),
     ],
 )  # fmt: skip
@@ -127,7 +131,8 @@ def test_a_login_of_nobody_in_the_database(tmp_path: Path) -> None:
     job = {"name": "project_orders", "config": {}, "migrate": login}
     wrong = replace(LAB, inventory="lab_orders", variables={"spark_consumer": {"spark_job_jobs": [job]}})
     (line,) = check(spoil(tmp_path / "inventory", wrong))[1]
-    assert line.startswith("LOGIN_UNKNOWN dc1-spark2/spark_job_jobs = order_owner: no user of postgresql_users"), line
+    place = "dc1-spark2/spark_job_jobs[project_orders].migrate"
+    assert line.startswith(f"LOGIN_UNKNOWN {place} = order_owner: no user of postgresql_users"), line
     assert "orders_owner, project_orders" in line
 
 

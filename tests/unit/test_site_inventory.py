@@ -1,6 +1,7 @@
 """The inventory plugin: the project's variables are below everything that a site writes, in whatever file and order."""
 
 import gc
+import os
 import subprocess
 import sys
 from functools import partial
@@ -189,9 +190,13 @@ def test_what_is_wrong_with_the_file_is_said(line: str, said: str, tmp_path: Pat
         ("heap: [6g\nb: 1\n", "group_vars/all.yml:2:2: no YAML: While parsing a flow sequence"),
         ("a: 1\n\tb: 2\n", "group_vars/all.yml:2:"),
         ("- heap: 6g\n", "group_vars/all.yml: a list, and variables are wanted"),
+        (
+            "a: {x: 1}\nheap: 6g\nb:\n  heap: 2g\nheap: 7g\n",
+            "group_vars/all.yml:5:1: heap stands there twice, first in line 2; keep one of the two",
+        ),
         ("heap: M\u00fcnchen", "group_vars/all.yml: no YAML"),
     ],
-    ids=["bracket", "tab", "list", "Latin-1"],
+    ids=["bracket", "tab", "list", "twice", "Latin-1"],
 )
 def test_a_file_of_variables_that_is_none_is_said_with_its_line(text: str, said: str, tmp_path: Path) -> None:
     """And all of them at once, before Ansible ends over the first."""
@@ -205,6 +210,20 @@ def test_a_file_of_variables_that_is_none_is_said_with_its_line(text: str, said:
     shown = "".join(done.stderr.split())
     assert "".join(said.split()) in shown
     assert f"{tmp_path}/group_vars/kafka/z.yml:" in shown
+    assert done.stderr.partition("[ERROR]")[2].count(f"{tmp_path}/group_vars/all.yml") == 1
+    assert (done.stderr.count("[ERROR]"), "Failed to parse" in done.stderr) == (1, False), done.stderr
+
+
+def test_a_site_that_takes_inventories_of_nobody_gets_one(tmp_path: Path) -> None:
+    """What Ansible is told to go on with, it goes on with."""
+    (tmp_path / "hosts.yml").write_text(PLUGIN + HOSTS)
+    (tmp_path / "group_vars").mkdir()
+    (tmp_path / "group_vars" / "all.yml").write_text("- heap\n")
+    command = [sys.executable, "-m", "ansible", "inventory", "-i", str(tmp_path / "hosts.yml"), "--graph"]
+    environment = {**os.environ, "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "false"}
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
+    assert "a list, and variables are wanted" in " ".join(done.stderr.split())
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("line", [PLUGIN, ""], ids=["names the plugin", "plain"])

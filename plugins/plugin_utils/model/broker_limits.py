@@ -21,7 +21,10 @@ MESSAGE, USUAL_MESSAGE = "message.max.bytes", 1048588
 # What has to hold the largest batch: its default, and what comes of one that does not.
 HOLDING = {
     "log.segment.bytes": (1073741824, "a batch has to fit into a segment: larger ones are refused"),
-    "socket.request.max.bytes": (104857600, "a request holds a batch: larger ones end the connection"),
+    "socket.request.max.bytes": (
+        104857600,
+        "a batch comes in one request, and brokers end the connection of a larger one",
+    ),
 }
 # Times that have rules of their own, and what stands for the default of one that follows another.
 JUDGED = ("zookeeper.session.timeout.ms",)
@@ -37,6 +40,9 @@ FORGOTTEN = {
 }  # fmt: skip
 REAUTH = re.compile(r"(listener\.name\.[^.]+\.([\w-]+\.)?)?connections\.max\.reauth\.ms")
 LEAST_REAUTH = 60_000
+# session.timeout.ms of consumers (KIP-735; librdkafka has the same), and whether it may not be above what is written.
+SESSION = 45_000
+SESSIONS = {"group.min.session.timeout.ms": False, "group.max.session.timeout.ms": True}
 AUTO_CREATE = "auto.create.topics.enable"
 PROTOCOLS = {
     "inter.broker.protocol.version": "brokers do without what came since, which is for the time of an upgrade alone",
@@ -85,6 +91,7 @@ def limits(model: Model) -> Iterator[Problem]:
             yield from _hasty(broker, variable, layer)
             yield from _forgotten(broker, variable, layer)
             yield from _meant(broker, variable, layer)
+            yield from _sessions(broker, variable, layer)
         yield from _holding(broker)
 
 
@@ -113,6 +120,17 @@ def _forgotten(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Itera
         if number is not None and 0 < number < LEAST_REAUTH:
             wrong = "milliseconds, and every client would log in again all the time"
             advice = f"write {number}000 if seconds were meant; 3600000 is an hour"
+            yield broker.problem(f"{variable}[{name}]", "LIMIT_MEANT", number, wrong, advice, warning=True)
+
+
+def _sessions(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[Problem]:
+    """Members of groups may ask for the session that clients ask for by default."""
+    for name, most in SESSIONS.items():
+        number = whole(layer.get(name))
+        if number is not None and (number < SESSION if most else number > SESSION):
+            wrong = f"clients ask for {SESSION} where they say nothing, and would be let into no group"
+            bound = f"{number} at {'most' if most else 'least'}"
+            advice = f"leave it out, or write session.timeout.ms of {bound} into every client"
             yield broker.problem(f"{variable}[{name}]", "LIMIT_MEANT", number, wrong, advice, warning=True)
 
 

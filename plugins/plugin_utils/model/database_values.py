@@ -58,8 +58,9 @@ def contradictions(said: Mapping[str, Any], known: Mapping[str, Mapping[str, Any
     connections = _number(said, known, "max_connections", 100)
     reserved = connections - free(said, known)
     if reserved >= connections:
-        wrong = f"{reserved:.0f} are reserved, so nobody else gets one of {connections:.0f}: it would not start"
         place = next((name for name in ("superuser_reserved_connections", "reserved_connections") if name in said), "")
+        taken = f"all {connections:.0f} of max_connections are taken by those" if place else "all are taken by those"
+        wrong = f"{taken} that are reserved ({reserved:.0f}), and the server would not start"
         yield place or "max_connections", wrong, "raise max_connections, or reserve fewer"
     if str(said.get("wal_level")).lower() == "minimal":
         if _number(said, known, "max_wal_senders", 10) > 0:

@@ -19,7 +19,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.property_values imp
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import listed
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 
-CLASS_PATH = "kafka_class_path"
+CLASS_PATH, AUTHORIZER = "kafka_class_path", "authorizer.class.name"
+OF_KRAFT = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 # Properties that name classes and are lists or texts to Kafka; of all others it says so itself.
 CLASSES = re.compile(r".*\.class\.name|(kafka\.)?metric(s)?\.reporters|replica\.selector\.class")
 A_CLASS = re.compile(r"[a-z_]\w*(\.[a-zA-Z_][\w$]*)+")
@@ -39,7 +40,7 @@ OWN = (
     "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerValidatorCallbackHandler",
     "org.apache.kafka.common.security.ssl.CommonNameLoggingSslEngineFactory",
     "org.apache.kafka.common.security.ssl.DefaultSslEngineFactory",
-    "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    OF_KRAFT,
     "org.apache.kafka.server.log.remote.storage.NoOpRemoteLogMetadataManager",
     "org.apache.kafka.server.log.remote.storage.NoOpRemoteStorageManager",
     "org.apache.kafka.server.log.remote.metadata.storage.TopicBasedRemoteLogMetadataManager",
@@ -85,6 +86,20 @@ def classes(model: Model) -> Iterator[Problem]:
             for strange in (item for item in given if A_CLASS.fullmatch(item) and not item.startswith(THERE)):
                 wrong = f"not in Kafka's archive, and {CLASS_PATH} names no jar: no broker would start with it"
                 yield broker.problem(where, "CLASS_MISSING", strange, wrong, f"name the jar of it in {CLASS_PATH}")
+
+
+def authorizer(model: Model) -> Iterator[Problem]:
+    """The authorizer is one for brokers with ZooKeeper.
+
+    That of KRaft lets a listener begin once it has read the ACLs of the metadata log (StandardAuthorizer.start).
+    """
+    for broker in model.brokers:
+        if text_of(broker.config.get(AUTHORIZER)).strip() == OF_KRAFT:
+            wrong = (
+                "that of KRaft, which waits for ACLs of a log that there is not with ZooKeeper: no broker would serve"
+            )
+            advice = f"leave it out: the role writes {OWN[0]}"
+            yield broker.problem(place(broker, AUTHORIZER), "AUTHORIZER_KRAFT", OF_KRAFT, wrong, advice)
 
 
 def remote_storage(model: Model) -> Iterator[Problem]:

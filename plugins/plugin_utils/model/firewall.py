@@ -58,12 +58,11 @@ def named(model: Model) -> Iterator[Problem]:
         if not rules or left_alone(machine) is not None:
             continue
         judged = {whole(rule.get("port")) for rule in rules}
-        for port in _numbers(model, machine):
-            if port in judged:
-                continue
-            wrong = "no rule names this port, which is the host's, so everybody may connect"
-            advice = "add a rule for it; rules besides those of functions stand in site_firewall_rules"
-            yield machine.problem(f"{NAME}[{port}]", "FIREWALL_FORGOTTEN", port, wrong, advice)
+        forgotten = ", ".join(str(port) for port in _numbers(model, machine) if port not in judged)
+        if forgotten:
+            wrong = f"these rules replace those of functions, and none names {forgotten}: everybody may connect there"
+            advice = f"write {SITE} instead, which adds to those of functions, and leave {NAME} out"
+            yield machine.problem(NAME, "FIREWALL_FORGOTTEN", None, wrong, advice)
 
 
 def sources(model: Model) -> Iterator[Problem]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import STRETCHED, Model, datacenters, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import layout_of
@@ -96,17 +96,30 @@ def decisive(model: Model) -> Iterator[Problem]:
     lost |= {voter.name: (voter.name,) for voter in model.voters} if weights else {}
     everybody, where = {voter.name for voter in layout.voters}, names(model.servers)
     available = any(server.available for server in model.servers)
+    promised = [name for name in lost if name not in sites_named or model.layout != "stretch2"]
+    needed = [name for name in promised if not quorum(layout, everybody - set(lost[name]))]
+    if needed:
+        yield _indispensable(model, needed)
     variable = "zookeeper_weights" if weights else "zookeeper_groups"
     for name, members in lost.items():
-        promised = name not in sites_named or model.layout != "stretch2"
-        if promised and not quorum(layout, everybody - set(members)):
-            wrong = "with it the quorum is lost, and the layout promises to go on"
-            advice = "leave zookeeper_weights out, and give each datacenter a group"
-            yield Problem(where, variable, "ZOOKEEPER_INDISPENSABLE", name, wrong, advice)
-        elif quorum(layout, set(members)):
+        if name not in needed and quorum(layout, set(members)):
             wrong = "a quorum by itself: what it alone has acknowledged is lost with it, and promise is zero_loss"
             advice = "leave zookeeper_weights out, and give each datacenter a group, or declare promise: available"
             yield Problem(where, variable, "ZOOKEEPER_DECISIVE", name, wrong, advice, warning=available)
+
+
+def _indispensable(model: Model, needed: Sequence[str]) -> Problem:
+    """Return what is said of datacenters and servers with which the quorum is lost: of a weight where there is one."""
+    weights = model.servers[0].weights
+    variable, value = "zookeeper_weights" if weights else "zookeeper_groups", None
+    wrong = f"the quorum is lost with {' or with '.join(needed)}, and the layout promises to go on"
+    if len(weights) == 1:
+        key, value = next(iter(weights.items()))
+        variable = f"{variable}[{key}]"
+        mute = [server.name for server in model.servers if server.number == whole(key) and not whole(value)]
+        wrong = f"{mute[0]} does not vote, so {wrong}" if mute else wrong
+    advice = "leave zookeeper_weights out, and give each datacenter a group"
+    return Problem(names(model.servers), variable, "ZOOKEEPER_INDISPENSABLE", value, wrong, advice)
 
 
 def shapes(model: Model) -> Iterator[Problem]:

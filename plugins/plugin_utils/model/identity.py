@@ -177,7 +177,11 @@ def organization(model: Model) -> Iterator[Problem]:
             continue
         strange = sorted(set(STRANGE.findall(value)))
         if strange or not value.strip() or value != value.strip():
-            wrong = f"{' '.join(strange)} would break the subjects of certificates" if strange else "empty at an end"
+            wrong = (
+                f"{' '.join(map(repr, strange))} would break the subjects of certificates"
+                if strange
+                else "empty at an end"
+            )
             wrong = wrong if value.strip() else "empty, and every certificate has it in its subject"
             advice = "write a name of letters, digits, spaces, dots and hyphens, as Example Inc."
             yield machine.problem("organization", "ORGANIZATION_INVALID", repr(value), wrong, advice)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_limits import limit
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_values import free
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import active, end, reads
@@ -18,6 +18,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 # Its folder says of each topic how far it is (docs/jobs/archive_events.md): jobs of other topics may share it.
 BY_TOPIC = "archive_events"
 RELAY = "relay"
+# Jobs that write events, and what of them is the record's key (docs/jobs): many events have the same.
+KEYS = {"generate_orders": "the order", "generate_readings": "the sensor", "publish_lines": "the file's name"}
 # What Spark asks of executors, which a job in one process does not have.
 ELSEWHERE = re.compile(
     r"spark\.(executor\.(memory|memoryOverhead|cores|instances|extraJavaOptions|defaultJavaOptions)|cores\.max"
@@ -58,6 +60,22 @@ def messages(model: Model) -> Iterator[Problem]:
                     advice = f"give {written} the same {MESSAGE}"
                     place = f"{job.variable}.config.output_topic"
                     yield node.problem(place, "JOB_MESSAGE", written, wrong, advice, warning=True)
+
+
+def compacted(model: Model) -> Iterator[Problem]:
+    """A topic of events keeps each of them: compaction takes all but the last of a key."""
+    kept = {topic.name: topic for topic in topics_of(model) if topic.made and "compact" in topic.policy}
+    writers: dict[str, dict[str, str]] = {}
+    for node in model.spark_nodes:
+        for job in node.jobs:
+            written = (end(job, "output") or ("", ""))[1]
+            if job.kind in KEYS and written in kept:
+                writers.setdefault(written, {})[job.name] = KEYS[job.kind]
+    for name, jobs in writers.items():
+        listed = ", ".join(f"job {job}, whose key is {key}" for job, key in jobs.items())
+        wrong = f"compacted, and written by {listed}: of its records only the last of each key would stay"
+        place, advice = kept[name].property_place("cleanup.policy"), "use another profile, as event_log"
+        yield Problem(names(model.brokers), place, "TOPIC_COMPACTED", None, wrong, advice, warning=True)
 
 
 def local(model: Model) -> Iterator[Problem]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import READ_BACK, active, end, reads
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import overrides
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Job, SparkNode
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic import topics_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
@@ -15,6 +16,9 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 
 MASTER, PARALLELISM = "spark.master", "spark.default.parallelism"
 REAL_TIME = "real-time"  # millrace_jobs.ends
+STOP_TIMEOUT = "spark_job_stop_timeout"
+INTERVAL = re.compile(r"(\d{1,9}) (millisecond|second|minute|hour)s?")  # millrace_jobs.checks.interval
+UNITS = {"millisecond": 0.001, "second": 1, "minute": 60, "hour": 3600}
 
 
 def slots(model: Model) -> Iterator[Problem]:
@@ -32,6 +36,28 @@ def slots(model: Model) -> Iterator[Problem]:
                 )
                 advice = f"write local[{wanted}]" if name == MASTER else f"write {wanted}"
                 yield node.problem(place, "JOB_SLOTS", shown, wrong, f"{advice}, or take micro-batch")
+
+
+def stops(model: Model) -> Iterator[Problem]:
+    """In real time a stop waits for the end of the interval, and the unit for it (docs/jobs/relay.md)."""
+    for node in model.spark_nodes:
+        patience, own = node.inputs.whole(STOP_TIMEOUT), {where for where, drop_in in overrides(node) if _ends(drop_in)}
+        for job in node.jobs:
+            interval = INTERVAL.fullmatch(str(job.config.get("trigger_interval")))
+            if job.config.get("trigger") != REAL_TIME or not interval or not patience:
+                continue
+            seconds = int(interval[1]) * UNITS[interval[2]]
+            if seconds >= patience and not own & {"spark_job_unit_overrides", f"{job.variable}.unit_overrides"}:
+                wrong = f"a stop waits for its end, and after {patience} s ({STOP_TIMEOUT}) systemd kills the job: "
+                wrong += "what it has written since is written again"
+                place, advice = f"{job.variable}.config.trigger_interval", f"lower it, or raise {STOP_TIMEOUT}"
+                yield node.problem(place, "JOB_STOP", interval[0], wrong, advice, warning=True)
+
+
+def _ends(drop_in: Mapping[Any, Any]) -> bool:
+    """Tell whether a drop-in says how long a stop may take."""
+    service = drop_in.get("Service")
+    return isinstance(service, Mapping) and bool({"TimeoutStopSec", "TimeoutSec"} & service.keys())
 
 
 def _slots(job: Job) -> tuple[str, int] | None:

@@ -10,6 +10,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.listener_options import Listener
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.job_limits import limit_of, over
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import LEAST_MEMORY, UNITS, overrides, size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Job, SparkNode
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below, plain_path
@@ -197,12 +198,12 @@ def _connection(node: SparkNode, job: Job, asked: Sequence[Listener]) -> Iterato
         mechanism = str(job.kafka.get("sasl.mechanism") or "GSSAPI")
         taken = sorted({name for item in fitting for name in item.mechanisms})
         if taken and mechanism not in taken:
-            wrong = f"listener {names} takes {', '.join(taken)}"
+            wrong, key = f"listener {names} takes {', '.join(taken)}", "sasl.mechanism"
             advice = "use one of them, or add it to sasl_mechanisms"
             if not job.kafka.get("sasl.jaas.config"):
-                wrong += ", and the job has no login"
+                wrong, key = f"the job has no login, and {wrong}", key if job.kafka.get(key) else "sasl.jaas.config"
                 advice = "add it: kafka_client | combine(kafka_users | millrace.kafka.kafka_login('<user>'))"
-            yield node.problem(f"{place}[sasl.mechanism]", "JOB_MECHANISM", mechanism, wrong, advice)
+            yield node.problem(f"{place}[{key}]", "JOB_MECHANISM", job.kafka.get(key), wrong, advice)
 
 
 def memory(model: Model) -> Iterator[Problem]:
@@ -213,33 +214,26 @@ def memory(model: Model) -> Iterator[Problem]:
         if not re.fullmatch(r"infinity|\d+(\.\d+)?[KMGT]?|\d+(\.\d+)?%", str(limit)):
             wrong, advice = "no size as systemd reads it", "write it as 4G, 50% or infinity"
             yield node.problem("spark_job_memory_max", "JOB_MEMORY_LIMIT", limit, wrong, advice)
+        too_much: dict[str, list[tuple[Job, Any, int]]] = {}
         for job in node.jobs:
             spark = job.config.get("spark")
             settings = spark if isinstance(spark, Mapping) else {}
             yield from _spark(node, job, settings)
             driver, shown = _driver(settings), settings.get(HEAPS[0])
-            where, (most, place) = f"{job.variable}.config.spark[{HEAPS[0]}]", _limit(node, job, limit)
+            where, (most, place) = f"{job.variable}.config.spark[{HEAPS[0]}]", limit_of(node, job, limit)
             if driver < LEAST_DRIVER:
                 wrong = f"{driver // UNITS['m']} MiB, and Spark does not start below 450"
                 yield node.problem(where, "JOB_MEMORY_SMALL", shown, wrong, "write it as 1g")
             if most is not None and driver >= most:
-                wrong = f"the unit ends at {most >> 20} MiB ({place}), of which Python and Java's own need a part"
-                yield node.problem(where, "JOB_MEMORY_MAX", shown, wrong, f"lower it, or raise {place}")
+                too_much.setdefault(place, []).append((job, shown, most))
+        for place, jobs in too_much.items():
+            yield from over(node, place, jobs)
         wanted = asked(node)
         if total is not None and sum(wanted.values()) >= total:
             wrong = f"its jobs ask for {sum(wanted.values()) / UNITS['g']:.1f}g together ({', '.join(wanted)})"
             wrong += ", which leaves nothing for the host" if sum(wanted.values()) == total else ""
             advice = "lower their spark.driver.memory, or move one to another node"
             yield node.problem("memory", "JOB_MEMORY_SUM", node.inputs.get("memory"), wrong, advice)
-
-
-def _limit(node: SparkNode, job: Job, limit: Any) -> tuple[int | None, str]:
-    """Return at how many bytes a job's unit ends, None where it does not, and what says so."""
-    entry = next(entry for entry in node.inputs.entries("spark_job_jobs") if str(entry.get("name")) == job.name)
-    sections = entry.get("unit_overrides")
-    service = sections.get("Service") if isinstance(sections, Mapping) else None
-    own = service.get("MemoryMax") if isinstance(service, Mapping) else None
-    return (size(limit), "spark_job_memory_max") if own is None else (size(own), "MemoryMax of its unit_overrides")
 
 
 def asked(node: SparkNode) -> dict[str, int]:

@@ -25,6 +25,8 @@ ZOOKEEPER_REASON = (
 )
 # Directories of the system with two parts.
 SYSTEM = ("/var/log", "/var/lib", "/var/cache", "/var/tmp", "/usr/bin", "/usr/lib", "/usr/local", "/run/systemd")
+# How the archive of ZooKeeper's sources is called: that of the release ends in -bin.
+OF_SOURCES = re.compile(r"apache-zookeeper-[\d.]+\.tar\.gz")
 HALF = "use half of it at most"
 
 
@@ -193,8 +195,9 @@ def archives(model: Model) -> Iterator[Problem]:
             archive = str(machine.inputs.values.get(name) or "").rpartition("/")[2]
             declared = machine.inputs.text(version_name)
             found = re.findall(r"\d+\.\d+\.\d+", archive)
-            if re.search(r"[-.]src\b", archive):
+            if re.search(r"[-.]src\b", archive) or OF_SOURCES.fullmatch(archive):
                 wrong, advice = "an archive of sources, in which no program is", "name the one of the release itself"
+                advice += f", as {archive.replace('.tar', '-bin.tar')}" if OF_SOURCES.fullmatch(archive) else ""
                 yield machine.problem(name, "VERSION_DIFFERS", archive, wrong, advice)
             if found and declared is not None and declared not in found:
                 wrong = f"the archive is of {found[-1]}, and {version_name} is {declared}"

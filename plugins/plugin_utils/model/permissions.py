@@ -55,16 +55,28 @@ def jobs(model: Model) -> Iterator[Problem]:
     acls = model.acls
     if not acls or not model.brokers:
         return
+    denials: dict[int, dict[str, list[str]]] = {}
     almighty = {name for name, _ in super_users(model.brokers[0])}
     users = {str(user.get("name")) for user in model.present("kafka_users")}
     for node in model.spark_nodes if almighty else ():
         for job in active(node):
             user = job.user
             if user and f"User:{user}" not in almighty and (user in users or not users):  # else said as JOB_LOGIN
-                yield from _job(node, job, f"User:{user}", acls)
+                for what, denied in _unmet(node, job, f"User:{user}", acls):
+                    if denied is None:
+                        yield _lacking(node, job, f"User:{user}", what, acls)
+                    else:
+                        told = denials.setdefault(acls.index(denied), {})
+                        told.setdefault(f"job {job.name} {what}", []).append(node.name)
+    for number, jobs_denied in denials.items():
+        listed = "; ".join(f"{what} ({', '.join(nodes)})" for what, nodes in jobs_denied.items())
+        wrong, advice = f"denies {listed}: it goes before any permission", "narrow the denial, or stop the job"
+        variable = f"kafka_acls[{acls[number].get('principal')}]"
+        yield Problem(names(model.brokers), variable, "ACL_JOB_DENIED", None, wrong, advice)
 
 
-def _job(node: SparkNode, job: Job, principal: str, acls: Sequence[Acl]) -> Iterator[Problem]:
+def _unmet(node: SparkNode, job: Job, principal: str, acls: Sequence[Acl]) -> Iterator[tuple[str, Acl | None]]:
+    """Yield what a job needs and may not do, each with what denies it: then the last, for the others follow from it."""
     addresses = [str(address) for address in node.addresses]
     own = [acl for acl in acls if acl.get("principal") in (principal, "User:*")]
     for operation, kind, name, pattern in needs(job):
@@ -75,16 +87,17 @@ def _job(node: SparkNode, job: Job, principal: str, acls: Sequence[Acl]) -> Iter
             if covers(acl, operation, kind, name, pattern) and acl.get("host") in (None, "*", *addresses)
         ]
         denied = next((acl for acl in fitting if acl.get("permission") == "deny"), None)
+        if denied is not None or not fitting:
+            yield what, denied
         if denied is not None:
-            wrong = f"job {job.name} on {node.name} needs {what}, and a denial goes before any permission"
-            variable, advice = f"kafka_acls[{denied.get('principal')}]", "narrow the denial, or stop the job"
-            yield node.problem(variable, "ACL_JOB_DENIED", None, wrong, advice)
-            return  # the others follow from the same
-        elif not any(acl.get("permission") != "deny" for acl in fitting):
-            advice = f"grant it to {principal} in kafka_users, or stop the job"
-            wrong = f"{principal} needs {what}, and no ACL allows it"
-            elsewhere = not any(acl.get("principal") == principal for acl in own)  # nothing of it is said here
-            yield node.problem(job.variable, "JOB_ACL", None, wrong, advice, warning=elsewhere)
+            return
+
+
+def _lacking(node: SparkNode, job: Job, principal: str, what: str, acls: Sequence[Acl]) -> Problem:
+    wrong = f"{principal} needs {what}, and no ACL allows it"
+    advice = f"grant it to {principal} in kafka_users, or stop the job"
+    elsewhere = not any(acl.get("principal") == principal for acl in acls)  # nothing of it is said here
+    return node.problem(job.variable, "JOB_ACL", None, wrong, advice, warning=elsewhere)
 
 
 def needs(job: Job) -> Iterator[Need]:

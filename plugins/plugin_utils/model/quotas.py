@@ -13,6 +13,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants im
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.quotas import DEFAULT, NAMES, declared, rate
 
 LEAST_RATE = 1024  # bytes a second: below it a unit was forgotten
+SHARE = "request_percentage"
 SCOPES = ("topics", "acls", "users", "quotas")
 
 
@@ -42,6 +43,10 @@ def values(model: Model) -> Iterator[Problem]:
                     "bytes a second, so few that requests wait for minutes",
                     f"write {number:.0f}MiB if meant so",
                 )
+                yield Problem(where, f"{place}.{name}", "QUOTA_VALUE", entry[name], wrong, advice, warning=True)
+            elif name == SHARE and number < 1:
+                wrong = "percent of one thread, which is next to nothing: 100 is a whole one"
+                advice = f"write {100 * number:g} if that part of a thread was meant"
                 yield Problem(where, f"{place}.{name}", "QUOTA_VALUE", entry[name], wrong, advice, warning=True)
 
 

@@ -36,7 +36,7 @@ INDEX, LEAST_INDEX = "segment.index.bytes", 2**16
 MESSAGE = "max.message.bytes"
 # What has to hold a topic's largest batch: a property of brokers, one of topics that goes before it, what comes of it.
 HOLDING = (
-    ("socket.request.max.bytes", "", "a request holds a batch: larger ones end the connection"),
+    ("socket.request.max.bytes", "", "a batch comes in one request, and brokers end the connection of a larger one"),
     ("log.segment.bytes", "segment.bytes", "a batch has to fit into a segment: larger ones are refused"),
 )
 MOST_PARTITIONS = 2**31 - 1

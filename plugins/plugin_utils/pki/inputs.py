@@ -16,7 +16,7 @@ DECLARE = "declare it in pki_authorities"
 
 def mistakes(host: str, settings: Mapping[str, Any]) -> list[Problem]:
     """Return every mistake of one host's `settings`: the inputs of the role pki without their prefix."""
-    parts = (of_certificates, of_duplicates, of_truststores, of_names, of_life)
+    parts = (of_certificates, of_duplicates, of_truststores, of_names, of_life, of_source)
     return [replace(problem, hosts=(host,)) for part in parts for problem in part(settings)]
 
 
@@ -95,3 +95,15 @@ def of_life(settings: Mapping[str, Any]) -> Iterator[Problem]:
     if settings["days"] <= settings["renew_days"]:
         wrong = f"not more than pki_renew_days ({settings['renew_days']}), so every run would renew"
         yield mistake("pki_days", "DAYS", str(settings["days"]), wrong, "give certificates a longer life")
+
+
+def of_source(settings: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield a source of a host's certificates that is an outside CA, where the CAs are our own: it answers nobody."""
+    outside = {item["name"] for item in settings["authorities"] if item["certificate"]}
+    asked = {item["authority"] for item in settings["certificates"] if not item["source"]}
+    own = sorted(asked & authorities(settings) - outside)
+    if settings["source"] == "csr" and own:
+        wrong = f"requests go to an outside CA, and {' and '.join(own)} of pki_authorities has no certificate of one, "
+        wrong += "so it is ours: what is signed elsewhere would not be trusted"
+        advice = "name the outside CA's certificate there, or leave pki_source out"
+        yield mistake("pki_source", "SOURCE", "csr", wrong, advice)

@@ -2,8 +2,8 @@
 
 One module for each subject, named as the rules' own in plugins/plugin_utils/model: a new rule's row is in the module of
 that name; of ciphers in weakened, database_memory in databases, drop_ins in units, java_flags in jvm, hierarchy in
-ensemble, places in identity, ports in networks, principals in security. docs/errors.md is made from these tables
-(tests/generate_errors.py).
+ensemble, job_limits in jobs, places in identity, ports in networks, principals in security. docs/errors.md is made from
+these tables (tests/generate_errors.py).
 """
 
 from __future__ import annotations

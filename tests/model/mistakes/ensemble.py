@@ -102,10 +102,10 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "ZOOKEEPER_INDISPENSABLE",
-        f"{SERVERS}/zookeeper_weights",
+        f"{SERVERS}/zookeeper_weights[7]",
         "leave zookeeper_weights out",
-        variables=zookeeper(zookeeper_weights={1: 9}),
-        inventory="lab_stretch2",
+        variables=zookeeper(zookeeper_weights={7: 0}),
+        inventory="lab_stretch2_5",
     ),
     Mistake(
         "ZOOKEEPER_WEIGHT_UNKNOWN",

@@ -12,6 +12,12 @@ MISTAKES: tuple[Mistake, ...] = (
         variables=config("metric.reporters", "com.example.kafka.Reporter"),
     ),
     Mistake(
+        "AUTHORIZER_KRAFT",
+        f"{BROKERS}/kafka_config[authorizer.class.name]",
+        "leave it out",
+        variables=config("authorizer.class.name", "org.apache.kafka.metadata.authorizer.StandardAuthorizer"),
+    ),
+    Mistake(
         "REMOTE_STORAGE",
         f"{BROKERS}/kafka_config[remote.log.storage.system.enable]",
         "name that class",

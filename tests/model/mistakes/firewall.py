@@ -32,8 +32,8 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "FIREWALL_FORGOTTEN",
-        f"{BROKERS}/base_firewall_rules[9092]",
-        "site_firewall_rules",
+        f"{BROKERS}/base_firewall_rules",
+        "write site_firewall_rules instead",
         variables=kafka(
             base_firewall_rules=[
                 {"port": 9093, "from": ["198.18.0.0/16"]},

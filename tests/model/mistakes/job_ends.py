@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.mistakes.base import Mistake, login
+from model.mistakes.base import BROKERS, Mistake, login
 
 PLACE = "dc1-spark2/spark_job_jobs"
 
@@ -34,6 +34,12 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{PLACE}[second].config.output_directory",
         "of its own",
         variables={"spark_consumer": {"spark_job_jobs": [archive("first"), archive("second")]}},
+    ),
+    Mistake(
+        "TOPIC_COMPACTED",
+        f"{BROKERS}/kafka_topics[streams-plaintext-input].profile",
+        "use another profile",
+        variables={"all": {"kafka_topics": [{**TOPICS[0], "profile": "compacted_state"}, TOPICS[1]]}},
     ),
     Mistake(
         "JOB_MESSAGE",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from model.mistakes.access import users
+from model.mistakes.access import SECRETLESS, users
 from model.mistakes.base import BROKERS, JOB, VAULT, Mistake, kafka
 
 SUPER = ["User:kafka-broker", "User:admin"]
@@ -44,7 +44,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "LOGIN_UNKNOWN",
-        "dc1-spark2/spark_job_jobs",
+        "dc1-spark2/spark_job_jobs[count_words].config.kafka",
         "declare the user",
         variables={
             "spark_consumer": {
@@ -59,6 +59,12 @@ MISTAKES: tuple[Mistake, ...] = (
                 ]
             }
         },
+    ),
+    Mistake(
+        "LOGIN_PASSWORD",
+        "dc1-spark2/spark_job_jobs[count_words].config.kafka",
+        "give the user a password",
+        variables=SECRETLESS,
     ),
     Mistake(
         "PASSWORD_SHARED",

@@ -28,7 +28,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("ACL_TOPIC", f"{LAB}.name", "letters, figures", variables=acl(name="orders and returns")),
     Mistake("ACL_OPERATIONS_NONE", f"{LAB}.operations", "as [READ]", variables=acl(operations=[])),
     Mistake("ACL_HOST", f"{LAB}.host", "one address", variables=acl(host="198.18.0.0/16")),
-    Mistake("ACL_JOB_DENIED", "dc1-spark2/kafka_acls[User:*]", "narrow the denial", variables=acl(DENIAL)),
+    Mistake("ACL_JOB_DENIED", f"{BROKERS}/kafka_acls[User:*]", "narrow the denial", variables=acl(DENIAL)),
     Mistake(
         "JOB_ACL",
         "dc1-spark2/spark_job_jobs[count_words]",

@@ -1,0 +1,51 @@
+"""Mistakes of two words of which the site wrote one, and the wiring or a default says the other: said where written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_templates import file_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import FOLDER
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.causes import Standing
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+
+
+def of_the_writer(problem: Problem, standing: Standing) -> Problem:
+    """Return a problem with the word that the site wrote."""
+    if problem.code == "LISTENER_PORT":
+        return _port(problem, standing.raw(problem.hosts[0]))
+    if problem.code == "CERTIFICATE_DAYS":
+        return _days(problem, standing.raw(problem.hosts[0]))
+    return problem
+
+
+def _says(raw: Mapping[str, Any], name: str) -> bool:
+    """Tell whether a host has a word from its site, and not from the wiring."""
+    file = file_of(raw.get(name))
+    return name in raw and not (file and file.startswith(str(FOLDER)))
+
+
+def _port(problem: Problem, raw: Mapping[str, Any]) -> Problem:
+    """Two listeners of the wiring have one port: one of the two words says it."""
+    ours = problem.variable == "kafka_listeners[REPLICATION]" and problem.wrong.startswith("CLIENT ")
+    words = [
+        name
+        for name in ("client_port", "replication_port")
+        if _says(raw, name) and whole(raw[name]) == whole(problem.value)
+    ]
+    if not ours or _says(raw, "kafka_listeners") or not words:
+        return problem
+    wrong = "CLIENT and REPLICATION both have it, and Kafka wants a port for each listener, whatever the address"
+    return replace(problem, variable=words[-1], wrong=wrong)
+
+
+def _days(problem: Problem, raw: Mapping[str, Any]) -> Problem:
+    """A default life of certificates is right, where the site says when they are renewed, and nothing of it."""
+    if _says(raw, "pki_days") or not _says(raw, "pki_renew_days"):
+        return problem
+    wrong = f"not less than pki_days ({problem.value}), so every run would renew"
+    days = raw["pki_renew_days"]
+    return replace(problem, variable="pki_renew_days", value=days, wrong=wrong, advice="lower it; 30 is the default")

@@ -1,0 +1,105 @@
+"""Values that are taken as they are written, and were meant otherwise."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from model.mistakes.access import users
+from model.mistakes.base import JOB, LAB, THERE, config, kafka, spoil, zookeeper
+from model.said import check
+
+ZOOKEEPER_SOURCES = zookeeper(
+    zookeeper_archive="/srv/apache-zookeeper-3.8.6.tar.gz", zookeeper_archive_checksum=f"sha512:{'0' * 128}"
+)
+KAFKA_SOURCES = kafka(kafka_archive="/srv/kafka-3.9.2-src.tgz", kafka_archive_checksum=f"sha512:{'0' * 128}")
+
+
+def compacted(**more: Any) -> dict[str, dict[str, Any]]:
+    """Return the lab's topics, the one of lines compacted."""
+    lines = {"name": "streams-plaintext-input", "partitions": 6, "profile": "compacted_state", **more}
+    return {"all": {"kafka_topics": [lines, THERE[1]]}}
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        (config("group.min.session.timeout.ms", 60000), "LIMIT_MEANT group kafka/kafka_config[group.min."),
+        (config("group.max.session.timeout.ms", 30000), "LIMIT_MEANT group kafka/kafka_config[group.max."),
+        (config("group.min.session.timeout.ms", 45000), None),
+        (config("group.max.session.timeout.ms", 45000), None),
+        (users(quotas={"request_percentage": 0.5}), "QUOTA_VALUE group kafka/kafka_users[lab].quotas.request_percent"),
+        (users(quotas={"request_percentage": 1}), None),
+        (ZOOKEEPER_SOURCES, "VERSION_DIFFERS group zookeeper/zookeeper_archive = apache-zookeeper-3.8.6.tar.gz"),
+        (KAFKA_SOURCES, "VERSION_DIFFERS group kafka/kafka_archive = kafka-3.9.2-src.tgz"),
+        ({"all": {"pki_source": "csr"}}, "CERTIFICATE_SOURCE group all/pki_source = csr"),
+        (compacted(), "TOPIC_COMPACTED group kafka/kafka_topics[streams-plaintext-input].profile"),
+        (compacted(profile="event_log"), None),
+    ],
+)
+def test_said_once_or_not_at_all(variables: dict[str, Any], said: str | None, tmp_path: Path) -> None:
+    lines = check(spoil(tmp_path / "inventory", replace(LAB, variables=variables)))[1]
+    assert len(lines) == (said is not None), lines
+    assert said is None or lines[0].startswith(said), lines
+
+
+@pytest.mark.parametrize(
+    ("interval", "more", "said"),
+    [
+        ("5 minutes", {}, True),
+        ("2 minutes", {}, True),
+        ("90 seconds", {}, False),
+        ("5 minutes", {"trigger": "micro-batch"}, False),
+        ("5 minutes", {"stop": 400}, False),
+        ("soon", {}, False),
+    ],
+)
+def test_a_job_that_is_killed_before_its_interval_ends(
+    interval: str, more: dict[str, Any], said: bool, tmp_path: Path
+) -> None:
+    """In real time a stop waits for the end of the interval."""
+    topics = {"input_topic": "streams-plaintext-input", "output_topic": "streams-wordcount-output"}
+    told = {**topics, "trigger": more.get("trigger", "real-time"), "trigger_interval": interval}
+    job = {"name": "relay", "config": {**told, "checkpoint": "/var/lib/spark-job/relay/checkpoint"}}
+    site = {"spark_job_jobs": [job], **({"spark_job_stop_timeout": more["stop"]} if "stop" in more else {})}
+    wrong = replace(LAB, variables={"spark_consumer": site})
+    found = [problem for problem in check(spoil(tmp_path / "inventory", wrong))[0] if problem.code == "JOB_STOP"]
+    assert [problem.variable for problem in found] == ["spark_job_jobs[relay].config.trigger_interval"] * said
+
+
+@pytest.mark.parametrize(
+    ("inventory", "variables", "said"),
+    [
+        ("lab", config("log.retention.ms", "7d"), " = 7d: not a whole number; write 604800000, for units are not"),
+        (
+            "lab",
+            config("log.segment.bytes", "1GiB"),
+            " = 1GiB: not a whole number from 14; write 1073741824, for units",
+        ),
+        ("lab", {"all": {"organization": "Example, Inc."}}, ": ',' would break the subjects of certificates"),
+        (
+            "lab",
+            {
+                "spark_consumer": {
+                    "spark_job_jobs": [{**JOB, "config": {**JOB["config"], "kafka": "{{ kafka_client }}"}}]
+                }
+            },
+            "[count_words].config.kafka[sasl.jaas.config]: the job has no login, and listener CLIENT takes SCRAM-SHA-",
+        ),
+        (
+            "lab_orders",
+            {"all": {"postgresql_config": {"max_connections": 3}}},
+            "postgresql_config[max_connections] = 3: all are taken by those that are reserved (3), and the server",
+        ),
+        (
+            "lab",
+            config("socket.request.max.bytes", 1_000_000),
+            ": a batch comes in one request, and brokers end the connection of a larger one (",
+        ),
+    ],
+)
+def test_what_is_said_of_it(inventory: str, variables: dict[str, Any], said: str, tmp_path: Path) -> None:
+    """In an order that needs one reading: what is there, what comes of it, what to write."""
+    lines = check(spoil(tmp_path / "inventory", replace(LAB, inventory=inventory, variables=variables)))[1]
+    assert any(said in line for line in lines), lines
