@@ -11,7 +11,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import record, seen, throttles
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import absent, record, seen, throttles
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.again import go_on, put_back, too_few
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.declared import differing, unmade
@@ -169,14 +169,19 @@ def taken_back(admin: Admin, made: Record, path: Path, look: Callable[[], Sequen
 
 def ended(run: Run, path: Path) -> Result:
     """Take the limits back, look at all once more, and forget the record. Raises Unfinished, AdminError."""
-    admin, made, gone = run.admin, run.record, run.now.gone
+    admin, made, now = run.admin, run.record, run.now
 
     def look() -> list[str]:
         metadata = seen.at_controller(admin, admin.metadata(), made.moves)
-        wrong, away = verified(made, metadata)
+        ours = {move.place for move in made.moves}
+        behind = [
+            one for one in metadata.partitions if (one.topic, one.number) in ours and {*one.replicas} - {*one.isr}
+        ]
+        wrong, away = verified(made, metadata, absent.given_up(admin, behind, metadata.brokers))
         if wrong:
             raise Unfinished(f"all is moved, and {'; '.join(wrong[:5])}; {AGAIN}", {"changed": True})
-        return [*away, *come(made, metadata), *([strangers(gone)] if gone else [])]
+        others = [strangers(now.gone)] if now.gone else []
+        return [*away, *absent.left(now.lost), *come(made, metadata), *others]
 
     return {"changed": True, **copied(run), "notes": taken_back(admin, made, path, look)}
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import moves
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.moves import Running
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, arrivals
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import absent, amounts, arrivals
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.arrivals import Copy
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.progress import AGAIN, STALLED, Progress
@@ -25,6 +26,7 @@ ORDERS = 200
 """Partitions that get another order of the same replicas in one request: nothing is copied."""
 SETTLES = 5.0
 """Seconds until what was begun has to be told by the controller, or to be done."""
+NONE: absent.Failed = MappingProxyType({})
 QUIET = 60.0
 """Seconds without a byte after which a replica is named."""
 
@@ -40,6 +42,8 @@ class Standing:
     """On the move, and not where they are to go."""
     gone: Sequence[Move] = ()
     """Their topic was deleted meanwhile, or somebody else moved them to other brokers."""
+    lost: Sequence[Move] = ()
+    """Not put back: who would have to copy them is dead."""
 
     @property
     def ended(self) -> bool:
@@ -47,10 +51,12 @@ class Standing:
         return not (self.running or self.waiting or self.turned)
 
 
-def standing(record: Record, metadata: Metadata, running: Mapping[Place, Running]) -> Standing:
-    """Sort the moves of a record by what the cluster says."""
+def standing(
+    record: Record, metadata: Metadata, running: Mapping[Place, Running], dead: Collection[int] = ()
+) -> Standing:
+    """Sort the moves of a record by what the cluster says; a cancel waits for nothing that the `dead` would copy."""
     there = {(one.topic, one.number): one.replicas for one in metadata.partitions}
-    found: dict[str, list[Move]] = {name: [] for name in ("done", "running", "waiting", "turned", "gone")}
+    found: dict[str, list[Move]] = {name: [] for name in ("done", "running", "waiting", "turned", "gone", "lost")}
     for move in record.moves:
         under_way, replicas = running.get(move.place), there.get(move.place)
         if under_way is not None:
@@ -59,6 +65,8 @@ def standing(record: Record, metadata: Metadata, running: Mapping[Place, Running
             kind = "done"
         elif replicas is None or set(replicas) - {*move.before, *move.after}:
             kind = "gone"
+        elif record.back and {*dead} & {*move.after} - {*replicas}:
+            kind = "lost"
         else:
             kind = "waiting"
         found[kind].append(move)
@@ -119,26 +127,41 @@ class Run:
         """Look once, and begin what may be begun. Raises AdminError."""
         metadata, running = self.admin.metadata(), moves.running(self.admin)
         now = standing(self.record, metadata, running)
-        if now.gone:
+        if now.gone or absent.takers(self.record) - metadata.brokers.keys():
             metadata = at_controller(self.admin, metadata, self.record.moves)
-            now = standing(self.record, metadata, running)
-        self.metadata = metadata
+        dead = absent.dead(self.progress, self.record, metadata.brokers)
+        self.metadata, now = metadata, standing(self.record, metadata, running, dead)
+        # what aims elsewhere is somebody else's
         ours_still = [move.place for move in now.turned if running[move.place].target == move.before]
-        if self.record.back and ours_still:  # what aims elsewhere is somebody else's
+        ours_still += [move.place for move in now.running if dead & {*move.added}]
+        if self.record.back and ours_still:
             self.begin(dict.fromkeys(ours_still))
             return now
-        ours = {str(move) for move in (*now.running, *now.turned)}
-        ours |= {f"{topic}-{number}" for topic, number in self.sent}
-        others = [one for one in metadata.partitions if str(one) not in ours]
-        if self.record.back:  # a broker that died for good must not keep a cancel from its end
-            others = [one for one in others if not set(one.replicas) - metadata.brokers.keys()]
-        found = lacking(others, metadata.brokers, self.record.leaving)
+        found = self.lacking(now)
         self.held = f"{named(list(found))} {next(iter(found.values()))}" if found else ""
         time = waits.now()
         self.sent = {place: at for place, at in self.sent.items() if time - at < SETTLES}
         if not found and (chosen := next_ones(now, self.sent)):
             self.begin({move.place: move.after for move in chosen})
         return now
+
+    def lacking(self, now: Standing) -> dict[str, str]:
+        """Return the partitions beside which nothing is begun, each with why. Raises ImportError.
+
+        A broker, or a disk, that died for good must not keep a cancel from its end.
+        """
+        ours = {move.place for move in (*now.running, *now.turned)} | self.sent.keys()
+        brokers, back = self.metadata.brokers, self.record.back
+        others = [one for one in self.metadata.partitions if (one.topic, one.number) not in ours]
+        if back:
+            others = [one for one in others if not set(one.replicas) - brokers.keys()]
+        names = lacking(others, brokers, self.record.leaving)
+        short = [one for one in others if str(one) in names] if names else []
+        failed = absent.given_up(self.admin, short, brokers)
+        if back:
+            excused = {place for _, place in failed}
+            short = [one for one in short if (one.topic, one.number) not in excused]
+        return lacking(short, brokers, self.record.leaving, {broker: path for (broker, _), path in failed.items()})
 
     def begin(self, wanted: Mapping[Place, Sequence[int] | None]) -> None:
         """Have the controller begin moves, or call them off."""
@@ -181,6 +204,7 @@ class Run:
             text += f", {amounts.size(rate)}/s"
             text += "" if self.short else f", {amounts.time((whole - copied) / rate)} left"
         text += f"; {self.short}" if self.short else ""
+        text += f"; {away}" if (away := absent.told(seen)) else ""
         if self.held:
             text += f"; no more is begun while {self.held}"
         if self.refused:
@@ -193,20 +217,33 @@ class Run:
         return arrivals.stuck(self.admin, self.progress, self.coming, self.metadata, self.record.rate, since)
 
 
-def verified(record: Record, metadata: Metadata) -> tuple[list[str], list[str]]:
-    """Return what is not as it was to be in the end, in words, and notes of brokers that went away."""
+def verified(record: Record, metadata: Metadata, failed: absent.Failed = NONE) -> tuple[list[str], list[str]]:
+    """Return what is not as it was to be in the end, in words, and notes of brokers that went away.
+
+    A cancel waits for no replica on a disk that `failed`, either.
+    """
     there = {(one.topic, one.number): one for one in metadata.partitions}
-    found, away = [], dict[int, list[str]]()
+    found, away, disks = [], dict[int, list[str]](), dict[tuple[int, str], list[str]]()
     for move in record.moves:
         one = there.get(move.place)
         if one and one.replicas == move.after and (behind := sorted(set(one.replicas) - set(one.isr))):
             lost = [broker for broker in behind if broker not in metadata.brokers]
+            given_up = [(broker, failed[broker, move.place]) for broker in behind if (broker, move.place) in failed]
             for broker in lost:
                 away.setdefault(broker, []).append(str(one))
-            found += [] if lost else [f"{one}: broker {behind[0]} is not in sync"]
+            for disk in given_up if record.back else ():
+                disks.setdefault(disk, []).append(str(one))
+            if given_up and not record.back:
+                found.append(f"{one}: broker {given_up[0][0]} has given up {given_up[0][1]}")
+            elif not lost and not given_up:
+                found.append(f"{one}: broker {behind[0]} is not in sync")
     return found, [
         f"broker {broker} is down, and {named(names)} lack it: start it, or move what it holds (drain={broker})"
         for broker, names in sorted(away.items())
+    ] + [
+        f"broker {broker} has given up {path}, and {named(names)} lack it: mount a new disk (playbooks/"
+        f"replace_disk.yml -e broker={broker} -e log_dir={path}), or move what it holds (drain={broker})"
+        for (broker, path), names in sorted(disks.items())
     ]
 
 

@@ -40,6 +40,8 @@ class Progress:
     """By replica that is copied, when its bytes were last others."""
     whole: dict[str, int] = field(default_factory=dict)
     """By partition that is copied, the bytes of its leader."""
+    away: dict[str, float] = field(default_factory=dict)
+    """By broker to which a cancel copies something back, since when it is away."""
     short: float = 0.0
     """Since when more has been written than the rate lets through, 0 while it is not."""
 
