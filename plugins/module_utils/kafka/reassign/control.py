@@ -15,13 +15,14 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign impo
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.again import go_on, put_back, too_few
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.declared import differing, unmade
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.execution import (
-    Run,
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.ending import (
+    behind,
     come,
-    standing,
+    moved,
     strangers,
     verified,
 )
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.execution import Run, standing
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import plan
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.progress import (
     AGAIN,
@@ -167,23 +168,21 @@ def taken_back(admin: Admin, made: Record, path: Path, look: Callable[[], Sequen
     return notes
 
 
-def ended(run: Run, path: Path) -> Result:
-    """Take the limits back, look at all once more, and forget the record. Raises Unfinished, AdminError."""
+def ended(run: Run, path: Path) -> Result | None:
+    """Look at all once more, take the limits back, and forget the record; None where it has not ended yet.
+
+    What is not in sync copies still: until then the limits stay. Raises Unfinished, AdminError.
+    """
     admin, made, now = run.admin, run.record, run.now
-
-    def look() -> list[str]:
-        metadata = seen.at_controller(admin, admin.metadata(), made.moves)
-        ours = {move.place for move in made.moves}
-        behind = [
-            one for one in metadata.partitions if (one.topic, one.number) in ours and {*one.replicas} - {*one.isr}
-        ]
-        wrong, away = verified(made, metadata, absent.given_up(admin, behind, metadata.brokers))
-        if wrong:
-            raise Unfinished(f"all is moved, and {'; '.join(wrong[:5])}; {AGAIN}", {"changed": True})
-        others = [strangers(now.gone)] if now.gone else []
-        return [*away, *absent.left(now.lost), *come(made, metadata), *others]
-
-    return {"changed": True, **copied(run), "notes": taken_back(admin, made, path, look)}
+    metadata = seen.at_controller(admin, admin.metadata(), made.moves)
+    failed = absent.given_up(admin, behind(moved(made, metadata, now.lost)), metadata.brokers)
+    wrong, away = verified(made, metadata, failed, now.lost)
+    if wrong:
+        run.not_yet(wrong)
+        return None
+    others = [strangers(now.gone)] if now.gone else []
+    notes = [*away, *absent.left(now.lost), *come(made, metadata), *others]
+    return {"changed": True, **copied(run), "notes": taken_back(admin, made, path) + notes}
 
 
 def copied(run: Run) -> Result:

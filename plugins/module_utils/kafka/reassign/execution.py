@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import moves
@@ -26,7 +25,8 @@ ORDERS = 200
 """Partitions that get another order of the same replicas in one request: nothing is copied."""
 SETTLES = 5.0
 """Seconds until what was begun has to be told by the controller, or to be done."""
-NONE: absent.Failed = MappingProxyType({})
+LATE = 300.0
+"""Seconds for which a follower may be out of sync at the end, as one that was restarted, or that lags for a moment."""
 QUIET = 60.0
 """Seconds without a byte after which a replica is named."""
 
@@ -116,18 +116,33 @@ class Run:
     """Why that cannot end at this rate."""
     look: Callable[[Run], Standing] | None = None
     """What looks once in place of `move`, where somebody else moves the replicas."""
+    late: str = ""
+    """Why it has not ended though all is moved."""
 
     def step(self) -> bool:
         """Look once, and begin what may be begun; tell whether all is done. Raises AdminError."""
-        self.held = ""
+        self.held = self.late = ""
         self.now = self.look(self) if self.look else self.move()
+        if not self.now.ended:
+            self.progress.late = 0.0
         return self.now.ended
+
+    def not_yet(self, wrong: Sequence[str]) -> None:
+        """Wait for what is not as it was to be though all is moved. Raises Unfinished after some minutes of it."""
+        time = waits.now()
+        self.progress.late = self.progress.late or time
+        text = "; ".join(wrong[:5])
+        if time - self.progress.late >= LATE:
+            raise Unfinished(
+                f"all is moved, and for {LATE:.0f} s it has been so: {text}; {self.again}", {"changed": True}
+            )
+        self.late = f"all is moved, and {text}"
 
     def move(self) -> Standing:
         """Look once, and begin what may be begun. Raises AdminError."""
         metadata, running = self.admin.metadata(), moves.running(self.admin)
         now = standing(self.record, metadata, running)
-        if now.gone or absent.takers(self.record) - metadata.brokers.keys():
+        if now.gone or now.ended or absent.takers(self.record) - metadata.brokers.keys():
             metadata = at_controller(self.admin, metadata, self.record.moves)
         dead = absent.dead(self.progress, self.record, metadata.brokers)
         self.metadata, now = metadata, standing(self.record, metadata, running, dead)
@@ -207,6 +222,7 @@ class Run:
         text += f"; {away}" if (away := absent.told(seen)) else ""
         if self.held:
             text += f"; no more is begun while {self.held}"
+        text += f"; {self.late}" if self.late else ""
         if self.refused:
             text += f"; refused for now: {'; '.join(f'{name}: {why}' for name, why in list(self.refused.items())[:3])}"
         return text
@@ -215,54 +231,3 @@ class Run:
         """Return the replicas to which nothing has come for so long, each with why. Raises ImportError."""
         since = waits.now() - seconds
         return arrivals.stuck(self.admin, self.progress, self.coming, self.metadata, self.record.rate, since)
-
-
-def verified(record: Record, metadata: Metadata, failed: absent.Failed = NONE) -> tuple[list[str], list[str]]:
-    """Return what is not as it was to be in the end, in words, and notes of brokers that went away.
-
-    A cancel waits for no replica on a disk that `failed`, either.
-    """
-    there = {(one.topic, one.number): one for one in metadata.partitions}
-    found, away, disks = [], dict[int, list[str]](), dict[tuple[int, str], list[str]]()
-    for move in record.moves:
-        one = there.get(move.place)
-        if one and one.replicas == move.after and (behind := sorted(set(one.replicas) - set(one.isr))):
-            lost = [broker for broker in behind if broker not in metadata.brokers]
-            given_up = [(broker, failed[broker, move.place]) for broker in behind if (broker, move.place) in failed]
-            for broker in lost:
-                away.setdefault(broker, []).append(str(one))
-            for disk in given_up if record.back else ():
-                disks.setdefault(disk, []).append(str(one))
-            if given_up and not record.back:
-                found.append(f"{one}: broker {given_up[0][0]} has given up {given_up[0][1]}")
-            elif not lost and not given_up:
-                found.append(f"{one}: broker {behind[0]} is not in sync")
-    return found, [
-        f"broker {broker} is down, and {named(names)} lack it: start it, or move what it holds (drain={broker})"
-        for broker, names in sorted(away.items())
-    ] + [
-        f"broker {broker} has given up {path}, and {named(names)} lack it: mount a new disk (playbooks/"
-        f"replace_disk.yml -e broker={broker} -e log_dir={path}), or move what it holds (drain={broker})"
-        for (broker, path), names in sorted(disks.items())
-    ]
-
-
-def come(record: Record, metadata: Metadata) -> list[str]:
-    """Say what came since the plan was made: to brokers that are to hold nothing, and more partitions of a topic."""
-    found = []
-    for broker in record.leaving:
-        held = [str(one) for one in metadata.partitions if broker in one.replicas]
-        held = [name for name in held if not record.topics or name.rpartition("-")[0] in record.topics]
-        if held:
-            found.append(f"broker {broker} holds {named(held)}, which came there meanwhile: run the same again")
-    odd = [one for one in metadata.partitions if record.factors.get(one.topic, len(one.replicas)) != len(one.replicas)]
-    if odd:
-        names = named([str(one) for one in odd])
-        found.append(f"{names} came meanwhile with another number of replicas than is declared: run the same again")
-    return found
-
-
-def strangers(moves: Iterable[Move]) -> str:
-    """Say what of a plan somebody else took out of its hands."""
-    names = [str(move) for move in moves]
-    return f"{named(names)}: the topic was deleted, or somebody else moved it to other brokers; it is left so"
