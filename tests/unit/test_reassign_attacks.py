@@ -27,6 +27,10 @@ pytest_plugins = ["unit.reassigning"]
         ({"rebalance": True, "rate": "50Mb"}, ["rate 50Mb: b is read as bits by some; say bytes a second, as 50MB"]),
         ({"rebalance": True, "rate": "\u0665MB"}, ["rate \u0665MB: say how many bytes a second"]),
         ({"rebalance": True, "rate": f"{2**63}"}, ["that is more than brokers can be told; say unlimited"]),
+        (
+            {"cancel": True, "topic": ["other"], "rate": ""},
+            ["topic: cancel=true puts back all that was begun, of every topic; leave topic out"],
+        ),
         ({"cancel": True, "drain": [3]}, ["drain and cancel are said: say one of"]),
         (
             {"add": [1, 1], "replace": ["3"], "rate": "fast", "topic": ["", "orders"]},

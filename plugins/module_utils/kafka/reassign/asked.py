@@ -67,6 +67,8 @@ def asked(said: Mapping[str, Any]) -> tuple[Asked, list[str]]:
         )
     except ValueError as error:
         wrong.append(str(error))
+    if topics and said["cancel"]:
+        wrong.append("topic: cancel=true puts back all that was begun, of every topic; leave topic out")
     if "" in topics:
         wrong.append("topic: a name is empty; say names as topic=orders,returns, or leave it out where all are meant")
     if said["rate"]:
