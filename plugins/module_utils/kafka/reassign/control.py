@@ -53,10 +53,7 @@ def prepare(
     """Return what is to be done, None where there is nothing. Raises Refused, AdminError."""
     there = replace(there, metadata=seen.at_controller(admin, there.metadata, begun.moves if begun else ()))
     if there.sizes and not there.metadata.partitions:
-        raise AdminError(
-            f"the controller, broker {there.metadata.controller}, names no partitions, and brokers hold "
-            f"{len(there.sizes)}; it may have just started: run it again"
-        )
+        raise AdminError(seen.nameless(there.metadata, len(there.sizes)))
     if request.cancel:
         return put_back(request, there, declared, begun, admin)
     if begun:

@@ -89,6 +89,7 @@ def work_of(
     """
     if settings.cluster_id and settings.cluster_id != metadata.cluster_id:
         raise Refused(f"the cluster that answers has the id {metadata.cluster_id}, not {settings.cluster_id}")
+    metadata = seen.at_controller(admin, metadata)
     with control.readable(path):
         begun = record.load(path)
         others = record.beside(path)
