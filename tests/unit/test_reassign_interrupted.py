@@ -20,7 +20,7 @@ def test_an_interrupted_run_is_gone_on_with(six: FakeCluster, reassign: Reassign
     assert (
         "an earlier run, replace=3:6,5:2, was interrupted, or is still at it, with 1 of 2 partitions moved" in refused
     )
-    assert "once nobody is at it, run that again first (-e replace=3:6,5:2), or -e cancel=true" in refused
+    assert "run that again first (-e replace=3:6,5:2 -e rate=50MB), or -e cancel=true" in refused
     planned = reassign(check_mode=True, replace=["5:2", "3:6"])
     assert planned["moved"] == ["orders-1"]
     assert reassign(replace=["5:2", "3:6"])["moved"] == ["orders-1", "other-0"]

@@ -112,7 +112,7 @@ def test_it_goes_on_with_no_run_of_a_person(
         code == 1
         and "an earlier run, rebalance=true, was interrupted, or is still at it, and no timer began it" in said
     )
-    assert "once nobody is at it, run that again first (-e rebalance=true), or -e cancel=true" in said
+    assert "once nobody is at it, run that again first (-e rebalance=true -e rate=50MB), or -e cancel=true" in said
     assert uneven.written == written and records(tmp_path) == ["moves-cluster-of-a-test.json"]
     assert reassign(rebalance=True)["changed"]
 
@@ -177,7 +177,8 @@ def test_what_began_since_it_looked(
 def test_ended_in_the_middle_the_next_run_goes_on(
     uneven: FakeCluster, once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "STOPPED: the next run goes on" in ended(monkeypatch, once, uneven)
+    said = ended(monkeypatch, once, uneven)
+    assert "STOPPED: the next run goes on, and so does reassign.yml -e rebalance=true -e rate=50MB; -e" in said
     assert records(tmp_path) == ["moves-cluster-of-a-test.json"] and limits(uneven)[0]
     code, said = once()
     assert code == 0 and "an interrupted run goes on" in said, said

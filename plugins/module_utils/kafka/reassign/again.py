@@ -146,7 +146,7 @@ def put_back(
     moves = [*left.waiting]
     wrong = foreign(begun, there, now) + seen.too_full(seen.disks_after(there, moves))
     if few := too_few_again(admin, there, moves):
-        wrong += [f"{text}, or go on with what was begun (-e {begun.asked.replace(' ', ' -e ')})" for text in few]
+        wrong += [f"{text}, or go on with what was begun ({begun.typed})" for text in few]
     if wrong:
         raise Refused(listed("nothing was put back", wrong))
     return Work(back, told + lines(back, there, moves), [*left.running, *left.turned, *moves])

@@ -57,11 +57,11 @@ def prepare(
     if request.cancel:
         return put_back(request, there, declared, begun, admin)
     if begun:
-        again = f"-e {begun.asked.replace(' ', ' -e ')}"
         # the second: between two parts of a person's run its lock is free
         earlier = f"an earlier run, {begun.asked}, was interrupted, or is still at it"
         first = (
-            f"once nobody is at it, run that again first ({again}), or -e cancel=true, which puts back what it moved"
+            f"once nobody is at it, run that again first ({begun.typed}), or -e cancel=true, which puts back what it "
+            "moved"
         )
         if begun.asked != request.words:
             done = len(standing(begun, there.metadata, there.running).done)

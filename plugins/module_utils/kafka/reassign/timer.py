@@ -34,7 +34,8 @@ PART = 60.0
 """Seconds between two lines on how far it is."""
 ELECTION = 60.0
 """Seconds until the preferred leaders lead."""
-GOES_ON = f"the next run goes on, and so does reassign.yml -e {WORDS}; -e cancel=true puts everything back"
+GOES_ON = "the next run goes on, and so does reassign.yml -e {} -e rate={}; -e cancel=true puts everything back"
+NOTHING = "nothing was begun"
 MOVED = (
     "all is moved, and nothing is left to go on with or to put back; preferred leaders that do not lead yet are "
     "elected by start.yml at once, by Kafka itself in minutes unless auto.leader.rebalance.enable is false"
@@ -49,7 +50,7 @@ class TooMuch(Exception):
 
 
 class Stopped(BaseException):
-    """Somebody ended it (SIGTERM): what was begun stays written down. The text says who goes on with it."""
+    """Somebody ended it (SIGTERM): what was begun stays written down. The text says where that is not all of it."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,8 @@ def once(settings: Settings, say: Say) -> None:
             raise Stopped(MOVED) from None
     except AdminError as error:
         raise admin.explain(error) from error
+    except Stopped as error:
+        raise Stopped(str(error) or GOES_ON.format(WORDS, settings.rate)) from None
     finally:
         with suppress(AdminError):
             admin.close()
@@ -186,7 +189,7 @@ def told(left: Sequence[object]) -> str:
 
 def stop(*_: object) -> None:
     """End wherever it is: what was begun is written down before it is done."""
-    raise Stopped(GOES_ON)
+    raise Stopped
 
 
 def main(arguments: Sequence[str], say: Say = lambda line: print(line, flush=True)) -> int:
@@ -207,6 +210,6 @@ def main(arguments: Sequence[str], say: Say = lambda line: print(line, flush=Tru
         say(f"FAILED: {error}")
         return WRONG
     except Stopped as error:
-        say(f"STOPPED: {error}")
+        say(f"STOPPED: {str(error) or NOTHING}")
         return STOPPED
     return DONE
