@@ -158,7 +158,8 @@ def by_record(module: KafkaModule, request: Asked, admin: Admin, metadata: Metad
     if begun.shifts if begun else request.within:
         return between_disks(module, request, admin, metadata, begun, path)
     declared = {broker["id"]: broker["rack"] for broker in module.params["brokers"]}
-    planned = control.prepare(request, seen.look(admin, metadata, request.devices), declared, begun, admin)
+    there = seen.look(admin, seen.at_controller(admin, metadata), request.devices)
+    planned = control.prepare(request, there, declared, begun, admin)
     if planned:
         control.meant(planned, module.params["plan"])
     if planned is None or module.check_mode:

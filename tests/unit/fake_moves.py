@@ -6,7 +6,7 @@ from typing import Any
 
 from unit.fake_settings import NOT_ALLOWED, Answer, FakeSettings
 
-NO_MOVE = 85
+NO_MOVE, NOT_ALIVE = 85, 39
 
 
 class FakeMoves(FakeSettings):
@@ -16,6 +16,7 @@ class FakeMoves(FakeSettings):
     moving: dict[str, list[int]]
     arriving: dict[tuple[str, int], list[int]]
     under_way: dict[tuple[str, int], list[int]]
+    down: set[int]
     asks: int
     stuck: set[str]
 
@@ -172,6 +173,8 @@ class FakeMoves(FakeSettings):
                 if one.replicas is None:
                     wrong = 0 if self.under_way.pop(place, None) else NO_MOVE
                     self.written.append(f"call off {topic.name}-{one.partition_index}")
+                elif self.down & {*one.replicas} - {*self.topics[topic.name][one.partition_index]}:
+                    wrong = NOT_ALIVE
                 else:
                     self.under_way[place] = list(one.replicas)
                     self.written.append(f"move {topic.name}-{one.partition_index} to {list(one.replicas)}")

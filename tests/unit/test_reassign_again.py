@@ -89,7 +89,8 @@ def test_a_cancel_leaves_a_topic_the_replicas_that_it_needs_by_now(
     before = list(six.written)
     assert reassign(cancel=True, rate="")["msg"].splitlines()[1:] == [
         "- topic orders: it would have 1 replica again, and min.insync.replicas is 2 by now: nothing could be written; "
-        "set that to 1 first, or go on with what was begun (-e replication_factor=3 -e topic=orders)"
+        "set that to 1 first, or go on with what was begun (-e replication_factor=3 -e topic=orders "
+        "-e rate=50MB)"
     ]
     assert six.written == before and records(tmp_path)
     six.configs["orders"]["min.insync.replicas"] = "1"

@@ -40,6 +40,10 @@ pytest_plugins = ["unit.reassigning"]
                 ({"3": {"/data/1": None}}, 'and not {"3": {"/data/1": null}}'),
             )
         ),
+        (
+            {"cancel": True, "topic": ["other"], "rate": ""},
+            ["topic: cancel=true puts back all that was begun, of every topic; leave topic out"],
+        ),
         ({"cancel": True, "drain": [3]}, ["drain and cancel are said: say one of"]),
         (
             {"add": [1, 1], "replace": ["3"], "rate": "fast", "topic": ["", "orders"]},

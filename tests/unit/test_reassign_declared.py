@@ -136,7 +136,7 @@ def test_gone_on_with(three: FakeCluster, reassign: Reassign, tmp_path: Path) ->
         assert (
             "an earlier run, declared=true, was interrupted, or is still at it, with 1 of 3 partitions moved" in refused
         )
-        assert "run that again first (-e declared=true), or -e cancel=true" in refused
+        assert "run that again first (-e declared=true -e rate=50MB), or -e cancel=true" in refused
     planned = reassign(check_mode=True, declared=BOTH)
     assert planned["plan"][0] == "an interrupted run goes on: 1 of 3 partitions are moved"
     assert reassign(declared=BOTH, rate="80MB")["moved"] == ["orders-0", "orders-1", "other-0"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from unit.fake_cluster import FakeCluster
-from unit.reassigning import RATES, Reassign, interrupted, limits, records, says, young
+from unit.reassigning import MIB, RATES, Reassign, interrupted, limits, records, says, young
 
 pytest_plugins = ["unit.reassigning"]
 
@@ -20,7 +20,7 @@ def test_an_interrupted_run_is_gone_on_with(six: FakeCluster, reassign: Reassign
     assert (
         "an earlier run, replace=3:6,5:2, was interrupted, or is still at it, with 1 of 2 partitions moved" in refused
     )
-    assert "once nobody is at it, run that again first (-e replace=3:6,5:2), or -e cancel=true" in refused
+    assert "run that again first (-e replace=3:6,5:2 -e rate=50MB), or -e cancel=true" in refused
     planned = reassign(check_mode=True, replace=["5:2", "3:6"])
     assert planned["moved"] == ["orders-1"]
     assert reassign(replace=["5:2", "3:6"])["moved"] == ["orders-1", "other-0"]
@@ -46,7 +46,8 @@ def test_a_replica_that_somebody_else_added_stays(asked: dict[str, Any], six: Fa
     six.under_way.clear()
     six.topics["orders"][1] = [4, 3, 6]
     planned = reassign(check_mode=True, **asked)["plan"]
-    said = [*planned, *reassign(**asked)["notes"]]
+    done = reassign(**asked)
+    said = [*planned, *done["notes"]]
     assert six.topics["orders"][1] == [4, 3, 6]
     assert any("(orders-1): the topic was deleted, or somebody else moved it" in one for one in said)
 
@@ -196,3 +197,43 @@ def test_a_record_that_is_none_is_named(text: str, six: FakeCluster, reassign: R
     path.write_text(text)
     assert f"{path}: " in reassign(drain=[3])["msg"]
     assert six.written == []
+
+
+@pytest.mark.parametrize("asked", [{"cancel": True, "rate": ""}, {"drain": [3]}])
+def test_a_cluster_that_has_no_partitions_any_more(
+    asked: dict[str, Any], six: FakeCluster, reassign: Reassign, tmp_path: Path
+) -> None:
+    """All topics were deleted, and no log dir holds any: else nothing that was begun would ever end."""
+    interrupted(six, reassign, drain=[3])
+    six.says = {1: {"topics": []}}
+    assert "names no partitions" in reassign(**asked)["msg"] and records(tmp_path)
+    six.says, six.topics, six.under_way, six.sizes = {}, {}, {}, {}
+    six.configs.clear()
+    six.stray = {(4, "/data/1"): {("orders", 1): 5}}
+    assert "brokers hold 1; it may have just started" in reassign(**asked)["msg"] and records(tmp_path)
+    six.stray = {}
+    assert reassign(**asked)["changed"]
+    assert (limits(six), records(tmp_path)) == (({}, {}), [])
+
+
+def test_the_first_look_is_at_the_controller(
+    six: FakeCluster, reassign: Reassign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Log dirs of all brokers count, though who is asked knows no others: disks that are too full are refused."""
+    interrupted(six, reassign, drain=[3])
+    six.disks = {5: (100 * MIB, 12 * MIB)}
+    with says(monkeypatch, young):
+        assert "broker 5: /data/1 would get 5.0 MiB" in reassign(check_mode=True, drain=[3])["msg"]
+        six.disks = {}
+        plan = reassign(check_mode=True, drain=[3])["plan"]
+    assert [line.split()[1] for line in plan if line.startswith("  2 ")] == ["b"]
+
+
+def test_leaders_are_those_that_the_controller_knows(
+    six: FakeCluster, reassign: Reassign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    six.topics = {"orders": [[1, 2], [1, 3], [1, 4], [1, 5], [1, 6], [1, 2]]}
+    told = reassign(check_mode=True, leaders=True, rate="")
+    with says(monkeypatch, young):
+        assert reassign(check_mode=True, leaders=True, rate="") == told
+    assert len(told["moved"]) == 5

@@ -18,7 +18,8 @@ NOTHING = "STOPPED: nothing was begun or changed by this run"
 def test_ended_in_the_middle_the_next_run_goes_on(
     uneven: FakeCluster, once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "STOPPED: the next run goes on" in ended(monkeypatch, once, uneven)
+    said = ended(monkeypatch, once, uneven)
+    assert "STOPPED: the next run goes on, and so does reassign.yml -e rebalance=true -e rate=50MB; -e" in said
     assert records(tmp_path) == ["moves-cluster-of-a-test.json"] and limits(uneven)[0]
     code, said = once()
     assert code == 0 and "an interrupted run goes on" in said, said

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from unit.clock import Clock
 from unit.fake_cluster import FakeCluster
-from unit.reassigning import Reassign, interrupted, limits, records
+from unit.reassigning import Reassign, interrupted, limits, records, says, young
 from unit.rebalancing import UNEVEN, Once, ended, held, settings
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
@@ -111,7 +111,7 @@ def test_it_goes_on_with_no_run_of_a_person(
         code == 1
         and "an earlier run, rebalance=true, was interrupted, or is still at it, and no timer began it" in said
     )
-    assert "once nobody is at it, run that again first (-e rebalance=true), or -e cancel=true" in said
+    assert "once nobody is at it, run that again first (-e rebalance=true -e rate=50MB), or -e cancel=true" in said
     assert uneven.written == written and records(tmp_path) == ["moves-cluster-of-a-test.json"]
     assert reassign(rebalance=True)["changed"]
 
@@ -260,3 +260,13 @@ def test_the_program_is_the_same_wherever_it_is_made() -> None:
 def test_no_program_of_what_needs_ansible() -> None:
     with pytest.raises(ValueError, match=r"imports ansible\.module_utils\.basic"):
         program("kafka.question")
+
+
+def test_a_broker_that_has_just_started_is_not_believed(
+    uneven: FakeCluster, once: Once, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It knows no other broker, and no partition: the plan is made of what the controller says."""
+    with says(monkeypatch, young):
+        code, said = once(run=False, at_most="")
+    assert code == 0, said
+    assert "rebalance=true: 2 partitions change; 4 replicas are copied, 16.0 MiB" in said

@@ -8,14 +8,11 @@ from dataclasses import replace
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import topics
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import seen
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import absent, seen
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.declared import later, otherwise
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.execution import (
-    Standing,
-    standing,
-    strangers,
-)
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.ending import strangers
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.execution import Standing, standing
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import Work, lines, listed
@@ -66,10 +63,9 @@ def go_on(request: Asked, there: seen.Seen, declared: Mapping[int, Rack], begun:
     """Return what an interrupted run left. Raises Refused, AdminError."""
     now = standing(begun, there.metadata, there.running)
     told = [f"an interrupted run goes on: {len(now.done)} of {len(begun.moves)} partitions are moved"]
-    if begun.back and (lost := [move for move in now.waiting if cannot_return(move, there)]):
-        begun = replace(begun, moves=tuple(move for move in begun.moves if move not in lost))
-        now = standing(begun, there.metadata, there.running)
-        told.append(f"note: {seen.named([str(one) for one in lost])} stay: a broker that had them is away")
+    if begun.back:
+        begun, now, stuck = without_the_dead(begun, there)
+        told += [f"note: {text}" for text in absent.left([*now.lost, *stuck])]
     left = [*now.running, *now.waiting, *now.turned]
     wrong = foreign(begun, there, now) + seen.too_full(seen.disks_after(there, left))
     if left and not begun.back:  # a cancel must come to its end whatever has died
@@ -113,10 +109,17 @@ def foreign(begun: Record, there: seen.Seen, now: Standing) -> list[str]:
     return [told] if names else []
 
 
-def cannot_return(move: Move, there: seen.Seen) -> bool:
-    """Tell whether a broker that would have to copy it is away."""
-    has = next((one.replicas for one in there.metadata.partitions if (one.topic, one.number) == move.place), ())
-    return bool(set(move.after) - there.metadata.brokers.keys() - {*has})
+def without_the_dead(begun: Record, there: seen.Seen) -> tuple[Record, Standing, list[Move]]:
+    """Return a cancel without what brokers that are away would have to copy, how far it is, and what is on its way.
+
+    What is on its way to them stays in the record: it is our own, and is called off while they are away.
+    """
+    dead = absent.takers(begun) - there.metadata.brokers.keys()
+    now = standing(begun, there.metadata, there.running, dead)
+    lost = {move.place for move in now.lost}
+    begun = replace(begun, moves=tuple(move for move in begun.moves if move.place not in lost))
+    stuck = [move for move in now.running if dead & {*move.added}]
+    return begun, replace(now, running=[move for move in now.running if not dead & {*move.added}]), stuck
 
 
 def put_back(
@@ -134,17 +137,18 @@ def put_back(
         return go_on(request, there, declared, begun, admin)
     now = standing(begun, there.metadata, there.running)
     lost = [move for move in now.done if set(move.before) - there.metadata.brokers.keys() - set(move.after)]
-    kept = tuple(move for move in begun.moves if move not in lost and move not in now.gone)
+    dropped = {move.place for move in (*lost, *now.gone)}
+    kept = tuple(move for move in begun.moves if move.place not in dropped)
     back = begun.reversed(kept)
     back = replace(back, rate=request.rate if request.limited else begun.rate)
     left = standing(back, there.metadata, there.running)
     told = [f"{begun.asked} is put back: {len(left.running) + len(left.turned)} partitions are called off"]
-    told += [f"note: {seen.named([str(one) for one in lost])} stay: a broker that had them is away"] if lost else []
+    told += [f"note: {text}" for text in absent.left(lost)]
     told += [f"note: {strangers(now.gone)}"] if now.gone else []
     moves = [*left.waiting]
     wrong = foreign(begun, there, now) + seen.too_full(seen.disks_after(there, moves))
     if few := too_few_again(admin, there, moves):
-        wrong += [f"{text}, or go on with what was begun (-e {begun.asked.replace(' ', ' -e ')})" for text in few]
+        wrong += [f"{text}, or go on with what was begun ({begun.typed})" for text in few]
     if wrong:
         raise Refused(listed("nothing was put back", wrong))
     return Work(back, told + lines(back, there, moves), [*left.running, *left.turned, *moves])

@@ -73,6 +73,14 @@ def speed(rate: int) -> str:
     return f"{rate // UNITS[exact[0]]} {exact[0]}" if exact else size(rate)
 
 
+def typed(rate: int | None) -> str:
+    """Return bytes a second as they are typed."""
+    if rate is None:
+        return "unlimited"
+    exact = [unit for unit in ("GB", "MB", "KB") if rate % UNITS[unit] == 0]
+    return f"{rate // UNITS[exact[0]]}{exact[0]}" if exact else str(rate)
+
+
 def measured(rate: float) -> str:
     """Return bytes a second that were measured, in a unit of those that people say."""
     unit = next((unit for unit in ("GB", "MB", "KB") if rate >= UNITS[unit]), "B")

@@ -67,6 +67,8 @@ def asked(said: Mapping[str, Any]) -> tuple[Asked, list[str]]:
         )
     except ValueError as error:
         wrong.append(str(error))
+    if topics and said["cancel"]:
+        wrong.append("topic: cancel=true puts back all that was begun, of every topic; leave topic out")
     if "" in topics:
         wrong.append("topic: a name is empty; say names as topic=orders,returns, or leave it out where all are meant")
     if said["rate"]:
@@ -136,7 +138,16 @@ def shown(value: Any) -> str:
     """Return an option as it is said on a command line."""
     if isinstance(value, bool):
         return str(value).lower()
-    return ",".join(str(one) for one in sorted(value)) if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        texts = any(isinstance(one, str) for one in value)
+        return ",".join(sorted(map(plain, value)) if texts else map(str, sorted(value)))
+    return str(value)
+
+
+def plain(text: str) -> str:
+    """Return what names brokers and log dirs in the one way in which it is written down, however it is typed."""
+    parts = [part.strip() for part in text.split(":")]
+    return ":".join(str(int(one)) if one.isdecimal() else one.rstrip("/") or "/" for one in parts)
 
 
 def twice(values: Sequence[int]) -> list[int]:

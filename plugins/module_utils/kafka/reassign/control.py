@@ -11,17 +11,18 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import record, seen, throttles
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import absent, record, seen, throttles
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.again import go_on, put_back, too_few
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.declared import differing, unmade
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.execution import (
-    Run,
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.ending import (
+    behind,
     come,
-    standing,
+    moved,
     strangers,
     verified,
 )
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.execution import Run, standing
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import plan
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.progress import (
     AGAIN,
@@ -52,18 +53,15 @@ def prepare(
     """Return what is to be done, None where there is nothing. Raises Refused, AdminError."""
     there = replace(there, metadata=seen.at_controller(admin, there.metadata, begun.moves if begun else ()))
     if there.sizes and not there.metadata.partitions:
-        raise AdminError(
-            f"the controller, broker {there.metadata.controller}, names no partitions, and brokers hold "
-            f"{len(there.sizes)}; it may have just started: run it again"
-        )
+        raise AdminError(seen.nameless(there.metadata, len(there.sizes)))
     if request.cancel:
         return put_back(request, there, declared, begun, admin)
     if begun:
-        again = f"-e {begun.asked.replace(' ', ' -e ')}"
         # the second: between two parts of a person's run its lock is free
         earlier = f"an earlier run, {begun.asked}, was interrupted, or is still at it"
         first = (
-            f"once nobody is at it, run that again first ({again}), or -e cancel=true, which puts back what it moved"
+            f"once nobody is at it, run that again first ({begun.typed}), or -e cancel=true, which puts back what it "
+            "moved"
         )
         if begun.asked != request.words:
             done = len(standing(begun, there.metadata, there.running).done)
@@ -167,18 +165,21 @@ def taken_back(admin: Admin, made: Record, path: Path, look: Callable[[], Sequen
     return notes
 
 
-def ended(run: Run, path: Path) -> Result:
-    """Take the limits back, look at all once more, and forget the record. Raises Unfinished, AdminError."""
-    admin, made, gone = run.admin, run.record, run.now.gone
+def ended(run: Run, path: Path) -> Result | None:
+    """Look at all once more, take the limits back, and forget the record; None where it has not ended yet.
 
-    def look() -> list[str]:
-        metadata = seen.at_controller(admin, admin.metadata(), made.moves)
-        wrong, away = verified(made, metadata)
-        if wrong:
-            raise Unfinished(f"all is moved, and {'; '.join(wrong[:5])}; {AGAIN}", {"changed": True})
-        return [*away, *come(made, metadata), *([strangers(gone)] if gone else [])]
-
-    return {"changed": True, **copied(run), "notes": taken_back(admin, made, path, look)}
+    What is not in sync copies still: until then the limits stay. Raises Unfinished, AdminError.
+    """
+    admin, made, now = run.admin, run.record, run.now
+    metadata = seen.at_controller(admin, admin.metadata(), made.moves)
+    failed = absent.given_up(admin, behind(moved(made, metadata, now.lost)), metadata.brokers)
+    wrong, away = verified(made, metadata, failed, now.lost)
+    if wrong:
+        run.not_yet(wrong)
+        return None
+    others = [strangers(now.gone)] if now.gone else []
+    notes = [*away, *absent.left(now.lost), *come(made, metadata), *others]
+    return {"changed": True, **copied(run), "notes": taken_back(admin, made, path) + notes}
 
 
 def copied(run: Run) -> Result:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
@@ -11,8 +11,9 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.moves import Running
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, arrivals
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import absent, amounts, arrivals
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.arrivals import Copy
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.ending import taken_away
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.progress import AGAIN, STALLED, Progress
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
@@ -25,6 +26,8 @@ ORDERS = 200
 """Partitions that get another order of the same replicas in one request: nothing is copied."""
 SETTLES = 5.0
 """Seconds until what was begun has to be told by the controller, or to be done."""
+LATE = 300.0
+"""Seconds for which a follower may be out of sync at the end, as one that was restarted, or that lags for a moment."""
 QUIET = 60.0
 """Seconds without a byte after which a replica is named."""
 
@@ -40,6 +43,8 @@ class Standing:
     """On the move, and not where they are to go."""
     gone: Sequence[Move] = ()
     """Their topic was deleted meanwhile, or somebody else moved them to other brokers."""
+    lost: Sequence[Move] = ()
+    """Not put back: who would have to copy them is dead."""
 
     @property
     def ended(self) -> bool:
@@ -47,18 +52,22 @@ class Standing:
         return not (self.running or self.waiting or self.turned)
 
 
-def standing(record: Record, metadata: Metadata, running: Mapping[Place, Running]) -> Standing:
-    """Sort the moves of a record by what the cluster says."""
+def standing(
+    record: Record, metadata: Metadata, running: Mapping[Place, Running], dead: Collection[int] = ()
+) -> Standing:
+    """Sort the moves of a record by what the cluster says; a cancel waits for nothing that the `dead` would copy."""
     there = {(one.topic, one.number): one.replicas for one in metadata.partitions}
-    found: dict[str, list[Move]] = {name: [] for name in ("done", "running", "waiting", "turned", "gone")}
+    found: dict[str, list[Move]] = {name: [] for name in ("done", "running", "waiting", "turned", "gone", "lost")}
     for move in record.moves:
         under_way, replicas = running.get(move.place), there.get(move.place)
         if under_way is not None:
             kind = "running" if under_way.target == move.after else "turned"
         elif replicas == move.after:
             kind = "done"
-        elif replicas is None or {*replicas} not in ({*move.before}, {*move.after}):
-            kind = "gone"  # or somebody else's: what is not on the move has one of these two
+        elif replicas is None or taken_away(move, replicas):
+            kind = "gone"
+        elif record.back and {*dead} & {*move.after} - {*replicas}:
+            kind = "lost"
         else:
             kind = "waiting"
         found[kind].append(move)
@@ -108,37 +117,67 @@ class Run:
     """Why that cannot end at this rate."""
     look: Callable[[Run], Standing] | None = None
     """What looks once in place of `move`, where somebody else moves the replicas."""
+    late: str = ""
+    """Why it has not ended though all is moved."""
 
     def step(self) -> bool:
         """Look once, and begin what may be begun; tell whether all is done. Raises AdminError."""
-        self.held = ""
+        self.held = self.late = ""
         self.now = self.look(self) if self.look else self.move()
+        if not self.now.ended:
+            self.progress.late = 0.0
         return self.now.ended
+
+    def not_yet(self, wrong: Sequence[str]) -> None:
+        """Wait for what is not as it was to be though all is moved. Raises Unfinished after some minutes of it."""
+        time = waits.now()
+        self.progress.late = self.progress.late or time
+        text = "; ".join(wrong[:5])
+        if time - self.progress.late >= LATE:
+            raise Unfinished(
+                f"all is moved, and for {LATE:.0f} s it has been so: {text}; {self.again}", {"changed": True}
+            )
+        self.late = f"all is moved, and {text}"
 
     def move(self) -> Standing:
         """Look once, and begin what may be begun. Raises AdminError."""
         metadata, running = self.admin.metadata(), moves.running(self.admin)
         now = standing(self.record, metadata, running)
-        if now.gone:
+        if now.gone or now.ended or absent.takers(self.record) - metadata.brokers.keys():
             metadata = at_controller(self.admin, metadata, self.record.moves)
-            now = standing(self.record, metadata, running)
-        self.metadata = metadata
+        dead = absent.dead(self.progress, self.record, metadata.brokers)
+        self.metadata, now = metadata, standing(self.record, metadata, running, dead)
+        # what aims elsewhere is somebody else's
         ours_still = [move.place for move in now.turned if running[move.place].target == move.before]
-        if self.record.back and ours_still:  # what aims elsewhere is somebody else's
+        ours_still += [move.place for move in now.running if dead & {*move.added}]
+        if self.record.back and ours_still:
             self.begin(dict.fromkeys(ours_still))
             return now
-        ours = {str(move) for move in (*now.running, *now.turned)}
-        ours |= {f"{topic}-{number}" for topic, number in self.sent}
-        others = [one for one in metadata.partitions if str(one) not in ours]
-        if self.record.back:  # a broker that died for good must not keep a cancel from its end
-            others = [one for one in others if not set(one.replicas) - metadata.brokers.keys()]
-        found = lacking(others, metadata.brokers, self.record.leaving)
+        found = self.lacking(now)
         self.held = f"{named(list(found))} {next(iter(found.values()))}" if found else ""
         time = waits.now()
         self.sent = {place: at for place, at in self.sent.items() if time - at < SETTLES}
         if not found and (chosen := next_ones(now, self.sent)):
             self.begin({move.place: move.after for move in chosen})
         return now
+
+    def lacking(self, now: Standing) -> dict[str, str]:
+        """Return the partitions beside which nothing is begun, each with why. Raises ImportError.
+
+        A broker, or a disk, that died for good must not keep a cancel from its end.
+        """
+        ours = {move.place for move in (*now.running, *now.turned)} | self.sent.keys()
+        brokers, back = self.metadata.brokers, self.record.back
+        others = [one for one in self.metadata.partitions if (one.topic, one.number) not in ours]
+        if back:
+            others = [one for one in others if not set(one.replicas) - brokers.keys()]
+        names = lacking(others, brokers, self.record.leaving)
+        short = [one for one in others if str(one) in names] if names else []
+        failed = absent.given_up(self.admin, short, brokers)
+        if back:
+            excused = {place for _, place in failed}
+            short = [one for one in short if (one.topic, one.number) not in excused]
+        return lacking(short, brokers, self.record.leaving, {broker: path for (broker, _), path in failed.items()})
 
     def begin(self, wanted: Mapping[Place, Sequence[int] | None]) -> None:
         """Have the controller begin moves, or call them off."""
@@ -181,8 +220,10 @@ class Run:
             text += f", {amounts.size(rate)}/s"
             text += "" if self.short else f", {amounts.time((whole - copied) / rate)} left"
         text += f"; {self.short}" if self.short else ""
+        text += f"; {away}" if (away := absent.told(seen)) else ""
         if self.held:
             text += f"; no more is begun while {self.held}"
+        text += f"; {self.late}" if self.late else ""
         if self.refused:
             text += f"; refused for now: {'; '.join(f'{name}: {why}' for name, why in list(self.refused.items())[:3])}"
         return text
@@ -191,41 +232,3 @@ class Run:
         """Return the replicas to which nothing has come for so long, each with why. Raises ImportError."""
         since = waits.now() - seconds
         return arrivals.stuck(self.admin, self.progress, self.coming, self.metadata, self.record.rate, since)
-
-
-def verified(record: Record, metadata: Metadata) -> tuple[list[str], list[str]]:
-    """Return what is not as it was to be in the end, in words, and notes of brokers that went away."""
-    there = {(one.topic, one.number): one for one in metadata.partitions}
-    found, away = [], dict[int, list[str]]()
-    for move in record.moves:
-        one = there.get(move.place)
-        if one and one.replicas == move.after and (behind := sorted(set(one.replicas) - set(one.isr))):
-            lost = [broker for broker in behind if broker not in metadata.brokers]
-            for broker in lost:
-                away.setdefault(broker, []).append(str(one))
-            found += [] if lost else [f"{one}: broker {behind[0]} is not in sync"]
-    return found, [
-        f"broker {broker} is down, and {named(names)} lack it: start it, or move what it holds (drain={broker})"
-        for broker, names in sorted(away.items())
-    ]
-
-
-def come(record: Record, metadata: Metadata) -> list[str]:
-    """Say what came since the plan was made: to brokers that are to hold nothing, and more partitions of a topic."""
-    found = []
-    for broker in record.leaving:
-        held = [str(one) for one in metadata.partitions if broker in one.replicas]
-        held = [name for name in held if not record.topics or name.rpartition("-")[0] in record.topics]
-        if held:
-            found.append(f"broker {broker} holds {named(held)}, which came there meanwhile: run the same again")
-    odd = [one for one in metadata.partitions if record.factors.get(one.topic, len(one.replicas)) != len(one.replicas)]
-    if odd:
-        names = named([str(one) for one in odd])
-        found.append(f"{names} came meanwhile with another number of replicas than is declared: run the same again")
-    return found
-
-
-def strangers(moves: Iterable[Move]) -> str:
-    """Say what of a plan somebody else took out of its hands."""
-    names = [str(move) for move in moves]
-    return f"{named(names)}: the topic was deleted, or somebody else moved it to other brokers; it is left so"

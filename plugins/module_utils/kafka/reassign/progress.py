@@ -40,6 +40,10 @@ class Progress:
     """By replica that is copied, when its bytes were last others."""
     whole: dict[str, int] = field(default_factory=dict)
     """By partition that is copied, the bytes of its leader."""
+    away: dict[str, float] = field(default_factory=dict)
+    """By broker to which a cancel copies something back, since when it is away."""
+    late: float = 0.0
+    """Since when all is moved, and not yet as it was to be; 0 where it is not so."""
     short: float = 0.0
     """Since when more has been written than the rate lets through, 0 while it is not."""
 
@@ -72,10 +76,10 @@ class Run(Protocol):
         """Say how far it is, and note it for the next time. Raises Unfinished where it does not come on."""
 
 
-def carry_on(run: Run, pause: float, end: Callable[[], Result]) -> Result:
+def carry_on(run: Run, pause: float, end: Callable[[], Result | None]) -> Result:
     """Carry a run on for `pause` seconds (0: to its end); return what is waited for, or what `end` says was done.
 
-    Raises Unfinished.
+    Where that says nothing, it has not ended yet, and is looked at again. Raises Unfinished.
     """
     try:
         while (found := _until(waits.now() + (pause or PART), run, end)) is None:
@@ -87,7 +91,7 @@ def carry_on(run: Run, pause: float, end: Callable[[], Result]) -> Result:
     return found
 
 
-def _until(time: float, run: Run, end: Callable[[], Result]) -> Result | None:
+def _until(time: float, run: Run, end: Callable[[], Result | None]) -> Result | None:
     """Return what `end` says once all is done, None at that time.
 
     What nobody answers is asked again, at the end as well. Raises AdminError after SILENT seconds of it, Unfinished.
@@ -95,8 +99,8 @@ def _until(time: float, run: Run, end: Callable[[], Result]) -> Result | None:
     while True:
         before = waits.now()
         try:
-            if run.step():
-                return end()
+            if run.step() and (found := end()) is not None:
+                return found
             run.progress.silent = 0.0
         except AdminError as error:  # another controller, a broker that is restarted
             run.admin.leave_behind()

@@ -14,7 +14,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.shifts import Shift
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import forms
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, forms
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused
 
@@ -52,6 +52,13 @@ class Record:
     """By topic, how many replicas it was declared to have, where that is what was asked for."""
     timer: bool = False
     """Whether a timer began it, or went on with it last: it goes on with no run of a person."""
+
+    @property
+    def typed(self) -> str:
+        """Return the options of a command line that go on with it, with a rate where one has to be said."""
+        words = self.asked.split(" ")
+        unlimited = self.asked.startswith(("cancel=", "leaders="))
+        return " ".join(f"-e {one}" for one in [*words, *([] if unlimited else [f"rate={amounts.typed(self.rate)}"])])
 
     def reversed(self, moves: tuple[Move, ...]) -> Record:
         """Return what puts these moves of it back."""

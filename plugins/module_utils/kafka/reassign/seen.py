@@ -72,7 +72,8 @@ def look(admin: Admin, metadata: Metadata, devices: Devices = MappingProxyType({
 def at_controller(admin: Admin, metadata: Metadata, begun: Collection[Move] = ()) -> Metadata:
     """Return what the controller itself says: a broker that has just started knows no partitions or brokers yet.
 
-    Raises AdminError where nobody can be believed, ImportError.
+    Where moves were begun and it names no partitions, it is believed if no log dir holds any, either: else nothing
+    that was begun would ever end. Raises AdminError where nobody can be believed, ImportError.
     """
     place = metadata.brokers.get(metadata.controller)
     if place is None:
@@ -81,11 +82,18 @@ def at_controller(admin: Admin, metadata: Metadata, begun: Collection[Move] = ()
     if found.controller != metadata.controller:
         raise AdminError(f"broker {metadata.controller} is not the controller any more; run it again")
     if begun and not found.partitions:
-        raise AdminError(
-            f"the controller, broker {metadata.controller}, names no partitions at all; it may have just started: run "
-            "it again"
-        )
+        dirs = log_dirs(admin, {*metadata.brokers, *found.brokers})
+        if held := {place for one in dirs for place in one.sizes}:
+            raise AdminError(nameless(found, len(held)))
     return found
+
+
+def nameless(metadata: Metadata, held: int) -> str:
+    """Say why a controller that names no partitions is not believed."""
+    return (
+        f"the controller, broker {metadata.controller}, names no partitions, and brokers hold {held}; it may have just "
+        "started: run it again"
+    )
 
 
 def lacking(

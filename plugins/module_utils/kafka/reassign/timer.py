@@ -34,7 +34,7 @@ PART = 60.0
 """Seconds between two lines on how far it is."""
 ELECTION = 60.0
 """Seconds until the preferred leaders lead."""
-GOES_ON = f"the next run goes on, and so does reassign.yml -e {WORDS}; -e cancel=true puts everything back"
+GOES_ON = "the next run goes on, and so does reassign.yml -e {} -e rate={}; -e cancel=true puts everything back"
 MOVED = (
     "all is moved, and nothing is left to go on with or to put back; preferred leaders that do not lead yet are "
     "elected by start.yml at once, by Kafka itself in minutes unless auto.leader.rebalance.enable is false"
@@ -61,11 +61,13 @@ class Reached:
     """Its record, from before that is made until all is moved and said; nobody else may make one meanwhile."""
     begun: bool = False
     """Whether that was made; it is taken away when all is moved."""
+    rate: str = ""
+    """Of the settings: who goes on has to say one."""
 
     def __str__(self) -> str:
         """Say what is left, and who goes on with it."""
         if self.path and self.path.exists():
-            return GOES_ON
+            return GOES_ON.format(WORDS, self.rate)
         return MOVED if self.begun else NOTHING
 
 
@@ -106,6 +108,7 @@ def work_of(
     """
     if settings.cluster_id and settings.cluster_id != metadata.cluster_id:
         raise Refused(f"the cluster that answers has the id {metadata.cluster_id}, not {settings.cluster_id}")
+    metadata = seen.at_controller(admin, metadata)
     with control.readable(path):
         begun = record.load(path)
         others = record.beside(path)
@@ -129,7 +132,7 @@ def once(settings: Settings, say: Say, reached: Reached) -> None:
 
     Raises Refused, Unfinished, TooMuch, Failure, ClusterError, ImportError, OSError, ValueError.
     """
-    admin = Admin(settings.admin, settings.write_timeout)
+    admin, reached.rate = Admin(settings.admin, settings.write_timeout), settings.rate
     try:
         metadata = admin.metadata()
         path = record.path_of(metadata.cluster_id, settings.record_directory)

@@ -1,0 +1,88 @@
+"""A run of moves ends where all is as it was to be, by the word of the controller, and not before."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from unit.clock import Clock
+from unit.fake_cluster import FakeCluster
+from unit.reassigning import Reassign, interrupted, limits, records, says
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Metadata, Partition
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.ending import verified
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
+
+pytest_plugins = ["unit.reassigning"]
+BEFORE = {"orders": [[1, 2], [4, 3]], "other": [[5, 6]]}
+
+
+def stale(topics: dict[str, list[list[int]]]) -> Callable[[Metadata], Metadata]:
+    """Return what a broker says that heard nothing of the controller since then."""
+
+    def words(known: Metadata) -> Metadata:
+        held = {(one.topic, one.number): tuple(topics[one.topic][one.number]) for one in known.partitions}
+        return replace(known, partitions=[Partition(*place, has[0], has, has) for place, has in held.items()])
+
+    return words
+
+
+def test_the_word_of_a_stale_broker_ends_no_run(
+    six: FakeCluster, reassign: Reassign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says that all is back where it was; the record of what is not would be forgotten for that."""
+    interrupted(six, reassign, replace=["5:2", "3:6"])
+    six.arrive()
+    with says(monkeypatch, stale(BEFORE)):
+        assert reassign(cancel=True, rate="")["moved"] == ["orders-1", "other-0"]
+    assert six.topics == BEFORE
+    assert (limits(six), records(tmp_path)) == (({}, {}), [])
+
+
+MOVE = Move("t", 0, (1, 2), (1, 3), 5)
+
+
+@pytest.mark.parametrize(
+    ("replicas", "wrong"),
+    [
+        ((1, 3), []),
+        ((1, 2), ["t-0: its replicas are 1,2, and were to be 1,3"]),
+        ((1, 2, 3), []),  # somebody else added one
+        ((3, 1), ["t-0: its replicas are 3,1, and were to be 1,3"]),
+        ((1, 9), []),
+        ((), []),
+    ],
+)
+def test_what_is_elsewhere_in_the_end(replicas: tuple[int, ...], wrong: list[str]) -> None:
+    """Somebody else's brokers, and a topic that is no more, are for a note."""
+    partitions = [Partition("t", 0, 1, replicas, replicas)] if replicas else []
+    there = Metadata("c", 1, dict.fromkeys((1, 2, 3, 9), ("h", 1)), partitions)
+    made = Record("drain=2", (2,), None, (MOVE,))
+    assert verified(made, there) == (wrong, [])
+    assert verified(made, there, lost=[MOVE]) == ([], [])
+
+
+def test_a_follower_that_is_out_of_sync_for_a_moment_is_waited_for(
+    six: FakeCluster, reassign: Reassign, clock: Clock, tmp_path: Path
+) -> None:
+    """With its limits: it copies still. After some minutes of it the run ends with that."""
+    interrupted(six, reassign, drain=[3])
+    six.arrive()
+    six.behind = {(4, "orders", 1)}
+    waited = reassign(once=True, pause=1, drain=[3])["waiting"]["waited"]
+    kept = limits(six)
+    answer = reassign(pause=1, drain=[3], waited=waited)
+    assert answer["waiting"]["what"][0].endswith("; all is moved, and orders-1: broker 4 is not in sync")
+    assert limits(six) == kept != ({}, {})
+    clock.at += 200
+    answer = reassign(pause=1, drain=[3], waited=answer["waiting"]["waited"])
+    clock.at += 100
+    failed = reassign(pause=1, drain=[3], waited=answer["waiting"]["waited"])
+    assert (
+        "all is moved, and for 300 s it has been so: orders-1: broker 4 is not in sync; run the same" in failed["msg"]
+    )
+    assert limits(six) == kept and records(tmp_path)
+    six.behind = set()
+    done = reassign(pause=1, drain=[3], waited=answer["waiting"]["waited"])
+    assert (done["moved"], limits(six), records(tmp_path)) == (["orders-1"], ({}, {}), [])
