@@ -125,6 +125,11 @@ def _forgotten(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Itera
 
 def _sessions(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[Problem]:
     """Members of groups may ask for the session that clients ask for by default."""
+    least, longest = (
+        whole(broker.config.get(name, usual)) for name, usual in zip(SESSIONS, (6000, 1_800_000), strict=True)
+    )
+    if least is None or longest is None or least > longest:
+        return  # said as PROPERTY_ORDER
     for name, most in SESSIONS.items():
         number = whole(layer.get(name))
         if number is not None and (number < SESSION if most else number > SESSION):
