@@ -145,9 +145,11 @@ def lacked(disk: NewDisk, partitions: Iterable[Partition], serving: bool) -> lis
 def last_copies(disk: NewDisk, partitions: Sequence[Partition]) -> list[str]:
     """Return the partitions that would be led with nothing, whose records others may still have.
 
-    Where nobody else is in sync, the broker that comes back leads; who follows truncates to it.
+    Where nobody else is in sync, the broker that comes back leads; who follows truncates to it. What any of its disks
+    holds it does not lose.
     """
-    alone = [one for one in partitions if not set(one.isr) - {disk.broker} and (one.topic, one.number) not in disk.here]
+    has = disk.here | disk.elsewhere
+    alone = [one for one in partitions if not set(one.isr) - {disk.broker} and (one.topic, one.number) not in has]
     kept = [one for one in alone if str(one) not in disk.lost]
     if not kept:
         return []
