@@ -263,6 +263,7 @@ def test_what_was_interrupted_is_called_off(failed: FakeCluster, log_dir: LogDir
     assert checked["changed"] is True and limits(failed) == begun and records(tmp_path) != []
     done = log_dir(question="cancel", broker=-1, log_dir="", mounts={})
     assert done["answer"].startswith("broker=3 log_dir=/data/2 is called off: its limits are taken back")
+    assert done["broker"] == 3
     assert limits(failed) == ({}, {"2": {"leader.replication.throttled.rate": "7"}}) and records(tmp_path) == []
 
 

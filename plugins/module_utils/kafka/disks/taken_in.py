@@ -139,7 +139,8 @@ def called_off(admin: Admin, begun: Record | None, path: Path, check: bool) -> d
     except AdminError as error:
         raise Unfinished(f"{admin.explain(error)}; run the same again", {"changed": True}) from error
     answer = f"{begun.asked} is called off: its limits are taken back, and what was copied stays"
-    return {"changed": True, "notes": left, "answer": answer}
+    number = new_disk.broker_of(begun.asked)
+    return {"changed": True, "notes": left, "answer": answer, **({} if number is None else {"broker": number})}
 
 
 def wait(
