@@ -139,7 +139,7 @@ def said() -> dict[str, str]:
             (Path(folder) / code.lower()).mkdir()
             rows[code] = row(run(Path(folder) / code.lower()), False)
     for probe in PROBES:
-        (problem,) = merged(check_hosts(model(probe), probed(probe), probe.undeclared))
+        (problem,) = merged(check_hosts(model(probe), probed(probe), probe.undeclared, (), probe.alone))
         rows[probe.code] = row(line(problem, model(probe).groups), problem.warning)
     return rows
 

@@ -99,6 +99,10 @@ lacking:
 at: {description: When that was seen (seconds since 1970)., type: float, returned: with lacking}
 problems: {description: What keeps the cluster from being whole., type: list, elements: str, returned: always}
 offline: {description: Number of partitions without a leader., type: int, returned: always}
+alone:
+  description: By id (a text), the partitions without a leader with which that broker alone was in sync at last.
+  type: dict
+  returned: always
 under_replicated: {description: Number of partitions with a replica out of sync., type: int, returned: always}
 partitions: {description: Number of partitions., type: int, returned: always}
 undeclared:
@@ -166,6 +170,7 @@ def described(state: State, problems: list[str], expected: Sequence[int] = ()) -
         "controller": state.controller,
         "problems": problems,
         "offline": len(state.offline()),
+        "alone": {str(broker): names for broker, names in state.alone().items()},
         "under_replicated": len(state.under_replicated()),
         "partitions": len(state.partitions),
         "leaders": {str(broker): count for broker, count in state.leaders().items()},

@@ -96,6 +96,7 @@ moved:
 bytes: {description: How many were copied., type: int, returned: at the end}
 seconds: {description: How long it took., type: float, returned: at the end}
 notes: {description: What is to be known of it., type: list, elements: str, returned: at the end}
+broker: {description: Whose disk the run was to take in., type: int, returned: "with cancel, where one is called off"}
 answer: {description: What was done in one line., type: str, returned: "with wait, at the end, and with cancel"}
 waiting:
   description: >-

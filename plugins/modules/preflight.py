@@ -37,6 +37,12 @@ options:
     type: list
     elements: str
     default: []
+  alone:
+    description:
+      - With I(register), by id the partitions without a leader with which that broker alone was in sync, as
+        kafka_cluster names them. It does not begin with an empty log dir in place of the one that had them.
+    type: dict
+    default: {}
   survival:
     description: Whether what the layout survives is printed, where nothing is wrong.
     type: bool

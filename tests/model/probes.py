@@ -22,6 +22,7 @@ from model.mistakes.base import INVENTORIES, VAULT
 
 GIB = 2**30
 KAFKA, ZOOKEEPER, DATABASE, LOG = "dc1-kafka1", "dc1-zk1", "dc1-db1", "/data/zookeeper-log"
+FIRST = {"cluster.id": "x", "broker.id": "1"}
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ class Probe:
     also: frozenset[str] = frozenset()
     inventory: str = "lab"
     undeclared: Mapping[str, int] = field(default_factory=dict)
-    """Replicas of brokers that nobody declares, by id."""
+    alone: Mapping[str, list[str]] = field(default_factory=dict)
+    """By id, replicas of brokers that nobody declares, and what only that broker was in sync with."""
 
 
 @cache
@@ -209,6 +211,13 @@ PROBES: tuple[Probe, ...] = (
         ),
     ),
     Probe(
+        "LOG_DIR_EMPTY",
+        f"{KAFKA}/kafka_log_dirs",
+        "playbooks/replace_disk.yml -e broker=1 -e log_dir=/data/kafka2 -e lost=orders-0",
+        answer(log_dirs=["/data/kafka1", "/data/kafka2"], meta_properties={"/data/kafka1": FIRST}),
+        alone={"1": ["orders-0", "orders-3"], "2": ["orders-1"]},
+    ),
+    Probe(
         "BROKER_DROPPED",
         "group kafka/kafka_broker_id",
         "first playbooks/reassign.yml -e drain=4",
@@ -232,18 +241,13 @@ PROBES: tuple[Probe, ...] = (
         "KAFKA_CLUSTER_MIXED",
         f"{KAFKA}/kafka_log_dirs",
         "right disks",
-        answer(
-            meta_properties={
-                "/data/kafka1": {"cluster.id": "x", "broker.id": "1"},
-                "/data/kafka2": {"cluster.id": "y", "broker.id": "1"},
-            }
-        ),
+        answer(meta_properties={"/data/kafka1": FIRST, "/data/kafka2": {**FIRST, "cluster.id": "y"}}),
     ),
     Probe(
         "KAFKA_CLUSTER_FOREIGN",
         f"{KAFKA}/kafka_log_dirs",
         "right disks",
-        answer(meta_properties={"/data/kafka1": {"cluster.id": "x", "broker.id": "1"}}),
+        answer(meta_properties={"/data/kafka1": FIRST}),
     ),
     Probe(
         "DATABASE_DATA_VERSION",

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import check_hosts
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import merged
 from model.probes import Probe, answer, model, probed
 
 
@@ -25,6 +26,60 @@ def test_a_disk_that_failed_is_not_left_out_while_it_may_hold_the_last_in_sync(
     change = answer(log_dirs=["/data/kafka1", "/data/kafka3"], given_up=given_up, dropped={"/data/kafka3": dropped})
     probe = Probe("", "", "", change)
     found = check_hosts(model(probe), probed(probe), {}, offline)
+    assert [problem.code for problem in found] == codes
+
+
+META = {"cluster.id": "x", "broker.id": "1"}
+BOTH = ["/data/kafka1", "/data/kafka2"]
+
+
+@pytest.mark.parametrize(
+    ("told", "alone", "codes"),
+    [
+        ({"log_dirs": BOTH, "meta_properties": {BOTH[0]: META}}, {"1": ["late-0"]}, ["LOG_DIR_EMPTY"]),
+        ({"log_dirs": [BOTH[0], BOTH[1] + "/"], "meta_properties": {BOTH[0]: META}}, {"1": ["t-0"]}, ["LOG_DIR_EMPTY"]),
+        ({"log_dirs": BOTH}, {"1": ["late-0"]}, ["LOG_DIR_EMPTY"]),  # one line for both
+        ({"log_dirs": BOTH}, {}, []),  # it comes back with empty disks, and copies
+        ({"log_dirs": BOTH, "meta_properties": {BOTH[0]: META}}, {"2": ["late-0"]}, []),  # another one may lead
+        ({"log_dirs": BOTH, "meta_properties": {BOTH[0]: META}}, {"1": ["kept-0"]}, []),  # it has that
+        ({"log_dirs": BOTH[:1], "meta_properties": {BOTH[0]: META}}, {"1": ["late-0"]}, []),  # a log dir more
+        ({}, {"1": ["late-0"]}, []),  # a first install
+        ({"log_dirs": BOTH, "meta_properties": dict.fromkeys(BOTH, META)}, {"1": ["late-0"]}, []),  # nothing is new
+    ],
+)
+def test_no_broker_begins_with_nothing_what_it_alone_had_in_sync(
+    told: dict[str, Any], alone: dict[str, list[str]], codes: list[str]
+) -> None:
+    """It would lead that, and the other replicas would throw away what they have."""
+
+    def change(found: dict[str, Any]) -> None:
+        found.update(told)
+        found["mounts"][BOTH[0]]["names"] = ["kept-0"] if told.get("meta_properties") else []
+
+    probe = Probe("", "", "", change)
+    problems = merged(check_hosts(model(probe), probed(probe), {}, [], alone))
+    assert [problem.code for problem in problems] == codes
+    for one in problems:
+        assert alone["1"][0] in str(one.wrong) and "replace_disk.yml" in one.advice
+
+
+@pytest.mark.parametrize(
+    ("changes", "declared", "codes"),
+    [
+        ({"error": "Input/output error"}, {}, ["DISK_FAILED"]),
+        ({"mounted": False}, {}, ["NOT_MOUNTED"]),
+        ({"mounted": False}, {"kafka_log_dirs_are_mounts": False}, ["LOG_DIR_EMPTY"]),
+    ],
+)
+def test_beside_a_disk_that_fails_a_broker_makes_no_replica_anew(
+    changes: dict[str, Any], declared: dict[str, Any], codes: list[str]
+) -> None:
+    change = answer(log_dirs=BOTH, meta_properties={BOTH[0]: META})
+    probe = Probe("", "", "", change, declared=declared)
+    answers = probed(probe)
+    answers[probe.host]["mounts"] = {**answers[probe.host]["mounts"]}
+    answers[probe.host]["mounts"][BOTH[1]] = {**answers[probe.host]["mounts"][BOTH[1]], **changes}
+    found = check_hosts(model(probe), answers, {}, [], {"1": ["late-0"]})
     assert [problem.code for problem in found] == codes
 
 

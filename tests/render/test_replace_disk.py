@@ -86,6 +86,13 @@ def test_what_is_not_said(tmp_path: Path, options: tuple[str, ...], words: str) 
     assert words in re.sub(r"\s+", " ", run.output)
 
 
+def test_the_mark_of_a_run_that_is_called_off_is_taken_away(tmp_path: Path) -> None:
+    """The next restart.yml of that host would take it for its own, and restart nobody."""
+    answers = {**ANSWERS, "kafka_log_dir": {"cancel": {"changed": True, "answer": "is called off", "broker": 2}}}
+    run = Played(tmp_path, "replace_disk", "-e", "cancel=true", answers=answers, noted_probe=PROBE)
+    assert run.code == 0 and story(run) == ["kafka_log_dir kafka1 cancel", "host_state kafka2 end"], run.output
+
+
 def test_an_interrupted_run_is_called_off_and_nobody_restarted(tmp_path: Path) -> None:
     """Whatever else is typed beside it."""
     answers = {**ANSWERS, "kafka_log_dir": {"cancel": {"changed": True, "answer": "is called off"}}}

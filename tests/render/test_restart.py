@@ -245,3 +245,28 @@ def test_a_person_asks_for_one_and_for_several(tmp_path: Path) -> None:
     two = Played(tmp_path / "two", "gate", "--limit", "dc1-kafka1,dc1-kafka2,dc1-zk1", answers=answers)
     assert two.code != 0 and "brokers 1, 2 may not stop now" in two.output
     assert two.story() == ["may_stop 1", "may_stop 2", "may_stop 1 2", "may_stop zk1"]
+
+
+NEW: dict[str, Any] = {"log_dirs": ["/data/kafka1", "/data/kafka2"], "given_up": ["/data/kafka2"]}
+NEW["meta_properties"] = {"/data/kafka1": {"cluster.id": "x"}, "/data/kafka2": {}}
+
+
+@pytest.mark.parametrize(
+    ("playbook", "options", "refused"),
+    [
+        ("restart", ("--limit", "dc1-kafka3"), True),
+        ("start", ("--limit", "dc1-kafka3"), True),
+        ("restart", ("--limit", "dc1-kafka2"), False),
+        ("stop", ("--limit", "dc1-kafka3"), False),
+    ],
+)
+def test_nobody_begins_with_nothing_what_it_alone_had(
+    playbook: str, options: tuple[str, ...], refused: bool, tmp_path: Path
+) -> None:
+    """What is started, or restarted, would lead it with an empty log dir; brokers that have no part in it may be."""
+    answers = {**ANSWERS, "kafka_cluster": {"may_stop": {**WHOLE, "controller": 1, "alone": {"3": ["late-0"]}}}}
+    run = Played(tmp_path, playbook, "--check", *options, answers=answers, noted_probe=NEW)
+    assert ("LOG_DIR_EMPTY" in run.output and "late-0" in run.output) == refused, run.output
+    assert (run.code != 0) == refused, run.output
+    if refused:
+        assert [name for name, _, _ in run.calls] == ["kafka_cluster"]

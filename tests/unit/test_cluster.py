@@ -55,6 +55,13 @@ def brokers(monkeypatch: pytest.MonkeyPatch) -> Brokers:
     return found
 
 
+def test_who_alone_was_in_sync_with_what_has_no_leader() -> None:
+    """Another one in sync would lead, whoever is away; what is led is in nobody's way."""
+    rows = [(0, -1, (3,)), (1, 7, (3,)), (2, -1, (2, 3)), (3, 2, (2,)), (4, -1, ())]
+    partitions = [Partition("t", number, leader, (3, 2), isr) for number, leader, isr in rows]
+    assert State({2: {}, 3: {}}, 2, partitions).alone() == {3: ["t-0", "t-1"]}
+
+
 @pytest.mark.parametrize(
     ("knows", "problems"),
     [

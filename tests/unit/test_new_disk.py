@@ -213,6 +213,38 @@ def test_a_broker_that_holds_the_old_one_open_is_stopped_first(failed: FakeClust
     assert "broker 3 still serves from the file system that was mounted at /data/2 before" in log_dir()["msg"]
 
 
+def again(failed: FakeCluster) -> None:
+    """Leave a run that was interrupted after the restart; a topic comes to that disk then, and the disk fails again.
+
+    With this topic nobody else is in sync.
+    """
+    failed.given_up, failed.behind = {3: ["/data/2"]}, {(1, "late", 0), (3, "orders", 0), (3, "orders", 1)}
+    failed.topics["late"] = [[3, 1]]
+    failed.sizes["late", 0] = 7 * MIB
+
+
+def test_what_came_to_the_disk_after_an_interrupted_run_is_not_thrown_away(
+    failed: FakeCluster, log_dir: LogDir
+) -> None:
+    """It is in no record of that run, and is looked at as without one."""
+    log_dir()
+    again(failed)
+    assert "late-0: broker 3 alone was in sync, with what was on the disk that failed" in log_dir()["msg"]
+    said = log_dir(lost=["late-0"])
+    assert said["plan"][0] == "broker=3 log_dir=/data/2: 3 replicas are copied anew, 15.0 MiB"
+    assert "the records of late-0 are given up" in said["plan"]
+    assert limits(failed)[0]["late"] == {LEADER: "0:1", FOLLOWER: "0:3"}
+    assert "/data/2 would get 10.0 MiB" in log_dir(lost=["late-0"], new=mount(free=15 * MIB))["msg"]
+
+
+def test_what_is_on_another_disk_by_now_is_not_lost(failed: FakeCluster, log_dir: LogDir) -> None:
+    """After the restart a replica may have been made anew there: with that the broker was in sync."""
+    log_dir()
+    failed.behind |= {(1, "orders", 0)}
+    both = {"/data/1": mount(*OURS, "orders-0", "orders-2"), "/data/2": mount()}
+    assert log_dir(mounts=both)["restart"] is True
+
+
 def test_another_request_is_refused_while_one_is_interrupted(failed: FakeCluster, log_dir: LogDir) -> None:
     log_dir()
     assert (
@@ -231,6 +263,7 @@ def test_what_was_interrupted_is_called_off(failed: FakeCluster, log_dir: LogDir
     assert checked["changed"] is True and limits(failed) == begun and records(tmp_path) != []
     done = log_dir(question="cancel", broker=-1, log_dir="", mounts={})
     assert done["answer"].startswith("broker=3 log_dir=/data/2 is called off: its limits are taken back")
+    assert done["broker"] == 3
     assert limits(failed) == ({}, {"2": {"leader.replication.throttled.rate": "7"}}) and records(tmp_path) == []
 
 

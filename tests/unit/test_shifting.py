@@ -9,8 +9,12 @@ from unit.fake_cluster import FakeCluster
 from unit.reassigning import MIB, RATES, Reassign, limits, newborn, parts, records, says, young
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks import shifting
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import AdminError, Metadata
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.shifts import Shift
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_dirs import LogDir
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.progress import carry_on, progress
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.throttles import COPIES as RATE
 
 pytest_plugins = ["unit.reassigning"]
@@ -144,6 +148,73 @@ def test_its_limit_is_not_left_on_the_word_of_a_broker_that_has_just_started(
         done = reassign(pause=1, empty=["3:/data/1"], waited=done["waiting"]["waited"])
     assert (done["notes"], len(done["moved"])) == ([], 3)
     assert (limits(three), records(tmp_path)) == (({}, {}), [])
+
+
+def test_a_broker_that_died_for_good_keeps_no_cancel_from_its_end(
+    three: FakeCluster, reassign: Reassign, tmp_path: Path
+) -> None:
+    """Its replicas stay where they are, which is said; what others have on the move goes back."""
+    interrupted(three, reassign, empty=["3:/data/1", "2:/data/1"])
+    three.down = {3}
+    wrong = reassign(empty=["3:/data/1", "2:/data/1"])["msg"]
+    assert "broker 3 is down, and has replicas on their way: start it" in wrong
+    assert wrong.endswith("or call it off with -e cancel=true")
+    checked = reassign(check_mode=True, cancel=True, rate="")["plan"]
+    stay = "3 replicas stay in the log dir where it has them, and copies that it had begun go on once it is back"
+    assert f"note: broker 3 is down: {stay}" in checked and records(tmp_path)
+    done = reassign(cancel=True, rate="")
+    assert f"note: broker 3 is down: {stay}" in done["plan"] and records(tmp_path) == []
+    assert {place for place in three.future if place[0] == 2} == set()
+    three.topics["orders"][1] = [2, 3]  # another one leads it by now
+    assert reassign(drain=[3])["moved"]
+
+
+def test_a_broker_that_died_alone_ends_it_at_once(three: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
+    interrupted(three, reassign, empty=["3:/data/1"])
+    three.down = {3}
+    done = reassign(cancel=True, rate="")
+    assert "note: broker 3 is down: 3 replicas stay" in "\n".join(done["plan"]) and records(tmp_path) == []
+
+
+@pytest.mark.parametrize("asked", [{"empty": ["3:/data/1"]}, {"cancel": True, "rate": ""}])
+def test_room_is_looked_at_again(asked: dict[str, object], three: FakeCluster, reassign: Reassign) -> None:
+    """What has come already comes no more; what would fill the disk is refused as at first."""
+    interrupted(three, reassign, empty=["3:/data/1"])
+    if asked.get("cancel"):
+        three.swap()
+    three.disks = {3: (100 * MIB, 15 * MIB)}
+    wrong = reassign(**asked)["msg"]
+    to = "/data/1" if asked.get("cancel") else "/data/2"
+    assert f"broker 3: {to} would get 9.0 MiB, and 15.0 MiB are free there, of which 10.0 MiB stay so" in wrong
+    if not asked.get("cancel"):
+        three.come = {(3, "orders", 1): 5 * MIB, (3, "orders", 0): 2 * MIB}
+    three.disks = {3: (100 * MIB, (12 if three.come else 19) * MIB)}
+    assert len(reassign(**asked)["moved"]) == 3
+
+
+def test_what_is_done_is_progress_too(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
+    """Of many empty replicas not a byte comes."""
+    shifts = (*(Shift("t", one, 3, "/a", "/b") for one in range(900)), Shift("u", 0, 3, "/a", "/b", MIB))
+    there = dict.fromkeys((one.place for one in shifts), "/a")
+    begun: dict[Place, str] = {}
+
+    def look(*_: object) -> list[LogDir]:
+        clock.rest(5)
+        there.update(begun)
+        begun.clear()
+        held = {path: {one.place: one.size for one in shifts if there[one.place] == path} for path in ("/a", "/b")}
+        return [LogDir(3, path, None, None, sizes) for path, sizes in held.items()]
+
+    def alter(_: object, __: int, wanted: dict[Place, str]) -> dict[Place, str]:
+        begun.update(wanted)
+        return {}
+
+    monkeypatch.setattr(shifting, "log_dirs", look)
+    monkeypatch.setattr(shifting, "alter", alter)
+    run = shifting.Run(Admin({}), Record("empty=3:/a", (), None, (), shifts=shifts), progress({}))
+    since = clock.at
+    assert carry_on(run, 0, lambda: {"done": len(run.now.done)}) == {"done": 901}
+    assert clock.at - since > 600
 
 
 def test_what_comes_to_an_emptied_log_dir_is_told(three: FakeCluster, reassign: Reassign) -> None:

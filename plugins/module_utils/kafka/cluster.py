@@ -39,6 +39,14 @@ class State:
         """Return partitions without a live leader."""
         return [p for p in self.partitions if p.leader not in self.brokers]
 
+    def alone(self) -> dict[int, list[str]]:
+        """Return by broker the partitions without a live leader with which it alone is in sync, or was at last."""
+        found: dict[int, list[str]] = {}
+        for partition in self.offline():
+            if len(partition.isr) == 1:
+                found.setdefault(partition.isr[0], []).append(str(partition))
+        return found
+
     def under_replicated(self, sick: Collection[int] = ()) -> list[Partition]:
         """Return partitions with a replica out of sync, not counted those on brokers that are known to be `sick`."""
         return [p for p in self.partitions if self.lacks(p) - set(sick)]

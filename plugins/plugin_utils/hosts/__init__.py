@@ -42,11 +42,13 @@ def check_hosts(
     probes: Mapping[str, Probe],
     undeclared: Mapping[str, int] | None = None,
     offline: Sequence[str] = (),
+    alone: Mapping[str, Sequence[str]] | None = None,
 ) -> list[Problem]:
     """Return everything on the probed hosts that contradicts the model.
 
     `probes` holds the answers of the hosts of this run (with --limit: of some); the others are not judged.
-    `undeclared` holds, by id, the replicas of brokers that nobody declares, `offline` the partitions without a leader.
+    `undeclared` holds, by id, the replicas of brokers that nobody declares, `offline` the partitions without a leader,
+    `alone`, by id, those of them with which that broker alone was in sync.
     """
     problems: list[Problem] = []
     older = {host: connections.older_ports(model.machines[host], probe) for host, probe in probes.items()}
@@ -68,4 +70,5 @@ def check_hosts(
         *ports.changed(model, probes),
         *departed.brokers(model, probes, undeclared or {}),
         *departed.log_dirs(model, probes, offline),
+        *departed.emptied(model, probes, alone or {}),
     ]

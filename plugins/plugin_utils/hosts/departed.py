@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.folders import replicas as replicas_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts.disks import whole_disk
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 
@@ -35,8 +39,50 @@ def log_dirs(model: Model, probes: Mapping[str, Mapping[str, Any]], offline: Seq
         for path, mount in probe.get("dropped", {}).items() if offline else ():
             if path in probe.get("given_up", ()) or "error" in mount or not mount.get("mounted", True):
                 number = broker.inputs.values.get("kafka_broker_id")
-                shown = ", ".join(offline[:3]) + (", ..." if len(offline) > 3 else "")
+                shown = _named(offline)
                 wrong = f"taken out, its disk failed, and {shown} have no leader: it may hold the last that was in sync"
                 verb = f"playbooks/replace_disk.yml -e broker={number} -e log_dir={path} -e lost={offline[0]}"
                 advice = f"bring the disk back; or put the log dir back, mount a new disk, and give them up ({verb})"
                 yield broker.problem("kafka_log_dirs", "LOG_DIR_DROPPED", path, wrong, advice)
+
+
+def emptied(
+    model: Model, probes: Mapping[str, Mapping[str, Any]], alone: Mapping[str, Sequence[str]]
+) -> Iterator[Problem]:
+    """No broker begins with an empty disk in place of the one that had what nobody else has in sync.
+
+    `alone` is what kafka_cluster answers: by id, the partitions without a leader with which that broker alone was in
+    sync. Once it is started, or restarted, it leads them with nothing.
+    """
+    for broker in model.brokers:
+        probe, number = probes.get(broker.name), broker.inputs.values.get("kafka_broker_id")
+        paths = _new(broker, probe) if probe else []
+        if not probe or not paths:
+            continue
+        held = replicas_of(name for mount in probe["mounts"].values() for name in mount.get("names", []))
+        kept = {f"{topic}-{one}" for topic, one in held}
+        if lost := [name for name in alone.get(str(number), ()) if name not in kept]:
+            wrong = (
+                f"empty, and with {_named(lost)} this broker alone was in sync: it would lead with nothing, and the "
+                "other replicas would throw away what they have"
+            )
+            verb = f"playbooks/replace_disk.yml -e broker={number} -e log_dir={paths[0]} -e lost={lost[0]}"
+            advice = f"bring the old disk back; or give their records up ({verb})"
+            yield broker.problem("kafka_log_dirs", "LOG_DIR_EMPTY", ", ".join(paths), wrong, advice)
+
+
+def _new(broker: Broker, probe: Mapping[str, Any]) -> list[str]:
+    """Return the log dirs that the broker was installed with, and in which none has served so far."""
+    installed = {os.path.normpath(path) for path in probe["log_dirs"]}
+    are_mounts = broker.inputs.on("kafka_log_dirs_are_mounts")
+    return [
+        path
+        for path in broker.log_dirs
+        if os.path.normpath(path) in installed
+        and not probe["meta_properties"].get(path)
+        and whole_disk(probe["mounts"][path], are_mounts)
+    ]
+
+
+def _named(partitions: Sequence[str]) -> str:
+    return ", ".join(partitions[:3]) + (", ..." if len(partitions) > 3 else "")

@@ -15,6 +15,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.shifts 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_dirs import LogDir, log_dirs
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, control
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.again import MENDED
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.progress import Result, carry_on, progress
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
@@ -57,12 +58,15 @@ def _turned(one: Shift) -> Shift:
 
 
 def gone_on(request: Asked, begun: Record, dirs: Sequence[LogDir], what: str) -> Work:
-    """Return what an interrupted run left, or what takes it back. Raises Refused."""
-    there = {one.broker for one in dirs}
-    wrong = [
-        f"broker {broker} is down, and has replicas on their way: start it"
-        for broker in sorted({shift.broker for shift in begun.shifts} - there)
-    ]
+    """Return what an interrupted run left, or what takes it back. Raises Refused.
+
+    A broker that died for good keeps no cancel from its end.
+    """
+    away = sorted({shift.broker for shift in begun.shifts} - {one.broker for one in dirs})
+    notes = [_left(broker, begun) for broker in away] if begun.back else []
+    if begun.back:
+        begun = replace(begun, shifts=tuple(shift for shift in begun.shifts if shift.broker not in away))
+    wrong = [] if begun.back else [f"broker {one} is down, and has replicas on their way: start it" for one in away]
     now = shifting.standing(begun, dirs)
     lost = {(one.broker, one.path) for one in dirs if one.given_up}
     wrong += [
@@ -71,11 +75,19 @@ def gone_on(request: Asked, begun: Record, dirs: Sequence[LogDir], what: str) ->
         for shift in {(one.broker, one.target): one for one in (*now.running, *now.waiting)}.values()
         if (shift.broker, shift.target) in lost
     ]
-    if wrong:
-        raise Refused(listed("nothing more was moved, and what was begun stays written down", wrong))
     left = [*now.running, *now.waiting]
+    wrong += shifts.no_room([shift for shift in left if shift.broker not in away], dirs, request.devices)
+    if wrong:
+        mended = "" if begun.back else MENDED
+        raise Refused(listed("nothing more was moved, and what was begun stays written down", wrong) + mended)
     made = replace(begun, rate=request.rate if request.limited else begun.rate)
-    return Work(made, [what, *lines(made, dirs, left)], left)
+    return Work(made, [what, *lines(made, dirs, left), *notes], left)
+
+
+def _left(broker: int, begun: Record) -> str:
+    count = sum(shift.broker == broker for shift in begun.shifts)
+    what = "stay in the log dir where it has them, and copies that it had begun go on once it is back"
+    return f"note: broker {broker} is down: {count} replica{'s' * (count > 1)} {what}"
 
 
 def lines(made: Record, dirs: Sequence[LogDir], moves: Sequence[Shift]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -47,6 +48,12 @@ class NewDisk:
     def here(self) -> set[Place]:
         """Return the partitions of which the disk holds a replica: none where it is new."""
         return folders.replicas(self.names(self.path))
+
+
+def broker_of(words: str) -> int | None:
+    """Return the broker of a request that was said so."""
+    found = re.match(r"broker=(\d+) ", words)
+    return int(found[1]) if found else None
 
 
 def refusals(disk: NewDisk, cluster_id: str) -> list[str]:
@@ -145,9 +152,11 @@ def lacked(disk: NewDisk, partitions: Iterable[Partition], serving: bool) -> lis
 def last_copies(disk: NewDisk, partitions: Sequence[Partition]) -> list[str]:
     """Return the partitions that would be led with nothing, whose records others may still have.
 
-    Where nobody else is in sync, the broker that comes back leads; who follows truncates to it.
+    Where nobody else is in sync, the broker that comes back leads; who follows truncates to it. What any of its disks
+    holds it does not lose.
     """
-    alone = [one for one in partitions if not set(one.isr) - {disk.broker} and (one.topic, one.number) not in disk.here]
+    has = disk.here | disk.elsewhere
+    alone = [one for one in partitions if not set(one.isr) - {disk.broker} and (one.topic, one.number) not in has]
     kept = [one for one in alone if str(one) not in disk.lost]
     if not kept:
         return []

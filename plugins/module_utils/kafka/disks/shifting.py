@@ -142,6 +142,8 @@ class Run:
         copied = max(0, whole - now.left)
         if seen.left < 0 or now.left < seen.left:
             seen.left, seen.moved = now.left, time
+        if len(now.done) > seen.done:  # of empty ones not a byte comes
+            seen.done, seen.moved = len(now.done), time
         text = f"{len(now.done)} of {len(self.record.shifts)} replicas, {amounts.size(copied)} of {amounts.size(whole)}"
         rate = (copied - seen.bytes) / max(1.0, time - seen.at)
         if rate > 0 and now.left:

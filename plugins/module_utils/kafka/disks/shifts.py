@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -11,7 +12,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_di
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.file_systems import Devices, file_systems
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.seen import RESERVE
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.seen import RESERVE, Disk, too_full
 
 EVEN = 0.01
 """Of what the log dirs of a broker hold on average: dirs that differ by no more are even."""
@@ -165,6 +166,25 @@ def _rooms(dirs: Iterable[LogDir], devices: Devices) -> list[Room]:
     return [
         Room(one.path, one.total, one.free, dict(one.sizes), coming[systems[one.broker, one.path]]) for one in ordered
     ]
+
+
+def no_room(left: Iterable[Shift], dirs: Iterable[LogDir], devices: Devices) -> list[str]:
+    """Return which log dirs would not hold what is still to come to them: less what has come already."""
+    ordered = list(dirs)
+    has = {(one.broker, place): (one.path, size) for one in ordered for place, size in one.sizes.items()}
+    come = {(one.broker, one.path, place): size for one in ordered for place, size in one.coming.items()}
+    more = Counter[tuple[int, str]]()
+    for shift in left:
+        path, size = has.get((shift.broker, shift.place), ("", shift.size))
+        if path != shift.target:  # else it is called off, and copies nothing
+            already = come.get((shift.broker, shift.target, shift.place), 0)
+            more[shift.broker, shift.target] += max(0, size - already)
+    systems = file_systems(ordered, devices)
+    return too_full(
+        Disk(one.broker, one.path, one.total, one.free, 0, systems[key], more[key])
+        for one in ordered
+        if (key := (one.broker, one.path)) in more
+    )
 
 
 def impossible(wish: DiskWish, broker: int, dirs: Sequence[LogDir]) -> list[str]:

@@ -62,9 +62,9 @@ def prepare(asked: Asked, there: seen.Seen, begun: Record | None) -> Planned:
         )
     serving = new_disk.serves(disk, there.dirs)
     lived = new_disk.lacked(disk, partitions, serving)
-    if begun:  # after the restart some may have come to be on other disks
-        before = {move.place for move in begun.moves}
-        lived = [one for one in partitions if (one.topic, one.number) in before and disk.broker in one.replicas]
+    if begun:  # what is in sync by now, too; what came since may be on the disk, and stands in no record
+        places = {move.place for move in begun.moves} | {(one.topic, one.number) for one in lived}
+        lived = [one for one in partitions if (one.topic, one.number) in places and disk.broker in one.replicas]
     moves = [_move(one, disk.broker, there.sizes) for one in lived]
     behind = [move for move, one in zip(moves, lived, strict=True) if not (serving and disk.broker in one.isr)]
     if not serving:
@@ -139,7 +139,8 @@ def called_off(admin: Admin, begun: Record | None, path: Path, check: bool) -> d
     except AdminError as error:
         raise Unfinished(f"{admin.explain(error)}; run the same again", {"changed": True}) from error
     answer = f"{begun.asked} is called off: its limits are taken back, and what was copied stays"
-    return {"changed": True, "notes": left, "answer": answer}
+    number = new_disk.broker_of(begun.asked)
+    return {"changed": True, "notes": left, "answer": answer, **({} if number is None else {"broker": number})}
 
 
 def wait(
