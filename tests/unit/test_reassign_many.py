@@ -1,11 +1,12 @@
 """Twenty thousand moves are looked at in seconds: nothing is searched for in a list for each of them."""
 
 from time import process_time
-from typing import Any
 
 import pytest
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import topics
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata, Partition
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.topics import Settings
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import throttles
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.again import put_back
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
@@ -45,9 +46,14 @@ def test_limits_of_many_moves(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> 
     lists = throttles.lists_of(moves)
     made = Record("drain=3", (3,), 5000, tuple(moves), lists)
     has = {"t": {key: ",".join(both[: len(both) // 2]) for key, both in lists["t"].items()}}
-    told: list[Any] = []
+    told = list[Settings]()
+
+    def configured(_: Admin, changes: list[Settings]) -> dict[str, str]:
+        told.extend(changes)
+        return {}
+
     monkeypatch.setattr(throttles, "_lists", lambda *_: has)
-    monkeypatch.setattr(throttles.topics, "configure", lambda _, changes: told.extend(changes) or {})
+    monkeypatch.setattr(topics, "configure", configured)
     monkeypatch.setattr(throttles, "tell", lambda *_: None)
     before = process_time()
     throttles.put_in(admin, made, Metadata("c", 1, BROKERS, []))
