@@ -64,7 +64,11 @@ options:
     default: []
   disks: {type: list, elements: int, default: [], description: Ids of brokers whose log dirs are to hold as much.}
   cancel: {type: bool, default: false, description: What an interrupted call moved goes back.}
-  topic: {type: list, elements: str, default: [], description: Topics that it is about; all where none is named.}
+  topic:
+    description: Topics that it is about; all where none is named. None with I(cancel), which is about all.
+    type: list
+    elements: str
+    default: []
   rate:
     description: >-
       Bytes a second that each broker may send, and take, for it, as C(50MB), or C(unlimited); with I(disk), I(empty)

@@ -96,7 +96,7 @@ def put_in(admin: Admin, record: Record, there: Metadata) -> None:
     for topic, both in record.lists.items() if record.rate else ():
         texts = {key: entries(now[topic].get(key)) for key in both if topic in now}
         sets = {
-            key: ",".join([*has, *(one for one in both[key] if one not in has)])
+            key: ",".join(dict.fromkeys((*has, *both[key])))
             for key, has in texts.items()
             if EVERY not in has and {*both[key]} - {*has}
         }
