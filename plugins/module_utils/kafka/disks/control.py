@@ -38,8 +38,8 @@ def prepare(
         if begun.asked != request.words:
             raise Refused(
                 f"an earlier run, {begun.asked}, was interrupted, or is still at it, with {len(now.done)} of "
-                f"{len(begun.shifts)} replicas moved: once nobody is at it, run that again first (-e "
-                f"{begun.asked.replace(' ', ' -e ')}), or -e cancel=true, which puts back what it moved"
+                f"{len(begun.shifts)} replicas moved: once nobody is at it, run that again first "
+                f"({begun.typed}), or -e cancel=true, which puts back what it moved"
             )
         done = f"{len(now.done)} of {len(begun.shifts)} replicas are moved"
         return gone_on(request, begun, dirs, f"an interrupted run goes on: {done}")

@@ -57,8 +57,8 @@ def prepare(asked: Asked, there: seen.Seen, begun: Record | None) -> Planned:
     wrong = new_disk.refusals(disk, there.metadata.cluster_id) or new_disk.held_open(disk, there.dirs)
     if begun and begun.asked != disk.words:
         wrong.append(
-            f"an earlier run, {begun.asked}, was interrupted: run that again first (-e "
-            f"{begun.asked.replace(' ', ' -e ')}), or -e cancel=true, which takes its limits back"
+            f"an earlier run, {begun.asked}, was interrupted: run that again first "
+            f"({begun.typed}), or -e cancel=true, which takes its limits back"
         )
     serving = new_disk.serves(disk, there.dirs)
     lived = new_disk.lacked(disk, partitions, serving)
