@@ -162,7 +162,8 @@ def by_record(module: KafkaModule, request: Asked, admin: Admin, metadata: Metad
     if begun.shifts if begun else request.within:
         return between_disks(module, request, admin, metadata, begun, path)
     declared = {broker["id"]: broker["rack"] for broker in module.params["brokers"]}
-    there = seen.look(admin, seen.at_controller(admin, metadata), request.devices)
+    known = seen.at_controller(admin, metadata, begun.moves if begun else ())
+    there = seen.look(admin, known, request.devices)
     planned = control.prepare(request, there, declared, begun, admin)
     if planned:
         control.meant(planned, module.params["plan"])

@@ -50,8 +50,10 @@ def readable(path: Path) -> Iterator[None]:
 def prepare(
     request: Asked, there: seen.Seen, declared: Mapping[int, Rack], begun: Record | None, admin: Admin
 ) -> Work | None:
-    """Return what is to be done, None where there is nothing. Raises Refused, AdminError."""
-    there = replace(there, metadata=seen.at_controller(admin, there.metadata, begun.moves if begun else ()))
+    """Return what is to be done, None where there is nothing; `there` is by the controller's word.
+
+    Raises Refused, AdminError.
+    """
     if there.sizes and not there.metadata.partitions:
         raise AdminError(seen.nameless(there.metadata, len(there.sizes)))
     if request.cancel:

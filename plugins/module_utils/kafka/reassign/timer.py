@@ -108,10 +108,10 @@ def work_of(
     """
     if settings.cluster_id and settings.cluster_id != metadata.cluster_id:
         raise Refused(f"the cluster that answers has the id {metadata.cluster_id}, not {settings.cluster_id}")
-    metadata = seen.at_controller(admin, metadata)
     with control.readable(path):
         begun = record.load(path)
         others = record.beside(path)
+    metadata = seen.at_controller(admin, metadata, begun.moves if begun else ())
     wrong = [f"broker {one} is not registered: start it" for one in sorted(settings.brokers.keys() - metadata.brokers)]
     wrong += [
         f"broker {one} is registered and was not in the inventory when site.yml was run: add its host, or drain it"
