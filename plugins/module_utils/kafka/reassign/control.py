@@ -61,10 +61,8 @@ def prepare(
     if begun:
         # the second: between two parts of a person's run its lock is free
         earlier = f"an earlier run, {begun.asked}, was interrupted, or is still at it"
-        first = (
-            f"once nobody is at it, run that again first ({begun.typed}), or -e cancel=true, which puts back what it "
-            "moved"
-        )
+        first = f"once nobody is at it, run that again first ({begun.typed})"
+        first += "" if begun.back else ", or -e cancel=true, which puts back what it moved"
         if begun.asked != request.words:
             done = len(standing(begun, there.metadata, there.running).done)
             raise Refused(f"{earlier}, with {done} of {len(begun.moves)} partitions moved: {first}")
