@@ -1,5 +1,6 @@
 """Disks of one broker while somebody writes: a new one in place of one that failed, replicas from one to another."""
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -41,6 +42,10 @@ class Scene:
     def lacking(self) -> set[int]:
         """Return the partitions whose ISR lacks the broker."""
         return {number for number, one in self.lab.partitions(self.topic).items() if self.broker not in one.isr}
+
+    def leaderless(self, topic: str) -> list[int]:
+        """Return the partitions of a topic that nobody leads."""
+        return [number for number, one in self.lab.partitions(topic).items() if one.leader < 0]
 
     def pid(self) -> object:
         """Return the broker's process."""
@@ -138,6 +143,33 @@ def test_an_interrupted_one_is_gone_on_with(scene: Scene, tmp_path: Path) -> Non
         until("records after it", lambda: writer.acked >= enough, 60)
     scene.whole()
     verdict(scene.lab, scene.topic, tmp_path, 0)
+
+
+def test_no_broker_begins_with_nothing(scene: Scene, tmp_path: Path) -> None:
+    """A restart with a new disk in place of the one that alone had a partition is refused; to give it up is a word."""
+    play, disk, name = scene.operator.play, scene.disk, f"{scene.topic}-alone"
+    scene.lab.create_topic(name, partitions=4, replicas=[scene.broker], config={"min.insync.replicas": "1"})
+    try:
+        folders = scene.inventory.run(disk.host, f"ls {SECOND}").split()
+        alone = [f"{name}-{number}" for number in range(4) if f"{name}-{number}" in folders]
+        assert alone
+        disk.gives_errors()
+        with Writer(scene.inventory.kafka_properties, scene.topic, tmp_path, run=scene.topic, rate=200):
+            until("its partitions have no leader", lambda: len(scene.leaderless(name)) == len(alone), 60)
+        disk.mount_new()
+        scene.inventory.run(disk.host, f"rmdir {SECOND}/lost+found")
+        pid = scene.pid()
+        refused = play("restart", "--limit", disk.host)
+        said = re.sub(r"\s+", " ", refused.output)
+        assert refused.code != 0 and f"with {alone[0]}" in said, refused.output[-5000:]
+        assert "this broker alone was in sync: it would lead with nothing" in said and f"-e lost={alone[0]}" in said
+        assert scene.pid() == pid and scene.leaderless(name)
+        gap = json.dumps({"kafka_restart_accepts": [name]})  # its other partitions have this broker alone, too
+        well(play(*scene.verb, "-e", "rate=20MB", "-e", f"lost={','.join(alone)}", "-e", gap))
+        assert scene.pid() != pid and not scene.leaderless(name)
+        scene.whole()
+    finally:
+        scene.lab.delete_topic(name)
 
 
 def test_a_log_dir_is_emptied(scene: Scene, tmp_path: Path) -> None:
