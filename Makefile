@@ -71,9 +71,9 @@ faults: ## the fault matrix on the live lab, each row's promise measured into do
 	@pytest tests/faults/test_matrix.py -m campaign --inventory inventories/$(i) \
 	  --faults-rows "$(ROWS)" --faults-record docs/seen/faults.json
 
-kills: ## seeded rounds of kills, freezes, power-offs and cuts on the live lab, under load (SEED=, ROUNDS=20, i=)
+kills: ## seeded rounds of kills, freezes, power-offs and cuts on the live lab, into docs/seen (SEED=, ROUNDS=20, i=)
 	@pytest -s tests/faults/test_kills.py -m campaign --inventory inventories/$(i) \
-	  --faults-seed $(or $(SEED),$$RANDOM) --faults-rounds $(or $(ROUNDS),20)
+	  --faults-seed $(or $(SEED),$$RANDOM) --faults-rounds $(or $(ROUNDS),20) --faults-record docs/seen/kills.json
 
 bench-unchanged: ## CPU cost of an unchanged site.yml on the live lab, against one ping task
 	@$(PATHS) python tests/bench_unchanged.py --inventory inventories/$(i)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the table of docs/reliability.md: the fault matrix, what is promised, and what make faults has measured."""
+"""Write the tables of docs/reliability.md: what is promised, and what make faults and make kills have measured."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,10 @@ from seen import read
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, SEEN = ROOT / "docs" / "reliability.md", ROOT / "docs" / "seen" / "faults.json"
 BEGIN, END = "<!-- fault matrix: begin, made by make docs -->", "<!-- fault matrix: end -->"
+KILLS, KILLS_END = "<!-- kills: begin, made by make docs -->", "<!-- kills: end -->"
+KILLS_SEEN = SEEN.with_name("kills.json")
 HEADLINE = ("#", "Fault", "Promise", "Gap s", "Whole s", "Runs", "Lost", "Double", "Failed")
+FOUND = {"acknowledged": "records acknowledged", "lost": "lost", "double": "double", "failed sends": "sends failed"}
 
 
 def figures(promised: float, seconds: Sequence[float]) -> str:
@@ -38,14 +41,42 @@ def line(row: Row, seen: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     )
 
 
-def page() -> str:
-    """Return the page with its table as it has to be. Raises ValueError where it has no place."""
+def matrix() -> str:
+    """Return the fault matrix, and how many records its runs wrote."""
     seen = read(SEEN)
-    lines = [line(row, seen.get(row.number, [])) for row in ROWS]
     total = sum(run.get("acknowledged", 0) for runs in seen.values() for run in runs)
-    table = "\n".join(f"| {' | '.join(cells)} |" for cells in (HEADLINE, ("---",) * len(HEADLINE), *lines))
-    said = f"\n{table}\n\n{total} records were acknowledged in these runs.\n"
-    return between(PAGE, PAGE.read_text(encoding="utf-8"), BEGIN, END, said)
+    lines = [line(row, seen.get(row.number, [])) for row in ROWS]
+    return f"\n{table(HEADLINE, lines)}\n\n{total} records were acknowledged in these runs.\n"
+
+
+def kills() -> str:
+    """Return what the rounds of all seeds have shown, by kind of fault; a seed that failed is named with its reason."""
+    seen = read(KILLS_SEEN)
+    runs = [run for run in seen.values() if "failed" not in run]
+    if not runs:
+        return "\nNothing was measured yet.\n"
+    kinds = sorted({kind for run in runs for kind in run["whole"]})
+    whole = {kind: [took for run in runs for took in run["whole"].get(kind, [])] for kind in kinds}
+    lines = [(kind, str(len(took)), f"{statistics.median(took):.1f}, {max(took):.1f}") for kind, took in whole.items()]
+    gaps = [gap for run in runs for gap in run["gaps"]]
+    said = [
+        f"{len(gaps)} rounds of {len(runs)} seeds ({', '.join(sorted(seen, key=int))})",
+        *(f"{sum(run[word] for run in runs)} {text}" for word, text in FOUND.items()),
+        f"longest gap of a round {statistics.median(gaps):.1f} s in the median, {max(gaps):.1f} s at most",
+        *(f"seed {seed} ended early: {run['failed']}" for seed, run in seen.items() if "failed" in run),
+    ]
+    return f"\n{table(('Fault', 'Times', 'Whole s'), lines)}\n\n{'; '.join(said)}.\n"
+
+
+def table(headline: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """Return a table of Markdown."""
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (headline, ("---",) * len(headline), *lines))
+
+
+def page() -> str:
+    """Return the page with its tables as they have to be. Raises ValueError where one has no place."""
+    text = between(PAGE, PAGE.read_text(encoding="utf-8"), BEGIN, END, matrix())
+    return between(PAGE, text, KILLS, KILLS_END, kills())
 
 
 if __name__ == "__main__":

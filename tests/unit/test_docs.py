@@ -8,7 +8,9 @@ import generate_layouts
 import generate_reliability
 import generate_resources
 import generate_site_docs
+import pytest
 from faults.matrix import ROWS
+from faults.test_kills import keep
 from seen import read
 from survival.conftest import LAYOUTS
 from survival.rows import chosen
@@ -91,7 +93,7 @@ def test_what_was_seen_is_shown_and_differences_stand_out() -> None:
 
 def test_what_was_seen_is_of_the_tables_and_as_computed() -> None:
     """A record of a failure that no table has, or that was otherwise than computed, is not left lying about."""
-    for layout in sorted({file.stem for file in generate_layouts.SEEN.glob("*.json")} - {"faults"}):
+    for layout in sorted({file.stem for file in generate_layouts.SEEN.glob("*.json")} - {"faults", "kills"}):
         seen, rows = generate_layouts.seen(layout), {row.failure: row for row in rows_of(layout)}
         assert {failure for failure, _ in seen.found} <= rows.keys()
         assert [text for row in rows.values() for text in seen.differences(row)] == []
@@ -105,3 +107,30 @@ def test_faults_that_were_seen_are_of_the_matrix_and_as_promised() -> None:
         for run in runs:
             assert "failed" not in run and run["lost"] == run["double"] == 0
             assert run["gap"] <= promised[number].gap and run["whole"] <= promised[number].whole
+
+
+def test_rounds_of_all_seeds_are_shown_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "kills.json"
+    monkeypatch.setattr(generate_reliability, "KILLS_SEEN", file)
+    assert generate_reliability.kills() == "\nNothing was measured yet.\n"
+    good = {"rounds": 2, "acknowledged": 900, "lost": 0, "double": 1, "failed sends": 0, "gaps": [1.0, 4.0]}
+    kept = {"failed": "all whole: no, after 90 s"}
+    for seed, found in ((11, good | {"whole": {"frozen": [7.0, 9.0]}}), (2, good | {"whole": {"frozen": [5.0]}})):
+        keep(file, seed, kept)
+        keep(file, seed, found)
+    keep(file, 3, kept)
+    assert generate_reliability.kills().splitlines()[1:] == [
+        "| Fault | Times | Whole s |",
+        "| --- | --- | --- |",
+        "| frozen | 3 | 7.0, 9.0 |",
+        "",
+        "4 rounds of 2 seeds (2, 3, 11); 1800 records acknowledged; 0 lost; 2 double; 0 sends failed; longest gap of a "
+        "round 2.5 s in the median, 4.0 s at most; seed 3 ended early: all whole: no, after 90 s.",
+    ]
+
+
+def test_rounds_that_were_seen_lost_nothing() -> None:
+    """Each seed came to its end, and all its records are there once."""
+    for run in read(generate_reliability.KILLS_SEEN).values():
+        assert "failed" not in run and run["lost"] == run["double"] == run["failed sends"] == 0
+        assert len(run["gaps"]) == run["rounds"]
