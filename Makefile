@@ -9,6 +9,9 @@ TEXT ?= /usr/share/common-licenses
 export CONTAINERS_CONF := $(CURDIR)/lab/podman.conf
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
+# What `make lab` derived where another checkout's lab held the networks.
+LIVE = $(firstword $(wildcard .lab/inventories/$(i)) inventories/$(i))
+
 # Where scripts find what they import; pytest has it from pyproject.toml.
 PATHS = PYTHONPATH=collections:packaging:tests:lab
 
@@ -68,18 +71,18 @@ campaign: alone setup ## what takes long: pairs, cuts, losses, benches; writes d
 	@SEED=$(SEED) $(PATHS) python tests/campaign.py $(PARTS)
 
 faults: ## the fault matrix on the live lab, each row's promise measured into docs/seen (ROWS=2,9a, i=)
-	@pytest tests/faults/test_matrix.py -m campaign --inventory inventories/$(i) \
+	@pytest tests/faults/test_matrix.py -m campaign --inventory $(LIVE) \
 	  --faults-rows "$(ROWS)" --faults-record docs/seen/faults.json
 
 kills: ## seeded rounds of kills, freezes, power-offs and cuts on the live lab, into docs/seen (SEED=, ROUNDS=20, i=)
-	@pytest -s tests/faults/test_kills.py -m campaign --inventory inventories/$(i) \
+	@pytest -s tests/faults/test_kills.py -m campaign --inventory $(LIVE) \
 	  --faults-seed $(or $(SEED),$$RANDOM) --faults-rounds $(or $(ROUNDS),20) --faults-record docs/seen/kills.json
 
 bench-unchanged: ## CPU cost of an unchanged site.yml on the live lab, against one ping task
-	@$(PATHS) python tests/bench_unchanged.py --inventory inventories/$(i)
+	@$(PATHS) python tests/bench_unchanged.py --inventory $(LIVE)
 
 bench-resources: ## CPU cost of an unchanged run on 1,000 topics and 1,000 ACLs of the live lab, against one ping task
-	@$(PATHS) python tests/bench_resources.py --inventory inventories/$(i)
+	@$(PATHS) python tests/bench_resources.py --inventory $(LIVE)
 
 bench-tls: ## throughput and CPU of a secure cluster against one in the clear; writes docs/performance.md
 	@$(PATHS) python tests/bench_tls.py
