@@ -21,10 +21,11 @@ ENSEMBLE = "ensemble whole"
 COUNTED = "words counted"
 GIVEN_UP = "directory given up"
 FENCED = "median of the longest gaps"
+WHOLE = "median until all is whole"
 
 PROMISES: dict[str, dict[str, float]] = {
     "kill -9 of a broker": {GAP: 7, BACK: 20, FULL: 40, ENSEMBLE: 40},
-    "kill -9 of a leader, fenced": {FENCED: 2.5},
+    "kill -9 of a leader, fenced": {FENCED: 2.5, WHOLE: 20},
     "a broker that lives loses its registration": {GAP: 80, BACK: 80, FULL: 120},
     "kill -9 of the ZooKeeper leader": {GAP: 3, "another leader": 6, BACK: 20, ENSEMBLE: 25, FULL: 25},
     "kill -9 of a Spark job": {BACK: 15, COUNTED: 75},
