@@ -161,6 +161,11 @@ def order_outages(campaign: Campaign) -> None:
     campaign.run("env", "PYTEST_ADDOPTS=-s -m campaign -k outage", "tests/run.sh", "spark")
 
 
+def types(campaign: Campaign) -> None:
+    """Each variable and key of the model gets values of all types: a mistake to report, and never the check's end."""
+    campaign.run("pytest", "-n", "auto", "tests/model/test_types.py", "-m", "campaign")
+
+
 def sudo(campaign: Campaign) -> None:
     """Hosts that nobody enters as root: a user with sudo, which asks for a password."""
     password = "{{ lookup('ansible.builtin.password', lab_directory ~ '/secrets/sudo', length=32) }}"
@@ -235,6 +240,7 @@ PARTS: dict[str, Callable[[Campaign], None]] = {
     "orders": orders,
     "order-kills": order_kills,
     "order-outages": order_outages,
+    "types": types,
     "sudo": sudo,
     "neighbours": neighbours,
     "elsewhere": elsewhere,
