@@ -16,7 +16,13 @@ BEGIN, END = "<!-- fault matrix: begin, made by make docs -->", "<!-- fault matr
 KILLS, KILLS_END = "<!-- kills: begin, made by make docs -->", "<!-- kills: end -->"
 KILLS_SEEN = SEEN.with_name("kills.json")
 HEADLINE = ("#", "Fault", "Promise", "Gap s", "Whole s", "Runs", "Lost", "Double", "Failed")
-FOUND = {"acknowledged": "records acknowledged", "lost": "lost", "double": "double", "failed sends": "sends failed"}
+FOUND = {
+    "acknowledged": "records acknowledged",
+    "lost": "lost",
+    "double": "double",
+    "failed sends": "sends failed",
+    "cured": "partitions whose replica was outside of the ISR until its broker was restarted",
+}
 
 
 def figures(promised: float, seconds: Sequence[float]) -> str:
@@ -61,7 +67,7 @@ def kills() -> str:
     gaps = [gap for run in runs for gap in run["gaps"]]
     said = [
         f"{len(gaps)} rounds of {len(runs)} seeds ({', '.join(sorted(seen, key=int))})",
-        *(f"{sum(run[word] for run in runs)} {text}" for word, text in FOUND.items()),
+        *(f"{sum(run.get(word, 0) for run in runs)} {text}" for word, text in FOUND.items()),
         f"longest gap of a round {statistics.median(gaps):.1f} s in the median, {max(gaps):.1f} s at most",
         *(f"seed {seed} ended early: {run['failed']}" for seed, run in seen.items() if "failed" in run),
     ]

@@ -64,7 +64,7 @@ class Injector:
     def cut(self, hosts: Sequence[str], interface: str, seconds: float) -> None:
         """Take the interface `client` or `replication` of hosts down for so long."""
         interfaces = Interfaces(self.inventory)
-        before = self.reached(hosts, interface)
+        until(f"{', '.join(hosts)} answer by {interface}", lambda: self.reached(hosts, interface) == [*hosts], 30)
         try:
             interfaces.down(*hosts, interface=interface)
             ends = time.monotonic() + seconds
@@ -72,7 +72,7 @@ class Injector:
             time.sleep(max(0, ends - time.monotonic()))
         finally:
             interfaces.up()
-        assert (before, still) == ([*hosts], []), f"by {interface}: reached before {before}, while it was down {still}"
+        assert still == [], f"by {interface}: reached while it was down: {still}"
 
     def reached(self, hosts: Sequence[str], interface: str) -> list[str]:
         """Return the hosts whose server answers on this network."""

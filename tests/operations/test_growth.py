@@ -33,6 +33,24 @@ def servers(operator: Operator) -> dict[str, str]:
     return {host: said for host, said in operator.processes().items() if host not in jobs}
 
 
+def a_rack_at_a_time(operator: Operator, grown: Inventory) -> dict[str, str]:
+    """Restart all four brokers by rack: those of rack a together, then each of the others; return `servers`."""
+    before = {host: started(grown, host) for host in grown.hosts("kafka")}
+    rolled = operator.play("restart", "-l", "kafka", "-e", "parallel=rack", inventory=grown.directory)
+    assert rolled.code == 0, rolled.output[-5000:]
+    after = {host: started(grown, host) for host in before}
+    assert all(after[host] > before[host] for host in before), (before, after)
+    first, *alone = (host for host in grown.hosts("kafka") if host != HOST)
+    together = abs(after[first] - after[HOST])
+    assert all(together < abs(after[host] - after[other]) / 2 for host in alone for other in after if other != host)
+    return servers(operator)
+
+
+def started(grown: Inventory, host: str) -> float:
+    """Return when a host's broker was started, in seconds of the clock that containers share."""
+    return int(grown.run(host, "systemctl show -p ActiveEnterTimestampMonotonic --value kafka")) / 1e6
+
+
 @pytest.fixture
 def grown(operator: Operator) -> Iterator[Inventory]:
     """The inventory with one line more, whose host is there, bare; it is gone afterwards, and the others are whole."""
@@ -89,6 +107,8 @@ def test_a_broker_joins_and_leaves(operator: Operator, grown: Inventory, topic: 
         until("it holds partitions", held, 30)
         healthy = operator.play("check", inventory=grown.directory)
         assert healthy.code == 0 and "\nHEALTHY\n" in healthy.output, healthy.output[-3000:]
+
+        processes = a_rack_at_a_time(operator, grown)
 
         early = operator.play("site")
         assert early.code != 0, "its line is gone while it holds replicas"

@@ -113,7 +113,7 @@ def test_rounds_of_all_seeds_are_shown_together(tmp_path: Path, monkeypatch: pyt
     file = tmp_path / "kills.json"
     monkeypatch.setattr(generate_reliability, "KILLS_SEEN", file)
     assert generate_reliability.kills() == "\nNothing was measured yet.\n"
-    good = {"rounds": 2, "acknowledged": 900, "lost": 0, "double": 1, "failed sends": 0, "gaps": [1.0, 4.0]}
+    good = {"rounds": 2, "acknowledged": 900, "lost": 0, "double": 1, "failed sends": 0, "cured": 1, "gaps": [1.0, 4.0]}
     kept = {"failed": "all whole: no, after 90 s"}
     for seed, found in ((11, good | {"whole": {"frozen": [7.0, 9.0]}}), (2, good | {"whole": {"frozen": [5.0]}})):
         keep(file, seed, kept)
@@ -124,8 +124,9 @@ def test_rounds_of_all_seeds_are_shown_together(tmp_path: Path, monkeypatch: pyt
         "| --- | --- | --- |",
         "| frozen | 3 | 7.0, 9.0 |",
         "",
-        "4 rounds of 2 seeds (2, 3, 11); 1800 records acknowledged; 0 lost; 2 double; 0 sends failed; longest gap of a "
-        "round 2.5 s in the median, 4.0 s at most; seed 3 ended early: all whole: no, after 90 s.",
+        "4 rounds of 2 seeds (2, 3, 11); 1800 records acknowledged; 0 lost; 2 double; 0 sends failed; 2 partitions "
+        "whose replica was outside of the ISR until its broker was restarted; longest gap of a round 2.5 s in the median, "
+        "4.0 s at most; seed 3 ended early: all whole: no, after 90 s.",
     ]
 
 
