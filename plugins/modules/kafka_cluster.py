@@ -104,6 +104,10 @@ alone:
   type: dict
   returned: always
 under_replicated: {description: Number of partitions with a replica out of sync., type: int, returned: always}
+out_of_sync:
+  description: By id (a text) of registered brokers, how many of their replicas are out of sync; others are left out.
+  type: dict
+  returned: always
 partitions: {description: Number of partitions., type: int, returned: always}
 undeclared:
   description: >-
@@ -172,6 +176,7 @@ def described(state: State, problems: list[str], expected: Sequence[int] = ()) -
         "offline": len(state.offline()),
         "alone": {str(broker): names for broker, names in state.alone().items()},
         "under_replicated": len(state.under_replicated()),
+        "out_of_sync": {str(broker): count for broker, count in state.out_of_sync().items()},
         "partitions": len(state.partitions),
         "leaders": {str(broker): count for broker, count in state.leaders().items()},
         "replicas": {str(broker): count for broker, count in state.replicas().items()},

@@ -56,7 +56,7 @@ def kafka(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> Section:
         if broker:
             rows.append((number, "-", broker["rack"], there, leaders.get(number, 0), replicas))
         problems.append(stranger(number, there, replicas))
-    problems += unused(hosts, cluster) + throttled(cluster)
+    problems += outside(hosts, cluster) + unused(hosts, cluster) + throttled(cluster)
     total, share = cluster.get("partitions", 0), cluster.get("partitions", 0) / max(len(hosts), len(found), 1)
     most = max(leaders.values(), default=0)
     skew = f"{most / share:.2f}" if share else "-"
@@ -94,6 +94,19 @@ def unused(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> list[str]:
     told = ", ".join(f"broker {number} ({names[number]})" for number in empty)
     what = f"hold{'s' if len(empty) == 1 else ''} no partition: reassign.yml -e add={','.join(empty)} {LIMIT}"
     return [f"{told} {what} moves {'its' if len(empty) == 1 else 'their'} share there"]
+
+
+def outside(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> list[str]:
+    """Return which brokers run, have all their disks, and are out of sync: what to do where it does not pass."""
+    failed = {str(one["broker"]) for one in cluster.get("log_dirs", []) if one["given_up"]}
+    names = names_of(hosts)
+    return [
+        f"broker {number} ({names[number]}) runs, and its replicas of {count} partitions are out of sync: it catches "
+        f"up by itself; where the number stays the same for minutes, restart.yml -l {names[number]} ends it "
+        "(docs/reliability.md)"
+        for number, count in cluster.get("out_of_sync", {}).items()
+        if number in names and number not in failed
+    ]
 
 
 def throttled(cluster: Mapping[str, Any]) -> list[str]:

@@ -55,6 +55,11 @@ class State:
         """Return the replicas of a partition that are out of sync; those that it only gets are none yet."""
         return set(partition.replicas) - set(partition.isr) - set(self.adding.get(str(partition), ()))
 
+    def out_of_sync(self) -> dict[int, int]:
+        """Return by registered broker how many of its replicas are out of sync."""
+        found = Counter(replica for p in self.partitions for replica in self.lacks(p))
+        return {broker: found[broker] for broker in sorted(found) if broker in self.brokers}
+
     def led_by_another(self) -> list[Partition]:
         """Return partitions whose first replica, the preferred leader, is there, is in sync and does not lead."""
         there = [p for p in self.partitions if p.replicas and p.replicas[0] in self.brokers]
