@@ -26,6 +26,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.exec
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import plan
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.progress import (
     AGAIN,
+    ON,
     Result,
     carry_on,
     progress,
@@ -55,7 +56,7 @@ def prepare(
     Raises Refused, AdminError.
     """
     if there.sizes and not there.metadata.partitions:
-        raise AdminError(seen.nameless(there.metadata, len(there.sizes)))
+        raise AdminError(seen.nameless(there.metadata, there.dirs))
     if request.cancel:
         return put_back(request, there, declared, begun, admin)
     if begun:
@@ -126,7 +127,8 @@ def carried_out(admin: Admin, work: Work, path: Path, pause: float, on: CarriedO
     try:
         made = begin(admin, work.record, path)
     except AdminError as error:
-        raise Unfinished(f"{admin.explain(error)}; {AGAIN}", {"changed": True, "plan": work.text}) from error
+        again = ON if work.record.back else AGAIN
+        raise Unfinished(f"{admin.explain(error)}; {again}", {"changed": True, "plan": work.text}) from error
     if not pause:
         return {**(on or carried_on)(admin, made, path, pause, {}), "plan": work.text}
     return {**told(work, ""), **waiting("it begins", progress({}))}
@@ -135,6 +137,8 @@ def carried_out(admin: Admin, work: Work, path: Path, pause: float, on: CarriedO
 def carried_on(admin: Admin, made: Record, path: Path, pause: float, waited: Mapping[str, Any]) -> Result:
     """Carry on for `pause` seconds (0: to the end). Raises Unfinished, OSError."""
     run = Run(admin, made, progress(waited))
+    if made.back:  # there is nothing else to call it off with
+        run.again, run.slow = ON, "with the same again"
     return carry_on(run, pause, lambda: ended(run, path))
 
 
@@ -178,7 +182,7 @@ def ended(run: Run, path: Path) -> Result | None:
         run.not_yet(wrong)
         return None
     others = [strangers(now.gone)] if now.gone else []
-    notes = [*away, *absent.left(now.lost), *come(made, metadata), *others]
+    notes = [*away, *absent.left(now.lost, run.outlooks), *come(made, metadata), *others]
     return {"changed": True, **copied(run), "notes": taken_back(admin, made, path) + notes}
 
 

@@ -14,7 +14,8 @@ PART = 60.0
 """Seconds between two looks at whether it goes on, where nobody is told of it."""
 STALLED = 600.0
 """Seconds without a byte or a partition, or at a rate below what is written, after which a run gives up."""
-AGAIN = "run the same again to go on, with another rate if need be, or with cancel=true to put everything back"
+ON = "run the same again to go on, with another rate if need be"
+AGAIN = f"{ON}, or with cancel=true to put everything back"
 Result = dict[str, Any]
 
 
@@ -41,7 +42,7 @@ class Progress:
     whole: dict[str, int] = field(default_factory=dict)
     """By partition that is copied, the bytes of its leader."""
     away: dict[str, float] = field(default_factory=dict)
-    """By broker to which a cancel copies something back, since when it is away."""
+    """By what a cancel lacks, a broker or a replica on a disk that was given up, since when it is away."""
     late: float = 0.0
     """Since when all is moved, and not yet as it was to be; 0 where it is not so."""
     short: float = 0.0
