@@ -63,6 +63,17 @@ def test_cancelled(six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None
     assert (nothing["changed"], nothing["plan"]) == (False, ["cancel=true: nothing to move"])
 
 
+@pytest.mark.parametrize(("asked", "copied"), [({"cancel": True, "rate": ""}, 7), ({"replace": ["5:2", "3:6"]}, 5)])
+def test_bytes_are_those_of_this_run(asked: dict[str, Any], copied: int, six: FakeCluster, reassign: Reassign) -> None:
+    """Not what had arrived before, and not what is called off."""
+    six.sizes["other", 0] = 7 * MIB
+    interrupted(six, reassign, replace=["5:2", "3:6"])
+    assert six.topics["other"] == [[2, 6]]
+    assert reassign(check_mode=True, **asked)["bytes"] == copied * MIB
+    done = reassign(**asked)
+    assert (done["moved"], done["bytes"]) == (["orders-1", "other-0"], copied * MIB)
+
+
 def test_a_cancel_that_was_interrupted_is_gone_on_with(six: FakeCluster, reassign: Reassign) -> None:
     interrupted(six, reassign, replace=["5:2", "3:6"])
     six.stuck = {"orders", "other"}

@@ -77,7 +77,8 @@ def go_on(request: Asked, there: seen.Seen, declared: Mapping[int, Rack], begun:
         raise Refused(listed("nothing more was moved, and what was begun stays written down", wrong) + mended)
     rate = request.rate if request.limited else begun.rate
     notes = [f"note: {text}" for text in later(request, begun, there.metadata.topics)]
-    return Work(replace(begun, rate=rate, timer=request.timer), told + lines(begun, there, left) + notes, left)
+    made = replace(begun, rate=rate, timer=request.timer)
+    return Work(made, told + lines(begun, there, left) + notes, left, now.turned if begun.back else ())
 
 
 def kept_from(begun: Record, there: seen.Seen, declared: Mapping[int, Rack], now: Standing) -> list[str]:
@@ -148,4 +149,4 @@ def put_back(
         wrong += [f"{text}, or go on with what was begun ({begun.typed})" for text in few]
     if wrong:
         raise Refused(listed("nothing was put back", wrong))
-    return Work(back, told + lines(back, there, moves), [*left.running, *left.turned, *moves])
+    return Work(back, told + lines(back, there, moves), [*left.running, *left.turned, *moves], left.turned)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -108,8 +108,7 @@ def told(work: Work | None, nothing: str) -> Result:
     """Return what a module answers of a plan."""
     if work is None:
         return {"changed": False, "plan": [nothing], "moved": []}
-    size = sum(move.bytes for move in work.left)
-    return {"changed": True, "plan": work.text, "moved": [str(move) for move in work.left], "bytes": size}
+    return {"changed": True, "plan": work.text, "moved": [str(move) for move in work.left], "bytes": work.bytes}
 
 
 def meant(work: Work, name: str) -> None:
@@ -129,9 +128,10 @@ def carried_out(admin: Admin, work: Work, path: Path, pause: float, on: CarriedO
     except AdminError as error:
         again = ON if work.record.back else AGAIN
         raise Unfinished(f"{admin.explain(error)}; {again}", {"changed": True, "plan": work.text}) from error
+    first = replace(progress({}), spared=work.spared)
     if not pause:
-        return {**(on or carried_on)(admin, made, path, pause, {}), "plan": work.text}
-    return {**told(work, ""), **waiting("it begins", progress({}))}
+        return {**(on or carried_on)(admin, made, path, pause, asdict(first)), "plan": work.text}
+    return {**told(work, ""), **waiting("it begins", first)}
 
 
 def carried_on(admin: Admin, made: Record, path: Path, pause: float, waited: Mapping[str, Any]) -> Result:
@@ -187,7 +187,7 @@ def ended(run: Run, path: Path) -> Result | None:
 
 
 def copied(run: Run) -> Result:
-    """Return what was done, and how long it took."""
-    size = sum(move.bytes for move in run.now.done)
+    """Return what was done, how many bytes this run copied of it, and how long it took."""
+    size = max(0, sum(move.bytes for move in run.now.done) - run.progress.spared)
     seconds = round(waits.now() - run.progress.begun, 1)
     return {"moved": [str(move) for move in run.now.done], "bytes": size, "seconds": seconds}

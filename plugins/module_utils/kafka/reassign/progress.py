@@ -35,6 +35,8 @@ class Progress:
     left: int = -1
     """The fewest bytes that were left to copy between log dirs at any time, -1 where nobody looked yet."""
     done: int = 0
+    spared: int = 0
+    """Bytes of the record that this run does not copy: an earlier one did, or it calls them off."""
     has: dict[str, int] = field(default_factory=dict)
     """By replica that is copied, its bytes."""
     came: dict[str, float] = field(default_factory=dict)
