@@ -252,5 +252,6 @@ class Run:
     def stuck(self, seconds: float) -> list[str]:
         """Return the replicas to which nothing has come for so long, each with why. Raises ImportError."""
         since = waits.now() - seconds
-        kept = [] if self.record.back else arrivals.kept_from(self.admin, self.now.running, self.metadata)
+        ends_with_all = not (self.record.back or self.look)  # of a cancel it is told already, and of a new disk not so
+        kept = arrivals.kept_from(self.admin, self.now.running, self.metadata) if ends_with_all else []
         return kept + arrivals.stuck(self.admin, self.progress, self.coming, self.metadata, self.record.rate, since)
