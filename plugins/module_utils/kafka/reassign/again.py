@@ -65,8 +65,11 @@ def go_on(request: Asked, there: seen.Seen, declared: Mapping[int, Rack], begun:
     now = standing(begun, there.metadata, there.running)
     told = [f"an interrupted run goes on: {len(now.done)} of {len(begun.moves)} partitions are moved"]
     told += notes_on_a_cancel(begun, there, now) if begun.back else []
-    left = [*now.running, *now.waiting, *now.turned]
-    wrong = foreign(begun, there, now) + seen.too_full(seen.disks_after(there, left))
+    roomless, full, wrong = without_room(there, now, begun.back)
+    skipped = {*roomless}
+    left = [*now.running, *(one for one in now.waiting if one not in skipped), *now.turned]
+    wrong += foreign(begun, there, now)
+    told += [f"note: {seen.no_room([str(one) for one in roomless], full)}"] if roomless else []
     if left and not begun.back:  # a cancel must come to its end whatever has died
         wrong += otherwise(request, begun, left) + kept_from(begun, there, declared, now)
         wrong += too_few(admin, request, there, begun.factors)
@@ -77,8 +80,8 @@ def go_on(request: Asked, there: seen.Seen, declared: Mapping[int, Rack], begun:
         raise Refused(listed("nothing more was moved, and what was begun stays written down", wrong) + mended)
     rate = request.rate if request.limited else begun.rate
     notes = [f"note: {text}" for text in later(request, begun, there.metadata.topics)]
-    made = replace(begun, rate=rate, timer=request.timer)
-    return Work(made, told + lines(begun, there, left) + notes, left, now.turned if begun.back else ())
+    made, off = replace(begun, rate=rate, timer=request.timer), now.turned if begun.back else ()
+    return Work(made, told + lines(begun, there, left) + notes, left, off, roomless, full)
 
 
 def kept_from(begun: Record, there: seen.Seen, declared: Mapping[int, Rack], now: Standing) -> list[str]:
@@ -113,6 +116,20 @@ def notes_on_a_cancel(begun: Record, there: seen.Seen, now: Standing) -> list[st
     return [f"note: {text}" for text in (*absent.told(found), *(one.kept for one in off if one.alone))]
 
 
+def without_room(there: seen.Seen, now: Standing, back: bool) -> tuple[list[Move], list[str], list[str]]:
+    """Return what is not begun for want of room, the disks that would be full, and those for which all is refused.
+
+    A cancel leaves out what would come to such disks, where it has anything else to do: what is called off gives room.
+    """
+    coming = [*now.running, *now.waiting, *([] if back else now.turned)]
+    full = seen.overfull(seen.disks_after(there, coming))
+    brokers, texts = {broker for broker, _ in full}, [text for _, text in full]
+    roomless = {one for one in now.waiting if brokers & {*one.added}}
+    if back and (now.running or now.turned or len(roomless) < len(now.waiting)):
+        return [one for one in now.waiting if one in roomless], texts if roomless else [], []
+    return [], [], texts
+
+
 def foreign(begun: Record, there: seen.Seen, now: Standing) -> list[str]:
     """Return what somebody else moves besides. What a cancel is still to call off is our own."""
     others = sorted(there.running.keys() - {move.place for move in begun.moves})
@@ -143,10 +160,14 @@ def put_back(
     told = [f"{begun.asked} is put back: {len(left.running) + len(left.turned)} partitions are called off"]
     told += notes_on_a_cancel(back, there, left)
     told += [f"note: {strangers(now.gone)}"] if now.gone else []
-    moves = [*left.waiting]
-    wrong = foreign(begun, there, now) + seen.too_full(seen.disks_after(there, moves))
+    roomless, full, wrong = without_room(there, left, back=True)
+    skipped = {*roomless}
+    moves = [one for one in left.waiting if one not in skipped]
+    told += [f"note: {seen.no_room([str(one) for one in roomless], full)}"] if roomless else []
+    wrong += foreign(begun, there, now)
     if few := too_few_again(admin, there, moves):
         wrong += [f"{text}, or go on with what was begun ({begun.typed})" for text in few]
     if wrong:
         raise Refused(listed("nothing was put back", wrong))
-    return Work(back, told + lines(back, there, moves), [*left.running, *left.turned, *moves], left.turned)
+    going = [*left.running, *left.turned, *moves]
+    return Work(back, told + lines(back, there, moves), going, left.turned, roomless, full)

@@ -128,7 +128,8 @@ def carried_out(admin: Admin, work: Work, path: Path, pause: float, on: CarriedO
     except AdminError as error:
         again = ON if work.record.back else AGAIN
         raise Unfinished(f"{admin.explain(error)}; {again}", {"changed": True, "plan": work.text}) from error
-    first = replace(progress({}), spared=work.spared)
+    roomless = [str(move) for move in work.roomless]
+    first = replace(progress({}), spared=work.spared, roomless=roomless, full=[*work.full])
     if not pause:
         return {**(on or carried_on)(admin, made, path, pause, asdict(first)), "plan": work.text}
     return {**told(work, ""), **waiting("it begins", first)}

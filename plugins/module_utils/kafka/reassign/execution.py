@@ -18,7 +18,12 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.endi
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.progress import AGAIN, STALLED, Progress
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.seen import at_controller, lacking, named
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.seen import (
+    at_controller,
+    lacking,
+    named,
+    no_room,
+)
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Unfinished
 
 INBOUND = 5
@@ -161,7 +166,12 @@ class Run:
         time = waits.now()
         self.sent = {place: at for place, at in self.sent.items() if time - at < SETTLES}
         lacking = {one.move.place for one in self.outlooks if one.lacks}
-        able_to = replace(now, waiting=[move for move in now.waiting if move.place not in lacking])
+        roomless = {*self.progress.roomless}
+        with_room = [move for move in now.waiting if str(move) not in roomless]
+        if now.waiting and not (with_room or now.running or now.turned):
+            text = no_room([str(move) for move in now.waiting], self.progress.full)
+            raise Unfinished(f"{text}; then {self.again}", {"changed": True})
+        able_to = replace(now, waiting=[move for move in with_room if move.place not in lacking])
         if not found and (chosen := next_ones(able_to, self.sent)):
             self.begin({move.place: move.after for move in chosen})
         return now

@@ -37,6 +37,10 @@ class Progress:
     done: int = 0
     spared: int = 0
     """Bytes of the record that this run does not copy: an earlier one did, or it calls them off."""
+    roomless: list[str] = field(default_factory=list)
+    """Partitions that a cancel does not begin to put back, for a disk would be full of them."""
+    full: list[str] = field(default_factory=list)
+    """The disks that would be so, in words."""
     has: dict[str, int] = field(default_factory=dict)
     """By replica that is copied, its bytes."""
     came: dict[str, float] = field(default_factory=dict)

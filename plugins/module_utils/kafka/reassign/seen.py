@@ -199,11 +199,21 @@ def disks_after(seen: Seen, moves: Iterable[Move]) -> list[Disk]:
 
 def too_full(disks: Iterable[Disk]) -> list[str]:
     """Return the disks that would not hold what comes to them, to all of their log dirs."""
+    return [text for _, text in overfull(disks)]
+
+
+def no_room(names: Sequence[str], full: Iterable[str]) -> str:
+    """Say what of a cancel is not begun, for disks would be full of it."""
+    return f"{named(names)} have no room where they were, and are not put back: {'; '.join(full)}"
+
+
+def overfull(disks: Iterable[Disk]) -> list[tuple[int, str]]:
+    """Return the same with their brokers."""
     of: dict[int, list[Disk]] = {}
     for one in disks:
         if one.coming:
             of.setdefault(one.system, []).append(one)
-    wrong = []
+    wrong = list[tuple[int, str]]()
     for group in of.values():
         one, coming = group[0], sum(disk.coming for disk in group)
         free = min((disk.free for disk in group if disk.free is not None), default=None)
@@ -214,10 +224,9 @@ def too_full(disks: Iterable[Disk]) -> list[str]:
             there = f"{amounts.size(free)} are free there, of which {amounts.size(free - room)} stay so"
             paths = " and ".join(sorted(disk.path for disk in group))
             paths += ", on one file system by all that is known," if len(group) > 1 else ""
-            wrong.append(
-                f"broker {one.broker}: {paths} would get {amounts.size(coming)}, and {there}: "
-                "give it a larger disk, add a broker, or shorten a topic's retention"
-            )
+            text = f"broker {one.broker}: {paths} would get {amounts.size(coming)}, and {there}: "
+            text += "give it a larger disk, add a broker, or shorten a topic's retention"
+            wrong.append((one.broker, text))
     return wrong
 
 

@@ -29,6 +29,10 @@ class Work:
     """The moves of the record that are not made yet."""
     off: Sequence[Move] = ()
     """Those of them that are called off, for which nothing is copied."""
+    roomless: Sequence[Move] = ()
+    """Moves of a cancel that are not begun, for a disk would be full of them; none of `left`."""
+    full: Sequence[str] = ()
+    """The disks that would be so, in words."""
 
     @property
     def bytes(self) -> int:
