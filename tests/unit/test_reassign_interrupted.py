@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from unit.fake_cluster import FakeCluster
-from unit.reassigning import MIB, RATES, Reassign, interrupted, limits, records, says, young
+from unit.reassigning import MIB, RATES, Later, Reassign, interrupted, limits, records, says, young
 
 pytest_plugins = ["unit.reassigning"]
 
@@ -158,14 +158,14 @@ def test_a_broker_that_dies_for_good_does_not_keep_a_cancel_from_its_end(
 
 
 def test_a_cancel_that_was_interrupted_leaves_what_a_dead_broker_had(
-    six: FakeCluster, reassign: Reassign, tmp_path: Path
+    six: FakeCluster, reassign: Reassign, cancel: Later, tmp_path: Path
 ) -> None:
     interrupted(six, reassign, replace=["5:2", "3:6"])
-    assert "waiting" in reassign(once=True, pause=1, cancel=True, rate="")
+    assert "waiting" in cancel()
     six.down = {5}
     planned = reassign(cancel=True, rate="", check_mode=True)
     assert any("(other-0) cannot go back while broker 5 is down; after 300 s" in line for line in planned["plan"])
-    assert reassign(cancel=True, rate="")["moved"] == ["orders-1"]
+    assert cancel(0, cancel(301, cancel(0, cancel())))["moved"] == ["orders-1"]
     assert six.topics == {"orders": [[1, 2], [4, 3]], "other": [[2, 6]]}
     assert records(tmp_path) == []
 
