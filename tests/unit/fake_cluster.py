@@ -100,11 +100,11 @@ class FakeCluster(FakeMoves):
                         {
                             "error_code": 0,
                             "partition_index": number,
-                            "leader_id": replicas[0],
-                            "replica_nodes": replicas,
-                            "isr_nodes": [one for one in replicas if self.in_sync(one, name, number)],
+                            "leader_id": self.leader((name, number)),
+                            "replica_nodes": self.full((name, number)),
+                            "isr_nodes": [*self.isr((name, number))],
                         }
-                        for number, replicas in enumerate(self.topics[name])
+                        for number, _ in enumerate(self.topics[name])
                     ],
                 }
                 for name in names
@@ -112,10 +112,6 @@ class FakeCluster(FakeMoves):
             ],
             **self.says.get(broker, {}),
         }
-
-    def in_sync(self, broker: int, topic: str, number: int) -> bool:
-        """Tell whether a replica is in sync."""
-        return broker not in self.down and (broker, topic, number) not in self.behind
 
     def sasl_handshake(self, request: Any, broker: int) -> Answer:
         known = request.mechanism in self.mechanisms

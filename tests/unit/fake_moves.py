@@ -41,6 +41,41 @@ class FakeMoves(FakeSettings):
         """Log dirs that a broker no longer serves from."""
         self.stray: dict[tuple[int, str], dict[tuple[str, int], int]] = {}
         """By broker and log dir, bytes of replicas there that are nobody's."""
+        self.isrs: dict[tuple[str, int], list[int]] = {}
+        """By partition, who was in sync when somebody last looked."""
+        self.destroyed: set[tuple[str, int]] = set()
+        """Partitions of which all that was in sync was deleted, for what was on the move was called off."""
+
+    def in_sync(self, broker: int, topic: str, number: int) -> bool:
+        """Tell whether a replica may be in sync."""
+        place = (broker, topic, number)
+        lost = self.where.get(place, self.log_dirs[0]) in self.given_up.get(broker, ())
+        return not lost and broker not in self.down and place not in self.behind
+
+    def full(self, place: tuple[str, int]) -> list[int]:
+        """Return all replicas of a partition, those that it gets and those that it loses among them."""
+        target, has = self.under_way.get(place, []), self.topics[place[0]][place[1]]
+        return [*target, *(one for one in has if one not in target)]
+
+    def isr(self, place: tuple[str, int]) -> list[int]:
+        """Return who is in sync: the last one stays it, and nobody comes in sync while that one is away.
+
+        What is added comes in sync when it arrives.
+        """
+        if place in self.destroyed:
+            return []
+        has, full = self.topics[place[0]][place[1]], self.full(place)
+        before = [one for one in self.isrs.get(place, has) if one in full] or has
+        still = [one for one in before if self.in_sync(one, *place)]
+        still += [one for one in has if still and one not in still and self.in_sync(one, *place)]
+        self.isrs[place] = still or before[-1:]
+        return self.isrs[place]
+
+    def leader(self, place: tuple[str, int]) -> int:
+        """Return who leads: one of those in sync, what is added among them; -1 where they are all away."""
+        has, isr = self.topics[place[0]][place[1]], self.isr(place)
+        order = [*has, *(one for one in self.full(place) if one not in has)]
+        return next((one for one in order if one in isr and self.in_sync(one, *place)), -1)
 
     def describe_log_dirs(self, request: Any, broker: int) -> Answer:
         """Replicas are where `where` says, else in the first directory, those on their way as far as they have come."""
@@ -72,13 +107,14 @@ class FakeMoves(FakeSettings):
             for number, replicas in enumerate(partitions):
                 place = (broker, name, number)
                 size, come = self.sizes.get((name, number), 0), self.come.get(place, 0)
+                whole = (*replicas, *self.isrs.get((name, number), ()))
                 here = broker in (*replicas, *self.under_way.get((name, number), ()))
                 if (only and (name, number) not in only) or not here:
                     continue
                 for future, where in ((False, self.where.get(place, self.log_dirs[0])), (True, self.future.get(place))):
                     one = {
                         "partition_index": number,
-                        "partition_size": size if broker in replicas and not future else come,
+                        "partition_size": size if broker in whole and not future else come,
                         "offset_lag": 0,
                         "is_future_key": future,
                     }
@@ -143,12 +179,11 @@ class FakeMoves(FakeSettings):
             topics.append({"name": name, "partitions": moved})
         for (name, number), target in self.under_way.items():
             has = self.topics[name][number]
-            before = [one for one in has if one not in target] + [one for one in has if one in target]
             how = {
                 "partition_index": number,
-                "replicas": [*target, *(one for one in before if one not in target)],
-                "adding_replicas": [],
-                "removing_replicas": [one for one in before if one not in target],
+                "replicas": self.full((name, number)),
+                "adding_replicas": [one for one in target if one not in has],
+                "removing_replicas": [one for one in has if one not in target],
             }
             topics.append({"name": name, "partitions": [how]})
         if not code:
@@ -158,11 +193,39 @@ class FakeMoves(FakeSettings):
         return {"error_code": code, "error_message": None, "topics": topics}
 
     def arrive(self) -> None:
-        """Bring all that is under way to its end."""
-        for (name, number), target in list(self.under_way.items()):
-            if name not in self.stuck:
+        """Bring what is under way to its end: only where all that it is to have is in sync, or the order alone changes.
+
+        So it is in Kafka (KafkaController.isReassignmentComplete).
+        """
+        for place, target in list(self.under_way.items()):
+            name, number = place
+            if name in self.stuck:
+                continue
+            led = self.leader(place) >= 0
+            isr = self.isr(place)
+            if led:
+                isr += [one for one in target if one not in isr and self.in_sync(one, *place)]
+            if {*target} <= {*isr} or {*target} == {*self.topics[name][number]}:
                 self.topics[name][number] = target
-                del self.under_way[name, number]
+                del self.under_way[place]
+
+    def aim(self, place: tuple[str, int], target: list[int] | None) -> None:
+        """Have a partition get these replicas, or those that it had; what it was to get besides is deleted."""
+        name, number = place
+        has, isr = self.topics[name][number], self.isr(place)
+        deleted = {*self.full(place)} - {*has, *(target or ())}
+        if isr and {*isr} <= deleted:
+            self.destroyed.add(place)
+        self.isrs[place] = [one for one in isr if one not in deleted]
+        self.topics[name][number] = [one for one in self.full(place) if one in has]
+        self.under_way.pop(place, None)
+        if target is None:
+            return
+        self.under_way[place] = target
+        for broker in {*target} - {*has}:  # a new replica comes to a log dir that is served from
+            lost = self.given_up.get(broker, [])
+            if self.log_dirs[0] in lost:
+                self.where[broker, name, number] = next(one for one in self.log_dirs if one not in lost)
 
     def alter_partition_reassignments(self, request: Any, broker: int) -> Answer:
         code, responses = self.judged(broker), []
@@ -171,12 +234,13 @@ class FakeMoves(FakeSettings):
             for one in topic.partitions:
                 place, wrong = (topic.name, one.partition_index), 0
                 if one.replicas is None:
-                    wrong = 0 if self.under_way.pop(place, None) else NO_MOVE
+                    wrong = 0 if place in self.under_way else NO_MOVE
+                    self.aim(place, None)
                     self.written.append(f"call off {topic.name}-{one.partition_index}")
                 elif self.down & {*one.replicas} - {*self.topics[topic.name][one.partition_index]}:
                     wrong = NOT_ALIVE
                 else:
-                    self.under_way[place] = list(one.replicas)
+                    self.aim(place, list(one.replicas))
                     self.written.append(f"move {topic.name}-{one.partition_index} to {list(one.replicas)}")
                 answers.append({"partition_index": one.partition_index, "error_code": wrong, "error_message": None})
             responses.append({"name": topic.name, "partitions": answers})

@@ -17,6 +17,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 from ansible_collections.millrace.kafka.plugins.modules import kafka_reassign
 
 Reassign = Callable[..., dict[str, Any]]
+Later = Callable[..., dict[str, Any]]
 LEADER, FOLLOWER = (f"{side}.replication.throttled.replicas" for side in ("leader", "follower"))
 RATES = {f"{side}.replication.throttled.rate": "50000000" for side in ("leader", "follower")}
 MIB = 1 << 20
@@ -33,7 +34,7 @@ def six() -> FakeCluster:
 
 @pytest.fixture
 def reassign(six: FakeCluster, capsys: pytest.CaptureFixture[str], tmp_path: Path, clock: Clock) -> Iterator[Reassign]:
-    """Runs the module; waits take no time."""
+    """Runs the module; waits take no time. Whatever a run does, it deletes no last replica in sync."""
     with modules(six, capsys) as run:
 
         def module(check_mode: bool = False, once: bool = False, **options: Any) -> dict[str, Any]:
@@ -46,6 +47,21 @@ def reassign(six: FakeCluster, capsys: pytest.CaptureFixture[str], tmp_path: Pat
             return first
 
         yield module
+    assert six.destroyed == set()
+
+
+@pytest.fixture
+def cancel(reassign: Reassign, clock: Clock) -> Later:
+    """Goes on with a cancel so many seconds after its last part, for one second; one that has ended is left so."""
+
+    def part(seconds: float = 0, answer: dict[str, Any] | None = None) -> dict[str, Any]:
+        clock.at += seconds
+        if answer and "waiting" not in answer:
+            return answer
+        waited = answer["waiting"]["waited"] if answer else {}
+        return reassign(once=True, pause=1, cancel=True, rate="", waited=waited)
+
+    return part
 
 
 def parts(

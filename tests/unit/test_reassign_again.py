@@ -114,3 +114,23 @@ def test_a_cancel_looks_again_as_well(six: FakeCluster, reassign: Reassign, tmp_
     six.disks = {}
     assert reassign(cancel=True, rate="")["changed"]
     assert six.topics == {"orders": [[1, 2], [4, 3]], "other": [[5, 6]]}
+
+
+def test_a_cancel_puts_back_what_has_room(six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
+    """What is on the move is called off, which gives room; the rest is named, and goes back with room for it."""
+    six.sizes["other", 0] = 5 * MIB
+    interrupted(six, reassign, replace=["5:2", "3:6"])
+    assert six.topics["other"] == [[2, 6]]
+    full(six)
+    words = (
+        "1 partition (other-0) have no room where they were, and are not put back: broker 5: /data/1 would get 5.0 MiB"
+    )
+    planned = reassign(check_mode=True, cancel=True, rate="")
+    assert any(words in line for line in planned["plan"]) and planned["moved"] == ["orders-1"]
+    failed = reassign(cancel=True, rate="")["msg"]
+    assert words in failed and "then run the same again to go on" in failed and len(records(tmp_path)) == 1
+    assert six.topics == {"orders": [[1, 2], [4, 3]], "other": [[2, 6]]} and not six.under_way
+    six.disks = {}
+    done = reassign(cancel=True, rate="")
+    assert (done["moved"], done["bytes"]) == (["orders-1", "other-0"], 5 * MIB)
+    assert six.topics["other"] == [[5, 6]] and (limits(six), records(tmp_path)) == (({}, {}), [])

@@ -215,4 +215,6 @@ def test_a_controller_that_has_just_started_is_not_believed(six: FakeCluster, re
     six.says = {broker: {"topics": []} for broker in six.racks}
     answer = reassign(drain=[3])
     assert answer["failed"]
-    assert "broker 1, names no partitions, and brokers hold 3; it may have just started: run it again" in answer["msg"]
+    assert (
+        "broker 1, names no partitions, and brokers hold 6 replicas (orders-0 in /data/1 of broker 1, " in answer["msg"]
+    )

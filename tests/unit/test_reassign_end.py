@@ -63,6 +63,33 @@ def test_what_is_elsewhere_in_the_end(replicas: tuple[int, ...], wrong: list[str
     assert verified(made, there, lost=[MOVE]) == ([], [])
 
 
+@pytest.mark.parametrize(
+    ("leader", "isr", "back", "wrong", "away"),
+    [
+        (1, (1,), True, [], [3]),
+        (1, (1,), False, [], [3]),
+        (1, (1, 3), True, ["t-0: broker 4 is not in sync"], []),
+        (1, (1, 4), True, [], [3]),
+        (3, (3,), True, [], [3]),  # nobody leads it: 1 and 4 come in sync with broker 3 alone
+    ],
+)
+def test_who_is_down_in_the_end(
+    leader: int, isr: tuple[int, ...], back: bool, wrong: list[str], away: list[int]
+) -> None:
+    """It is told, and waited for by nobody; who lags is waited for, but where nobody could send it."""
+    replicas = (1, 3) if 4 not in isr and not wrong and leader == 1 else (1, 3, 4)
+    down = {3} if away else set[int]()
+    there = Metadata(
+        "c", 1, {one: ("h", 1) for one in (1, 2, 3, 4) if one not in down}, [Partition("t", 0, leader, replicas, isr)]
+    )
+    made = Record("cancel=true", (), None, (Move("t", 0, (2,), replicas),), back=back)
+    found, notes = verified(made, there)
+    assert found == wrong
+    assert [note.startswith(f"broker {one} is down") for one, note in zip(away, notes, strict=True)] == [True] * len(
+        away
+    )
+
+
 def test_a_follower_that_is_out_of_sync_for_a_moment_is_waited_for(
     six: FakeCluster, reassign: Reassign, clock: Clock, tmp_path: Path
 ) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from unit.fake_cluster import FakeCluster
-from unit.reassigning import MIB, RATES, Reassign, interrupted, limits, records, says, young
+from unit.reassigning import MIB, RATES, Later, Reassign, interrupted, limits, records, says, young
 
 pytest_plugins = ["unit.reassigning"]
 
@@ -61,6 +61,17 @@ def test_cancelled(six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None
     assert (limits(six), records(tmp_path)) == (({}, {}), [])
     nothing = reassign(cancel=True)
     assert (nothing["changed"], nothing["plan"]) == (False, ["cancel=true: nothing to move"])
+
+
+@pytest.mark.parametrize(("asked", "copied"), [({"cancel": True, "rate": ""}, 7), ({"replace": ["5:2", "3:6"]}, 5)])
+def test_bytes_are_those_of_this_run(asked: dict[str, Any], copied: int, six: FakeCluster, reassign: Reassign) -> None:
+    """Not what had arrived before, and not what is called off."""
+    six.sizes["other", 0] = 7 * MIB
+    interrupted(six, reassign, replace=["5:2", "3:6"])
+    assert six.topics["other"] == [[2, 6]]
+    assert reassign(check_mode=True, **asked)["bytes"] == copied * MIB
+    done = reassign(**asked)
+    assert (done["moved"], done["bytes"]) == (["orders-1", "other-0"], copied * MIB)
 
 
 def test_a_cancel_that_was_interrupted_is_gone_on_with(six: FakeCluster, reassign: Reassign) -> None:
@@ -147,14 +158,14 @@ def test_a_broker_that_dies_for_good_does_not_keep_a_cancel_from_its_end(
 
 
 def test_a_cancel_that_was_interrupted_leaves_what_a_dead_broker_had(
-    six: FakeCluster, reassign: Reassign, tmp_path: Path
+    six: FakeCluster, reassign: Reassign, cancel: Later, tmp_path: Path
 ) -> None:
     interrupted(six, reassign, replace=["5:2", "3:6"])
-    assert "waiting" in reassign(once=True, pause=1, cancel=True, rate="")
+    assert "waiting" in cancel()
     six.down = {5}
     planned = reassign(cancel=True, rate="", check_mode=True)
-    assert "note: 1 partition (other-0) stay: a broker that had them is away" in planned["plan"]
-    assert reassign(cancel=True, rate="", pause=30)["moved"] == ["orders-1"]
+    assert any("(other-0) cannot go back while broker 5 is down; after 300 s" in line for line in planned["plan"])
+    assert cancel(0, cancel(301, cancel(0, cancel())))["moved"] == ["orders-1"]
     assert six.topics == {"orders": [[1, 2], [4, 3]], "other": [[2, 6]]}
     assert records(tmp_path) == []
 
@@ -210,7 +221,9 @@ def test_a_cluster_that_has_no_partitions_any_more(
     six.says, six.topics, six.under_way, six.sizes = {}, {}, {}, {}
     six.configs.clear()
     six.stray = {(4, "/data/1"): {("orders", 1): 5}}
-    assert "brokers hold 1; it may have just started" in reassign(**asked)["msg"] and records(tmp_path)
+    said = reassign(**asked)["msg"]
+    assert "brokers hold 1 replicas (orders-1 in /data/1 of broker 4); it may have just started: run it again" in said
+    assert "Where there are no topics any more, they were left behind: stop the broker" in said and records(tmp_path)
     six.stray = {}
     assert reassign(**asked)["changed"]
     assert (limits(six), records(tmp_path)) == (({}, {}), [])

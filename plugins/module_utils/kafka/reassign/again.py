@@ -8,7 +8,7 @@ from dataclasses import replace
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import topics
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import absent, seen
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import able, absent, seen
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.declared import later, otherwise
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.ending import strangers
@@ -20,7 +20,8 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals impo
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.topics import durability
 
 MIN_ISR = "min.insync.replicas"
-MENDED = "\nthen run the same again, or call it off with -e cancel=true"
+ONCE_MENDED = "\nthen run the same again"
+MENDED = f"{ONCE_MENDED}, or call it off with -e cancel=true"
 SET_FIRST = "; resources.yml sets it while the topic is declared with the replicas that it has"
 
 
@@ -63,41 +64,70 @@ def go_on(request: Asked, there: seen.Seen, declared: Mapping[int, Rack], begun:
     """Return what an interrupted run left. Raises Refused, AdminError."""
     now = standing(begun, there.metadata, there.running)
     told = [f"an interrupted run goes on: {len(now.done)} of {len(begun.moves)} partitions are moved"]
-    if begun.back:
-        begun, now, stuck = without_the_dead(begun, there)
-        told += [f"note: {text}" for text in absent.left([*now.lost, *stuck])]
-    left = [*now.running, *now.waiting, *now.turned]
-    wrong = foreign(begun, there, now) + seen.too_full(seen.disks_after(there, left))
+    told += notes_on_a_cancel(begun, there, now) if begun.back else []
+    roomless, full, wrong = without_room(there, now, begun.back)
+    skipped = {*roomless}
+    left = [*now.running, *(one for one in now.waiting if one not in skipped), *now.turned]
+    wrong += foreign(begun, there, now)
+    told += [f"note: {seen.no_room([str(one) for one in roomless], full)}"] if roomless else []
     if left and not begun.back:  # a cancel must come to its end whatever has died
         wrong += otherwise(request, begun, left) + kept_from(begun, there, declared, now)
         wrong += too_few(admin, request, there, begun.factors)
     if begun.back:
         wrong += too_few_again(admin, there, now.waiting)
     if wrong:
-        raise Refused(listed("nothing more was moved, and what was begun stays written down", wrong) + MENDED)
+        mended = ONCE_MENDED if begun.back else MENDED
+        raise Refused(listed("nothing more was moved, and what was begun stays written down", wrong) + mended)
     rate = request.rate if request.limited else begun.rate
     notes = [f"note: {text}" for text in later(request, begun, there.metadata.topics)]
-    return Work(replace(begun, rate=rate, timer=request.timer), told + lines(begun, there, left) + notes, left)
+    made, off = replace(begun, rate=rate, timer=request.timer), now.turned if begun.back else ()
+    return Work(made, told + lines(begun, there, left) + notes, left, off, roomless, full)
 
 
 def kept_from(begun: Record, there: seen.Seen, declared: Mapping[int, Rack], now: Standing) -> list[str]:
-    """Return why what is left of a run cannot be done any more: who was to get it, and who has it."""
-    gets: dict[int, list[str]] = {}
-    for move in (*now.running, *now.waiting):
-        for broker in move.added:
-            gets.setdefault(broker, []).append(str(move))
-    brokers = there.metadata.brokers
+    """Return why what is left of a run cannot be done any more: who was to get it, who keeps it, and who has it."""
+    left, begun_already = [*now.running, *now.waiting], {move.place for move in (*now.running, *now.turned)}
+    lacks: dict[tuple[int, str, str], list[str]] = {}
+    strange: dict[int, list[str]] = {}
+    for one in able.outlooks(left, there.metadata, there.running, absent.seen_given_up(there, left)):
+        for broker, why in one.lacks.items():
+            gets = broker in one.move.added
+            if gets or one.move.place in begun_already:  # what is not begun is under-replicated, and refused for that
+                lacks.setdefault((broker, why, "is to get" if gets else "is to have"), []).append(str(one.move))
+        for broker in one.move.added:
+            if declared and broker in there.metadata.brokers and broker not in declared:
+                strange.setdefault(broker, []).append(str(one.move))
     wrong = [
-        f"broker {one} is down, and is to get {seen.named(names)}: start it"
-        for one, names in sorted(gets.items())
-        if one not in brokers
+        f"broker {broker} {why}, and {what} {seen.named(names)}: {able.cure(why)}"
+        for (broker, why, what), names in sorted(lacks.items())
     ]
     wrong += [
         f"broker {one} is not in the inventory any more, and is to get {seen.named(names)}: add its host again"
-        for one, names in sorted(gets.items())
-        if declared and one in brokers and one not in declared
+        for one, names in sorted(strange.items())
     ]
-    return wrong + seen.unwell(there, {move.place for move in (*now.running, *now.turned)}, begun.leaving)
+    return wrong + seen.unwell(there, begun_already, begun.leaving)
+
+
+def notes_on_a_cancel(begun: Record, there: seen.Seen, now: Standing) -> list[str]:
+    """Return what of a cancel cannot go back, or cannot be called off, as things are."""
+    left = [*now.running, *now.waiting]
+    found = able.outlooks(left, there.metadata, there.running, absent.seen_given_up(there, left))
+    off = able.outlooks(now.turned, there.metadata, there.running)
+    return [f"note: {text}" for text in (*absent.told(found), *(one.kept for one in off if one.alone))]
+
+
+def without_room(there: seen.Seen, now: Standing, back: bool) -> tuple[list[Move], list[str], list[str]]:
+    """Return what is not begun for want of room, the disks that would be full, and those for which all is refused.
+
+    A cancel leaves out what would come to such disks, where it has anything else to do: what is called off gives room.
+    """
+    coming = [*now.running, *now.waiting, *([] if back else now.turned)]
+    full = seen.overfull(seen.disks_after(there, coming))
+    brokers, texts = {broker for broker, _ in full}, [text for _, text in full]
+    roomless = {one for one in now.waiting if brokers & {*one.added}}
+    if back and (now.running or now.turned or len(roomless) < len(now.waiting)):
+        return [one for one in now.waiting if one in roomless], texts if roomless else [], []
+    return [], [], texts
 
 
 def foreign(begun: Record, there: seen.Seen, now: Standing) -> list[str]:
@@ -107,19 +137,6 @@ def foreign(begun: Record, there: seen.Seen, now: Standing) -> list[str]:
     names = [f"{topic}-{number}" for topic, number in others] + [str(move) for move in turned]
     told = f"replicas of {seen.named(names)} are being moved by somebody else: wait until that has ended"
     return [told] if names else []
-
-
-def without_the_dead(begun: Record, there: seen.Seen) -> tuple[Record, Standing, list[Move]]:
-    """Return a cancel without what brokers that are away would have to copy, how far it is, and what is on its way.
-
-    What is on its way to them stays in the record: it is our own, and is called off while they are away.
-    """
-    dead = absent.takers(begun) - there.metadata.brokers.keys()
-    now = standing(begun, there.metadata, there.running, dead)
-    lost = {move.place for move in now.lost}
-    begun = replace(begun, moves=tuple(move for move in begun.moves if move.place not in lost))
-    stuck = [move for move in now.running if dead & {*move.added}]
-    return begun, replace(now, running=[move for move in now.running if not dead & {*move.added}]), stuck
 
 
 def put_back(
@@ -136,19 +153,21 @@ def put_back(
     if begun.back:
         return go_on(request, there, declared, begun, admin)
     now = standing(begun, there.metadata, there.running)
-    lost = [move for move in now.done if set(move.before) - there.metadata.brokers.keys() - set(move.after)]
-    dropped = {move.place for move in (*lost, *now.gone)}
-    kept = tuple(move for move in begun.moves if move.place not in dropped)
-    back = begun.reversed(kept)
+    gone = {move.place for move in now.gone}
+    back = begun.reversed(tuple(move for move in begun.moves if move.place not in gone))
     back = replace(back, rate=request.rate if request.limited else begun.rate)
     left = standing(back, there.metadata, there.running)
     told = [f"{begun.asked} is put back: {len(left.running) + len(left.turned)} partitions are called off"]
-    told += [f"note: {text}" for text in absent.left(lost)]
+    told += notes_on_a_cancel(back, there, left)
     told += [f"note: {strangers(now.gone)}"] if now.gone else []
-    moves = [*left.waiting]
-    wrong = foreign(begun, there, now) + seen.too_full(seen.disks_after(there, moves))
+    roomless, full, wrong = without_room(there, left, back=True)
+    skipped = {*roomless}
+    moves = [one for one in left.waiting if one not in skipped]
+    told += [f"note: {seen.no_room([str(one) for one in roomless], full)}"] if roomless else []
+    wrong += foreign(begun, there, now)
     if few := too_few_again(admin, there, moves):
         wrong += [f"{text}, or go on with what was begun ({begun.typed})" for text in few]
     if wrong:
         raise Refused(listed("nothing was put back", wrong))
-    return Work(back, told + lines(back, there, moves), [*left.running, *left.turned, *moves])
+    going = [*left.running, *left.turned, *moves]
+    return Work(back, told + lines(back, there, moves), going, left.turned, roomless, full)

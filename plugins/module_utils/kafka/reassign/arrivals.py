@@ -10,9 +10,10 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_dirs import log_dirs
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import able, absent, amounts
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.progress import Progress
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.seen import named
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.throttles import RATES
 
 SHOWN = 3
@@ -31,6 +32,8 @@ class Copy:
     """Who sends it; -1 where nobody can."""
     size: int
     """Bytes of one replica when the plan was made."""
+    arrived: bool = False
+    """Whether it is in sync: what it has still to wait for is another one."""
 
     @property
     def name(self) -> str:
@@ -44,10 +47,12 @@ class Copy:
 
 def copies(running: Iterable[Move], metadata: Metadata) -> list[Copy]:
     """Return the replicas that are on their way."""
-    leaders = {(one.topic, one.number): one.leader for one in metadata.partitions}
-    return [
-        Copy(move.place, broker, leaders.get(move.place, -1), move.size) for move in running for broker in move.added
-    ]
+    there = {(one.topic, one.number): (one.leader, one.isr) for one in metadata.partitions}
+    found = []
+    for move in running:
+        leader, isr = there.get(move.place, (-1, ()))
+        found += [Copy(move.place, broker, leader, move.size, broker in isr) for broker in move.added]
+    return found
 
 
 def sizes(admin: Admin, coming: Iterable[Copy], metadata: Metadata) -> dict[tuple[int, Place], int]:
@@ -112,7 +117,7 @@ def stuck(
     admin: Admin, progress: Progress, found: Sequence[Copy], metadata: Metadata, rate: int | None, since: float
 ) -> list[str]:
     """Return the replicas to which nothing has come since then, each with why."""
-    quiet = [one for one in found if progress.came.get(str(one), since) <= since]
+    quiet = [one for one in found if not one.arrived and progress.came.get(str(one), since) <= since]
     told = []
     for one in quiet[:SHOWN]:
         whole = progress.whole.get(one.name, one.size)
@@ -121,6 +126,26 @@ def stuck(
             f"nothing comes to {one}, which has {has} of {amounts.size(whole)}: {why(admin, one, metadata, rate)}"
         )
     return told + ([f"nor to {len(quiet) - SHOWN} others"] if len(quiet) > SHOWN else [])
+
+
+def kept_from(admin: Admin, running: Iterable[Move], metadata: Metadata) -> list[str]:
+    """Return the brokers that keep a replica and are not in sync: without them no move ends. Raises ImportError."""
+    there = {(one.topic, one.number): one for one in metadata.partitions}
+    behind: dict[tuple[int, str], list[str]] = {}
+    out = [
+        (move, there[move.place], broker)
+        for move in running
+        if move.place in there
+        for broker in sorted({*move.after} & {*move.before} - {*there[move.place].isr})
+    ]
+    failed = absent.given_up(admin, [one for _, one, _ in out], metadata.brokers) if out else able.NONE
+    for move, one, broker in out:
+        said = able.outlook(move, one, metadata.brokers, failed).lacks.get(broker, "is not in sync")
+        behind.setdefault((broker, said), []).append(str(move))
+    return [
+        f"broker {broker}, which keeps {named(names)}, {said}: {able.cure(said)}"
+        for (broker, said), names in behind.items()
+    ]
 
 
 def why(admin: Admin, one: Copy, metadata: Metadata, rate: int | None) -> str:

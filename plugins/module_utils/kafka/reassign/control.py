@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.exec
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import plan
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.progress import (
     AGAIN,
+    ON,
     Result,
     carry_on,
     progress,
@@ -55,7 +56,7 @@ def prepare(
     Raises Refused, AdminError.
     """
     if there.sizes and not there.metadata.partitions:
-        raise AdminError(seen.nameless(there.metadata, len(there.sizes)))
+        raise AdminError(seen.nameless(there.metadata, there.dirs))
     if request.cancel:
         return put_back(request, there, declared, begun, admin)
     if begun:
@@ -107,8 +108,7 @@ def told(work: Work | None, nothing: str) -> Result:
     """Return what a module answers of a plan."""
     if work is None:
         return {"changed": False, "plan": [nothing], "moved": []}
-    size = sum(move.bytes for move in work.left)
-    return {"changed": True, "plan": work.text, "moved": [str(move) for move in work.left], "bytes": size}
+    return {"changed": True, "plan": work.text, "moved": [str(move) for move in work.left], "bytes": work.bytes}
 
 
 def meant(work: Work, name: str) -> None:
@@ -126,15 +126,20 @@ def carried_out(admin: Admin, work: Work, path: Path, pause: float, on: CarriedO
     try:
         made = begin(admin, work.record, path)
     except AdminError as error:
-        raise Unfinished(f"{admin.explain(error)}; {AGAIN}", {"changed": True, "plan": work.text}) from error
+        again = ON if work.record.back else AGAIN
+        raise Unfinished(f"{admin.explain(error)}; {again}", {"changed": True, "plan": work.text}) from error
+    roomless = [str(move) for move in work.roomless]
+    first = replace(progress({}), spared=work.spared, roomless=roomless, full=[*work.full])
     if not pause:
-        return {**(on or carried_on)(admin, made, path, pause, {}), "plan": work.text}
-    return {**told(work, ""), **waiting("it begins", progress({}))}
+        return {**(on or carried_on)(admin, made, path, pause, asdict(first)), "plan": work.text}
+    return {**told(work, ""), **waiting("it begins", first)}
 
 
 def carried_on(admin: Admin, made: Record, path: Path, pause: float, waited: Mapping[str, Any]) -> Result:
     """Carry on for `pause` seconds (0: to the end). Raises Unfinished, OSError."""
     run = Run(admin, made, progress(waited))
+    if made.back:  # there is nothing else to call it off with
+        run.again, run.slow = ON, "with the same again"
     return carry_on(run, pause, lambda: ended(run, path))
 
 
@@ -178,12 +183,12 @@ def ended(run: Run, path: Path) -> Result | None:
         run.not_yet(wrong)
         return None
     others = [strangers(now.gone)] if now.gone else []
-    notes = [*away, *absent.left(now.lost), *come(made, metadata), *others]
+    notes = [*away, *absent.left(now.lost, run.outlooks), *come(made, metadata), *others]
     return {"changed": True, **copied(run), "notes": taken_back(admin, made, path) + notes}
 
 
 def copied(run: Run) -> Result:
-    """Return what was done, and how long it took."""
-    size = sum(move.bytes for move in run.now.done)
+    """Return what was done, how many bytes this run copied of it, and how long it took."""
+    size = max(0, sum(move.bytes for move in run.now.done) - run.progress.spared)
     seconds = round(waits.now() - run.progress.begun, 1)
     return {"moved": [str(move) for move in run.now.done], "bytes": size, "seconds": seconds}

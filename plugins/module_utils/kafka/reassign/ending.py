@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from types import MappingProxyType
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Metadata, Partition
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.absent import Failed
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import able
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.able import NONE, Failed
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.seen import named
-
-NONE: Failed = MappingProxyType({})
 
 
 def moved(record: Record, metadata: Metadata, lost: Iterable[Move] = ()) -> list[tuple[Move, Partition]]:
@@ -48,17 +46,18 @@ def verified(
             has, was = (",".join(map(str, brokers)) for brokers in (one.replicas, move.after))
             found.append(f"{one}: its replicas are {has}, and were to be {was}")
             continue
-        out = sorted({*one.replicas} - {*one.isr})
-        dead = [broker for broker in out if broker not in metadata.brokers]
-        given_up = [(broker, failed[broker, move.place]) for broker in out if (broker, move.place) in failed]
-        for broker in dead:
-            away.setdefault(broker, []).append(str(one))
-        for disk in given_up if record.back else ():
-            disks.setdefault(disk, []).append(str(one))
-        if given_up and not record.back:
-            found.append(f"{one}: broker {given_up[0][0]} has given up {given_up[0][1]}")
-        elif out and not (dead or given_up):
-            found.append(f"{one}: broker {out[0]} is not in sync")
+        led = one.leader in metadata.brokers
+        out = {*one.replicas} - {*one.isr} if led else {*one.replicas, *one.isr}
+        lacks = able.missing(out, move.place, metadata.brokers, failed)
+        for broker, why in lacks.items():
+            if why == able.DOWN:
+                away.setdefault(broker, []).append(str(one))
+            elif record.back:
+                disks.setdefault((broker, failed[broker, move.place]), []).append(str(one))
+            else:
+                found.append(f"{one}: broker {broker} {why}")
+        lag = sorted(out - lacks.keys()) if led or not (lacks and record.back) else []  # with nobody who could send it
+        found += [f"{one}: broker {lag[0]} is not in sync"] if lag else []
     return found, _notes(away, disks)
 
 

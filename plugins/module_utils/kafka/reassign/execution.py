@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import moves
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.moves import Running
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import absent, amounts, arrivals
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import able, absent, amounts, arrivals
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.able import Outlook
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.arrivals import Copy
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.ending import taken_away
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.progress import AGAIN, STALLED, Progress
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.seen import at_controller, lacking, named
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.seen import (
+    at_controller,
+    lacking,
+    named,
+    no_room,
+)
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Unfinished
 
 INBOUND = 5
@@ -44,7 +50,7 @@ class Standing:
     gone: Sequence[Move] = ()
     """Their topic was deleted meanwhile, or somebody else moved them to other brokers."""
     lost: Sequence[Move] = ()
-    """Not put back: who would have to copy them is dead."""
+    """Not put back: without somebody who is dead, or a disk that was given up, they would not end."""
 
     @property
     def ended(self) -> bool:
@@ -53,9 +59,9 @@ class Standing:
 
 
 def standing(
-    record: Record, metadata: Metadata, running: Mapping[Place, Running], dead: Collection[int] = ()
+    record: Record, metadata: Metadata, running: Mapping[Place, Running], late: Collection[Place] = ()
 ) -> Standing:
-    """Sort the moves of a record by what the cluster says; a cancel waits for nothing that the `dead` would copy."""
+    """Sort the moves of a record by what the cluster says; what is `late` is waited for no more."""
     there = {(one.topic, one.number): one.replicas for one in metadata.partitions}
     found: dict[str, list[Move]] = {name: [] for name in ("done", "running", "waiting", "turned", "gone", "lost")}
     for move in record.moves:
@@ -66,7 +72,7 @@ def standing(
             kind = "done"
         elif replicas is None or taken_away(move, replicas):
             kind = "gone"
-        elif record.back and {*dead} & {*move.after} - {*replicas}:
+        elif move.place in late:
             kind = "lost"
         else:
             kind = "waiting"
@@ -109,6 +115,10 @@ class Run:
     held: str = ""
     """Why no more is begun, or nothing is known."""
     refused: dict[str, str] = field(default_factory=dict)
+    outlooks: Sequence[Outlook] = ()
+    """What can become of the moves of a cancel that were not done when somebody last answered."""
+    kept: Sequence[str] = ()
+    """Why some of them are not called off."""
     metadata: Metadata = field(default_factory=lambda: Metadata("", -1, {}, []))
     """What was last seen."""
     coming: Sequence[Copy] = ()
@@ -141,25 +151,46 @@ class Run:
 
     def move(self) -> Standing:
         """Look once, and begin what may be begun. Raises AdminError."""
-        metadata, running = self.admin.metadata(), moves.running(self.admin)
-        now = standing(self.record, metadata, running)
-        if now.gone or now.ended or absent.takers(self.record) - metadata.brokers.keys():
-            metadata = at_controller(self.admin, metadata, self.record.moves)
-        dead = absent.dead(self.progress, self.record, metadata.brokers)
-        self.metadata, now = metadata, standing(self.record, metadata, running, dead)
-        # what aims elsewhere is somebody else's
-        ours_still = [move.place for move in now.turned if running[move.place].target == move.before]
-        ours_still += [move.place for move in now.running if dead & {*move.added}]
-        if self.record.back and ours_still:
-            self.begin(dict.fromkeys(ours_still))
-            return now
+        self.metadata, running = self.admin.metadata(), moves.running(self.admin)
+        now = standing(self.record, self.metadata, running)
+        if self.record.back or now.gone or now.ended:  # a cancel deletes replicas: nobody else is believed
+            self.metadata = at_controller(self.admin, self.metadata, self.record.moves)
+            now = standing(self.record, self.metadata, running)
+        if self.record.back:
+            now, called_off = self.without_the_late(now, running)
+            if called_off:
+                self.begin(dict.fromkeys(called_off))
+                return now
         found = self.lacking(now)
         self.held = f"{named(list(found))} {next(iter(found.values()))}" if found else ""
         time = waits.now()
         self.sent = {place: at for place, at in self.sent.items() if time - at < SETTLES}
-        if not found and (chosen := next_ones(now, self.sent)):
+        lacking = {one.move.place for one in self.outlooks if one.lacks}
+        roomless = {*self.progress.roomless}
+        with_room = [move for move in now.waiting if str(move) not in roomless]
+        if now.waiting and not (with_room or now.running or now.turned):
+            text = no_room([str(move) for move in now.waiting], self.progress.full)
+            raise Unfinished(f"{text}; then {self.again}", {"changed": True})
+        able_to = replace(now, waiting=[move for move in with_room if move.place not in lacking])
+        if not found and (chosen := next_ones(able_to, self.sent)):
             self.begin({move.place: move.after for move in chosen})
         return now
+
+    def without_the_late(self, now: Standing, running: Mapping[Place, Running]) -> tuple[Standing, list[Place]]:
+        """Return how far a cancel is, and what it calls off: of the run that it puts back, and what does not end.
+
+        Not where that would delete all that is in sync. Raises ImportError.
+        """
+        going = [*now.running, *now.waiting]
+        self.outlooks = absent.outlooks(self.admin, self.progress, going, self.metadata, running)
+        late = absent.late(self.progress, self.outlooks)
+        # what aims elsewhere is somebody else's
+        ours = [move for move in now.turned if running[move.place].target == move.before]
+        ends = able.outlooks(ours, self.metadata, running)
+        ends += [one for one in self.outlooks if one.move.place in late and one.move.place in running]
+        self.kept = [one.kept for one in ends if one.alone]
+        now = standing(self.record, self.metadata, running, late)
+        return now, [one.move.place for one in ends if not one.alone]
 
     def lacking(self, now: Standing) -> dict[str, str]:
         """Return the partitions beside which nothing is begun, each with why. Raises ImportError.
@@ -220,7 +251,7 @@ class Run:
             text += f", {amounts.size(rate)}/s"
             text += "" if self.short else f", {amounts.time((whole - copied) / rate)} left"
         text += f"; {self.short}" if self.short else ""
-        text += f"; {away}" if (away := absent.told(seen)) else ""
+        text += "".join(f"; {one}" for one in (*absent.told(self.outlooks), *self.kept))
         if self.held:
             text += f"; no more is begun while {self.held}"
         text += f"; {self.late}" if self.late else ""
@@ -231,4 +262,6 @@ class Run:
     def stuck(self, seconds: float) -> list[str]:
         """Return the replicas to which nothing has come for so long, each with why. Raises ImportError."""
         since = waits.now() - seconds
-        return arrivals.stuck(self.admin, self.progress, self.coming, self.metadata, self.record.rate, since)
+        ends_with_all = not (self.record.back or self.look)  # of a cancel it is told already, and of a new disk not so
+        kept = arrivals.kept_from(self.admin, self.now.running, self.metadata) if ends_with_all else []
+        return kept + arrivals.stuck(self.admin, self.progress, self.coming, self.metadata, self.record.rate, since)

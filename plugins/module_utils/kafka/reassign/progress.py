@@ -14,7 +14,8 @@ PART = 60.0
 """Seconds between two looks at whether it goes on, where nobody is told of it."""
 STALLED = 600.0
 """Seconds without a byte or a partition, or at a rate below what is written, after which a run gives up."""
-AGAIN = "run the same again to go on, with another rate if need be, or with cancel=true to put everything back"
+ON = "run the same again to go on, with another rate if need be"
+AGAIN = f"{ON}, or with cancel=true to put everything back"
 Result = dict[str, Any]
 
 
@@ -34,6 +35,12 @@ class Progress:
     left: int = -1
     """The fewest bytes that were left to copy between log dirs at any time, -1 where nobody looked yet."""
     done: int = 0
+    spared: int = 0
+    """Bytes of the record that this run does not copy: an earlier one did, or it calls them off."""
+    roomless: list[str] = field(default_factory=list)
+    """Partitions that a cancel does not begin to put back, for a disk would be full of them."""
+    full: list[str] = field(default_factory=list)
+    """The disks that would be so, in words."""
     has: dict[str, int] = field(default_factory=dict)
     """By replica that is copied, its bytes."""
     came: dict[str, float] = field(default_factory=dict)
@@ -41,7 +48,7 @@ class Progress:
     whole: dict[str, int] = field(default_factory=dict)
     """By partition that is copied, the bytes of its leader."""
     away: dict[str, float] = field(default_factory=dict)
-    """By broker to which a cancel copies something back, since when it is away."""
+    """By what a cancel lacks, a broker or a replica on a disk that was given up, since when it is away."""
     late: float = 0.0
     """Since when all is moved, and not yet as it was to be; 0 where it is not so."""
     short: float = 0.0

@@ -19,7 +19,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_di
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.moves import Running
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack, unplaceable
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import able, amounts
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.file_systems import Devices, file_systems
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.layout import Replicas
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move, Wish
@@ -83,16 +83,20 @@ def at_controller(admin: Admin, metadata: Metadata, begun: Collection[Move] = ()
         raise AdminError(f"broker {metadata.controller} is not the controller any more; run it again")
     if begun and not found.partitions:
         dirs = log_dirs(admin, {*metadata.brokers, *found.brokers})
-        if held := {place for one in dirs for place in one.sizes}:
-            raise AdminError(nameless(found, len(held)))
+        if any(one.sizes for one in dirs):
+            raise AdminError(nameless(found, dirs))
     return found
 
 
-def nameless(metadata: Metadata, held: int) -> str:
-    """Say why a controller that names no partitions is not believed."""
+def nameless(metadata: Metadata, dirs: Iterable[LogDir]) -> str:
+    """Say why a controller that names no partitions is not believed, and what is in the way where it is right."""
+    held = [f"{name}-{number} in {one.path} of broker {one.broker}" for one in dirs for name, number in one.sizes]
+    more = ", ..." if len(held) > SHOWN else ""
     return (
-        f"the controller, broker {metadata.controller}, names no partitions, and brokers hold {held}; it may have just "
-        "started: run it again"
+        f"the controller, broker {metadata.controller}, names no partitions, and brokers hold {len(held)} replicas "
+        f"({', '.join(held[:SHOWN])}{more}); it may have just started: run it again. Where there are no topics any "
+        "more, they were left behind: stop the broker (stop.yml -l its host), take their folders out of the log dir, "
+        "start it"
     )
 
 
@@ -112,14 +116,11 @@ def lacking(
         if one.leader not in brokers:
             found[str(one)] = "has no leader; start a broker that has all of it, or delete its topic"
         elif behind:
-            away = [broker for broker in behind if broker not in brokers]
-            sick = [broker for broker in behind if broker in lost]
-            what = f"broker {behind[0]} is not in sync; wait for it"
-            if sick:
-                what = f"broker {sick[0]} has given up {lost[sick[0]]}; repair the disk and restart it, or drain it"
-            if away:
-                what = f"broker {away[0]} is down; start it"
-            found[str(one)] = f"is under-replicated: {what}"
+            place = one.topic, one.number
+            lacks = able.missing(behind, place, brokers, {(broker, place): path for broker, path in lost.items()})
+            broker, why = next(iter(lacks.items()), (behind[0], "is not in sync"))
+            drained = ", or drain it" if why.startswith(able.GIVEN_UP) else ""
+            found[str(one)] = f"is under-replicated: broker {broker} {why}; {able.cure(why)}{drained}"
     return found
 
 
@@ -198,11 +199,21 @@ def disks_after(seen: Seen, moves: Iterable[Move]) -> list[Disk]:
 
 def too_full(disks: Iterable[Disk]) -> list[str]:
     """Return the disks that would not hold what comes to them, to all of their log dirs."""
+    return [text for _, text in overfull(disks)]
+
+
+def no_room(names: Sequence[str], full: Iterable[str]) -> str:
+    """Say what of a cancel is not begun, for disks would be full of it."""
+    return f"{named(names)} have no room where they were, and are not put back: {'; '.join(full)}"
+
+
+def overfull(disks: Iterable[Disk]) -> list[tuple[int, str]]:
+    """Return the same with their brokers."""
     of: dict[int, list[Disk]] = {}
     for one in disks:
         if one.coming:
             of.setdefault(one.system, []).append(one)
-    wrong = []
+    wrong = list[tuple[int, str]]()
     for group in of.values():
         one, coming = group[0], sum(disk.coming for disk in group)
         free = min((disk.free for disk in group if disk.free is not None), default=None)
@@ -213,10 +224,9 @@ def too_full(disks: Iterable[Disk]) -> list[str]:
             there = f"{amounts.size(free)} are free there, of which {amounts.size(free - room)} stay so"
             paths = " and ".join(sorted(disk.path for disk in group))
             paths += ", on one file system by all that is known," if len(group) > 1 else ""
-            wrong.append(
-                f"broker {one.broker}: {paths} would get {amounts.size(coming)}, and {there}: "
-                "give it a larger disk, add a broker, or shorten a topic's retention"
-            )
+            text = f"broker {one.broker}: {paths} would get {amounts.size(coming)}, and {there}: "
+            text += "give it a larger disk, add a broker, or shorten a topic's retention"
+            wrong.append((one.broker, text))
     return wrong
 
 

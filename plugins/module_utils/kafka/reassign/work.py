@@ -27,6 +27,22 @@ class Work:
     lines: Sequence[str] = ()
     left: Sequence[Move | Shift] = ()
     """The moves of the record that are not made yet."""
+    off: Sequence[Move] = ()
+    """Those of them that are called off, for which nothing is copied."""
+    roomless: Sequence[Move] = ()
+    """Moves of a cancel that are not begun, for a disk would be full of them; none of `left`."""
+    full: Sequence[str] = ()
+    """The disks that would be so, in words."""
+
+    @property
+    def bytes(self) -> int:
+        """Return how many bytes are copied."""
+        return sum(one.bytes for one in self.left) - sum(one.bytes for one in self.off)
+
+    @property
+    def spared(self) -> int:
+        """Return how many bytes of the record are not copied any more, or never."""
+        return max(0, sum(one.bytes for one in self.record.moves) - self.bytes)
 
     @property
     def name(self) -> str:
