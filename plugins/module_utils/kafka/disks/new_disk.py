@@ -161,7 +161,7 @@ def last_copies(disk: NewDisk, partitions: Sequence[Partition]) -> list[str]:
     if not kept:
         return []
     names = folders.named((one.topic, one.number) for one in kept)
-    said = ",".join(str(one) for one in kept[:3]) + (",..." if len(kept) > 3 else "")
+    said = ",".join(sorted(map(str, alone)))  # one that it leaves out would be a reason to refuse it again
     return [
         f"{names}: broker {disk.broker} alone was in sync, with what was on the disk that failed. On an empty one it "
         "would lead with nothing, and the other replicas would throw away what they have: bring the old disk back; or "

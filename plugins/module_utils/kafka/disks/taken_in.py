@@ -73,7 +73,8 @@ def prepare(asked: Asked, there: seen.Seen, begun: Record | None) -> Planned:
     if wrong:
         raise Refused(listed("nothing was changed", wrong))
     rate = asked.rate if asked.limited or not begun else begun.rate
-    made = replace(begun or Record(disk.words, (), rate, ()), rate=rate, moves=tuple(moves))
+    lost = () if serving else tuple(sorted(str(one) for one in lived if str(one) in disk.lost))
+    made = replace(begun or Record(disk.words, (), rate, ()), rate=rate, moves=tuple(moves), lost=lost)
     return Planned(Work(made, lines(disk, made, behind, lived, serving), behind), not serving, begun is not None)
 
 
@@ -110,8 +111,8 @@ def lines(disk: NewDisk, made: Record, behind: Sequence[Move], lived: Sequence[P
         told.append(f"at {each} that takes {amounts.time(max(busiest(behind, lived) / made.rate, 1))} or more")
     if disk.here and not serving:
         told.append(f"the disk holds {folders.named(disk.here)} of this broker, which go on from there")
-    if lost := [str(one) for one in lived if str(one) in disk.lost]:
-        told.append(f"the records of {', '.join(lost)} are given up")
+    if made.lost:
+        told.append(f"the records of {', '.join(made.lost)} are given up")
     how = f"broker {disk.broker} serves from {disk.path} already: it is not restarted"
     told.append(how if serving else f"broker {disk.broker} is restarted through the gate, or started where it is down")
     named = sorted(behind, key=lambda one: (-one.bytes, one.place))
@@ -156,8 +157,8 @@ def wait(
         return standing(made, disk.broker, metadata.partitions)
 
     try:
-        if not waited:  # one that was down before could not be told its limits
-            made = control.begin(admin, made, path)
+        if not waited:  # one that was down before could not be told its limits; what comes to the disk now is its own
+            made = control.begin(admin, replace(made, lost=()), path)
     except AdminError as error:
         raise Unfinished(f"{admin.explain(error)}; {AGAIN}", {"changed": True}) from error
     run = Run(admin, made, progress(waited), AGAIN, "with the same again", look=look)

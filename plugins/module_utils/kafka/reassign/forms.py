@@ -103,6 +103,7 @@ OTHERS: Mapping[str, Form] = {
     "shifts": (are_shifts, "a list of topic, number, broker, source, target and size; no replica twice"),
     "factors": (lambda value: is_dict(value, is_positive), "by topic, a number of replicas"),
     "timer": (is_switch, "true or false"),
+    "lost": (lambda value: is_list(value, is_text), "a list of partitions"),
 }
 """What an older version did not say may be missing."""
 SHOWN = 60

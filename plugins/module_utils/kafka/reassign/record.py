@@ -52,11 +52,13 @@ class Record:
     """By topic, how many replicas it was declared to have, where that is what was asked for."""
     timer: bool = False
     """Whether a timer began it, or went on with it last: it goes on with no run of a person."""
+    lost: tuple[str, ...] = ()
+    """Partitions whose records are given up with a disk, as topic-0, until its broker has taken the new one in."""
 
     @property
     def typed(self) -> str:
         """Return the options of a command line that go on with it, with a rate where one has to be said."""
-        words = self.asked.split(" ")
+        words = [*self.asked.split(" "), *([f"lost={','.join(self.lost)}"] if self.lost else [])]
         unlimited = self.asked.startswith(("cancel=", "leaders="))
         return " ".join(f"-e {one}" for one in [*words, *([] if unlimited else [f"rate={amounts.typed(self.rate)}"])])
 
@@ -106,7 +108,7 @@ def load(path: Path) -> Record | None:
         raise ValueError(f"it is damaged, or not one of this version: {wrong}")
     moves = (Move(t, n, tuple(before), tuple(after), size) for t, n, before, after, size in found.pop("moves"))
     shifts = tuple(Shift(**one) for one in found.pop("shifts", ()))
-    ids: dict[str, Any] = {name: tuple(found.get(name, ())) for name in ("used", "topics")}
+    ids: dict[str, Any] = {name: tuple(found.get(name, ())) for name in ("used", "topics", "lost")}
     return Record(**{**found, **ids, "moves": tuple(moves), "shifts": shifts, "leaving": tuple(found["leaving"])})
 
 
