@@ -51,9 +51,7 @@ def test_more_than_it_may_copy(uneven: FakeCluster, once: Once, tmp_path: Path) 
     assert once(at_most="16 MiB")[0] == 0
 
 
-def test_what_is_printed_is_typed_as_it_is(
-    uneven: FakeCluster, once: Once, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_printed_is_typed_as_it_is(uneven: FakeCluster, once: Once, monkeypatch: pytest.MonkeyPatch) -> None:
     """However the site says its rate: a shell takes a space for an end."""
     how = "reassign.yml -e rebalance=true -e rate=50MB"
     for changes in ({"run": False}, {"at_most": "15 MiB"}):
