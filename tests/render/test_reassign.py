@@ -141,7 +141,7 @@ def test_a_broker_that_nobody_declares_keeps_its_replicas(
 def test_a_cluster_that_is_not_there_yet_is_asked_for_and_not_waited_for(tmp_path: Path) -> None:
     """Hosts that have nothing may be those of a cluster that knows their ids."""
     answers = {"kafka_cluster": {"may_stop": {"problems": ["listener REPLICATION: no answer"], "alone": {}}}}
-    new = {"meta_properties": {"/data/kafka1": {}, "/data/kafka2": {}}}
+    new: dict[str, Any] = {"meta_properties": {"/data/kafka1": {}, "/data/kafka2": {}}}
     run = Played(tmp_path, "preflight", answers=answers, noted_probe=new)
     assert run.code == 0 and [name for name, _, _ in run.calls] == ["kafka_cluster"], run.output
     assert run.calls[0][2]["fail"] is False

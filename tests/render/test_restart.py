@@ -272,7 +272,7 @@ def test_nobody_begins_with_nothing_what_it_alone_had(
         assert [name for name, _, _ in run.calls] == ["kafka_cluster"]
 
 
-ANEW = {"meta_properties": {"/data/kafka1": {}, "/data/kafka2": {}}}
+ANEW: dict[str, Any] = {"meta_properties": {"/data/kafka1": {}, "/data/kafka2": {}}}
 
 
 @pytest.mark.parametrize(

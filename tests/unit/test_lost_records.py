@@ -10,7 +10,8 @@ pytest_plugins = ["unit.replacing"]
 
 def given_up(text: str) -> list[str]:
     """Return the partitions of a command that is printed."""
-    return re.findall(r"-e lost=(\S+?)[ )]", text)[0].split(",")
+    found: list[str] = re.findall(r"-e lost=(\S+?)[ )]", text)
+    return found[0].split(",")
 
 
 def test_records_that_are_given_up(failed: FakeCluster, log_dir: LogDir) -> None:

@@ -169,6 +169,17 @@ def test_a_broker_that_died_for_good_keeps_no_cancel_from_its_end(
     assert reassign(drain=[3])["moved"]
 
 
+def test_a_cancel_of_which_nothing_is_left_stays_what_it_is(
+    three: FakeCluster, reassign: Reassign, tmp_path: Path
+) -> None:
+    """Whatever broker died: what goes on with it is no run of moves."""
+    interrupted(three, reassign, empty=["3:/data/1"])
+    three.down = {3}
+    assert "waiting" in reassign(once=True, pause=1, cancel=True, rate="")
+    assert reassign(cancel=True, rate="")["plan"][0] == "an interrupted run goes on: 0 of 0 replicas are moved"
+    assert records(tmp_path) == []
+
+
 def test_a_broker_that_died_alone_ends_it_at_once(three: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
     interrupted(three, reassign, empty=["3:/data/1"])
     three.down = {3}

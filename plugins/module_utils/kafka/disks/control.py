@@ -18,7 +18,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign impo
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.again import MENDED
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.progress import Result, carry_on, progress
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import SHIFTS, Record
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import NAMED, Work, listed
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused
 
@@ -33,7 +33,7 @@ def prepare(
     asked = {shift.broker for shift in begun.shifts} if begun else {*wish.brokers}
     dirs = log_dirs(admin, sorted(asked & {*brokers}))
     if begun and request.cancel and not begun.back:
-        back = replace(begun, asked="cancel=true", back=True, shifts=tuple(map(_turned, begun.shifts)))
+        back = replace(begun, asked="cancel=true", back=True, empties=False, shifts=tuple(map(_turned, begun.shifts)))
         return gone_on(request, back, dirs, f"{begun.asked} is put back")
     if begun:
         now = shifting.standing(begun, dirs)
@@ -51,7 +51,8 @@ def prepare(
     found = shifts.planned(wish, dirs, request.topics)
     if wrong := [*wrong, *found.refusals]:
         raise Refused(listed("nothing was moved", wrong))
-    made = Record(request.words, (), request.rate, (), topics=request.topics, shifts=found.moves)
+    kind: dict[str, Any] = {"kind": SHIFTS, "empties": bool(wish.leaving), "topics": request.topics}
+    made = Record(request.words, (), request.rate, (), shifts=found.moves, **kind)
     return Work(made, lines(made, dirs, found.moves), found.moves) if found.moves else None
 
 
@@ -160,7 +161,7 @@ def ended(run: Run, path: Path) -> Result:
 
 def come(made: Record, dirs: Sequence[LogDir]) -> list[str]:
     """Say of log dirs that are to hold nothing what they hold: what is new comes to where fewest partitions are."""
-    if made.asked.partition("=")[0] not in ("empty", "disk"):
+    if not made.empties:
         return []
     emptied = {(one.broker, one.source) for one in made.shifts}
     held = {(one.broker, one.path): [p for p in one.sizes if not made.topics or p[0] in made.topics] for one in dirs}

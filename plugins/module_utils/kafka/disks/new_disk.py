@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -48,12 +47,6 @@ class NewDisk:
     def here(self) -> set[Place]:
         """Return the partitions of which the disk holds a replica: none where it is new."""
         return folders.replicas(self.names(self.path))
-
-
-def broker_of(words: str) -> int | None:
-    """Return the broker of a request that was said so."""
-    found = re.match(r"broker=(\d+) ", words)
-    return int(found[1]) if found else None
 
 
 def refusals(disk: NewDisk, cluster_id: str) -> list[str]:
