@@ -56,8 +56,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             what = count(list(probes), "host")
             mends = self._task.args.get("mends") or ()
             undeclared, offline = self._task.args.get("undeclared"), self._task.args.get("offline")
-            alone = self._task.args.get("alone")
-            found = check_hosts(model, probes, undeclared or {}, offline or (), alone or {})
+            alone, lost = self._task.args.get("alone"), self._task.args.get("lost")
+            found = check_hosts(model, probes, undeclared or {}, offline or (), alone or {}, lost or ())
             problems = [replace(one, warning=True) if one.code in mends else one for one in found]
         errors = [problem for problem in problems if not problem.warning]
         said = report(problems, {**model.groups, **model.all_groups})

@@ -74,7 +74,8 @@ probe:
         By path, C(mounted); where it exists, C(size) and C(free) in bytes, C(device), C(type) and C(names) of what is
         in it; C(error) where the file system fails or takes no writes.
       type: dict
-    given_up: {description: Log directories from which the running broker no longer serves., type: list, elements: str}
+    serves: {description: Log directories in which the running broker holds its lock., type: list, elements: str}
+    given_up: {description: Those of a running broker in which it holds none any more., type: list, elements: str}
     log_dirs: {description: "C(log.dirs) of the broker that is installed.", type: list, elements: str}
     dropped:
       description: "Of these, those that are not in I(kafka_log_dirs), each as in C(mounts)."

@@ -130,7 +130,8 @@ options:
       restart:
         description:
           - C(mark) notes in /run/millrace that the process that runs now is to be restarted, where that is not noted
-            yet for the same I(restart_hosts), C(again) in any case, C(end) forgets it. C(keep) only says what is noted.
+            yet for the same I(restart_hosts), C(again) in any case, C(end) forgets it, with I(restart_hosts) only where
+            it was noted for the same. C(keep) only says what is noted.
             Then C(restart_owed) is true while that process runs, and C(marked) where anything is noted. C(converged)
             restarts it, also where this is not said.
         type: str

@@ -129,7 +129,7 @@ def answer(module: KafkaModule, request: taken_in.Asked, admin: Admin, metadata:
     """
     options, disk = module.params, request.disk
     directory = options["record_directory"]
-    path = record.path_of(metadata.cluster_id, directory, taken_in.KIND)
+    path = record.path_of(metadata.cluster_id, directory, record.DISK)
     try:
         if options["question"] == "wait":
             begun = record.load(path)

@@ -157,9 +157,9 @@ def by_record(module: KafkaModule, request: Asked, admin: Admin, metadata: Metad
     if waited:
         if begun is None or begun.asked != request.words:
             raise Unfinished(f"{request.words} was ended or put back by another run meanwhile", {"changed": True})
-        carried_on = disks.carried_on if begun.shifts else control.carried_on
+        carried_on = disks.carried_on if begun.kind == record.SHIFTS else control.carried_on
         return carried_on(admin, begun, path, pause, waited)
-    if begun.shifts if begun else request.within:
+    if begun.kind == record.SHIFTS if begun else request.within:
         return between_disks(module, request, admin, metadata, begun, path)
     declared = {broker["id"]: broker["rack"] for broker in module.params["brokers"]}
     known = seen.at_controller(admin, metadata, begun.moves if begun else ())

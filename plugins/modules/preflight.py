@@ -43,6 +43,11 @@ options:
         kafka_cluster names them. It does not begin with an empty log dir in place of the one that had them.
     type: dict
     default: {}
+  lost:
+    description: Those of I(alone), as C(orders-0), whose records are given up.
+    type: list
+    elements: str
+    default: []
   survival:
     description: Whether what the layout survives is printed, where nothing is wrong.
     type: bool

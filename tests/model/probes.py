@@ -213,9 +213,9 @@ PROBES: tuple[Probe, ...] = (
     Probe(
         "LOG_DIR_EMPTY",
         f"{KAFKA}/kafka_log_dirs",
-        "playbooks/replace_disk.yml -e broker=1 -e log_dir=/data/kafka2 -e lost=orders-0",
+        "playbooks/replace_disk.yml -e broker=1 -e log_dir=/data/kafka2 -e lost=orders-0,orders-3)",
         answer(log_dirs=["/data/kafka1", "/data/kafka2"], meta_properties={"/data/kafka1": FIRST}),
-        alone={"1": ["orders-0", "orders-3"], "2": ["orders-1"]},
+        alone={"1": ["orders-0", "orders-3"], "9": ["orders-1"]},
     ),
     Probe(
         "BROKER_DROPPED",

@@ -40,10 +40,15 @@ BOTH = ["/data/kafka1", "/data/kafka2"]
         ({"log_dirs": [BOTH[0], BOTH[1] + "/"], "meta_properties": {BOTH[0]: META}}, {"1": ["t-0"]}, ["LOG_DIR_EMPTY"]),
         ({"log_dirs": BOTH}, {"1": ["late-0"]}, ["LOG_DIR_EMPTY"]),  # one line for both
         ({"log_dirs": BOTH}, {}, []),  # it comes back with empty disks, and copies
-        ({"log_dirs": BOTH, "meta_properties": {BOTH[0]: META}}, {"2": ["late-0"]}, []),  # another one may lead
+        ({"log_dirs": BOTH, "meta_properties": {BOTH[0]: META}}, {"9": ["late-0"]}, []),  # another one may lead
         ({"log_dirs": BOTH, "meta_properties": {BOTH[0]: META}}, {"1": ["kept-0"]}, []),  # it has that
         ({"log_dirs": BOTH[:1], "meta_properties": {BOTH[0]: META}}, {"1": ["late-0"]}, []),  # a log dir more
-        ({}, {"1": ["late-0"]}, []),  # a first install
+        ({}, {"1": ["late-0"]}, ["LOG_DIR_EMPTY"]),  # a host that was installed anew, under an id that is known
+        ({"meta_properties": {BOTH[0]: META}}, {"1": ["late-0"]}, ["LOG_DIR_EMPTY"]),  # and has one of its disks
+        ({"meta_properties": {BOTH[0]: META}}, {"1": ["kept-0"]}, []),
+        ({"meta_properties": dict.fromkeys(BOTH, META)}, {"1": ["late-0"]}, []),  # or all of them
+        ({}, {"9": ["late-0"]}, []),  # a new broker
+        ({}, {}, []),  # a first install: nobody answers
         ({"log_dirs": BOTH, "meta_properties": dict.fromkeys(BOTH, META)}, {"1": ["late-0"]}, []),  # nothing is new
     ],
 )
@@ -59,8 +64,54 @@ def test_no_broker_begins_with_nothing_what_it_alone_had_in_sync(
     probe = Probe("", "", "", change)
     problems = merged(check_hosts(model(probe), probed(probe), {}, [], alone))
     assert [problem.code for problem in problems] == codes
+    verb = "replace_disk.yml -e broker=1 -e log_dir=" if told.get("log_dirs") else "site.yml -l dc1-kafka1 -e lost="
     for one in problems:
-        assert alone["1"][0] in str(one.wrong) and "replace_disk.yml" in one.advice
+        assert alone["1"][0] in str(one.wrong) and verb in one.advice
+    assert not [one for one in check_hosts(model(probe), probed(probe), {}, [], alone, alone.get("1", ()))]
+
+
+LOST = [f"late-{number}" for number in range(5)]
+
+
+def test_what_is_printed_gives_all_of_it_up() -> None:
+    """One that it leaves out is a reason to refuse it again; a log dir that is left out names what was there alone."""
+    dropped = {"/data/kafka3": {"mounted": False, "names": []}}
+    change = answer(log_dirs=[*BOTH, "/data/kafka3"], meta_properties={BOTH[0]: META}, dropped=dropped)
+    probe = Probe("", "", "", change)
+    found = check_hosts(model(probe), probed(probe), {}, [*LOST, "others-0"], {"1": LOST, "9": ["others-0"]})
+    verb = f"-e lost={','.join(LOST)})"
+    assert [(one.code, one.advice.endswith(verb)) for one in found] == [
+        ("LOG_DIR_DROPPED", True), ("LOG_DIR_EMPTY", True)]  # fmt: skip
+    (dropped_alone,) = check_hosts(model(probe), probed(probe), {}, ["others-0"], {"9": ["others-0"]})
+    assert dropped_alone.advice.endswith("(playbooks/replace_disk.yml -e broker=1 -e log_dir=/data/kafka3)")
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({"serves": BOTH, "meta_properties": {BOTH[0]: META}}, True),
+        ({"serves": [BOTH[1] + "/"], "meta_properties": {BOTH[0]: META}}, True),
+        ({"serves": BOTH[:1], "meta_properties": {BOTH[0]: META}}, False),  # it has given that up
+        ({"serves": [], "meta_properties": {BOTH[0]: META}}, False),  # it is down
+        ({"serves": BOTH, "meta_properties": dict.fromkeys(BOTH, META)}, False),
+    ],
+)
+def test_no_disk_is_mounted_over_one_from_which_its_broker_serves(told: dict[str, Any], said: bool) -> None:
+    """With a restart it would lose what it has there; of no partition that lacks a leader does anybody know."""
+    probe = Probe("", "", "", answer(log_dirs=BOTH, **told))
+    found = check_hosts(model(probe), probed(probe))
+    assert [(one.code, one.value) for one in found] == ([("LOG_DIR_EMPTY", BOTH[1])] if said else [])
+    for one in found:
+        assert "serves still from the disk that was mounted there before" in one.wrong
+        assert "stop.yml -l dc1-kafka1), then playbooks/replace_disk.yml -e broker=1 -e log_dir=" in one.advice
+
+
+def test_a_log_dir_in_which_the_broker_has_begun_is_its_own() -> None:
+    """It locks it before it writes what that is."""
+    probe = Probe("", "", "", answer(log_dirs=BOTH, serves=BOTH, meta_properties={BOTH[0]: META}))
+    answers = probed(probe)
+    answers[probe.host]["mounts"][BOTH[1]]["names"] = [".lock"]
+    assert check_hosts(model(probe), answers) == []
 
 
 @pytest.mark.parametrize(

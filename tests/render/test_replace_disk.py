@@ -45,7 +45,8 @@ def test_a_broker_takes_a_disk_in(tmp_path: Path) -> None:
         "kafka_gate kafka2 back",
     ]
     assert told[-3:] == ["host_state kafka2 end", "kafka_log_dir kafka2 wait", "kafka_leaders kafka2"]
-    asked, state = run.calls[1][2], run.calls[2][2]
+    asked, state, end = run.calls[1][2], run.calls[2][2], run.calls[-3][2]
+    assert state["units"][0]["restart_hosts"] == end["units"][0]["restart_hosts"] == ["dc1-kafka2"]
     assert (asked["broker"], asked["log_dir"], asked["rate"]) == ("2", "/data/kafka2", "50MB")
     assert [*asked["mounts"]] == ["/data/kafka1", "/data/kafka2"] and asked["lost"] == []
     assert state["directories"] == [
@@ -86,17 +87,32 @@ def test_what_is_not_said(tmp_path: Path, options: tuple[str, ...], words: str) 
     assert words in re.sub(r"\s+", " ", run.output)
 
 
-def test_the_mark_of_a_run_that_is_called_off_is_taken_away(tmp_path: Path) -> None:
-    """The next restart.yml of that host would take it for its own, and restart nobody."""
-    answers = {**ANSWERS, "kafka_log_dir": {"cancel": {"changed": True, "answer": "is called off", "broker": 2}}}
+CALLED_OFF = {"cancel": {"changed": True, "answer": "is called off", "broker": 2}}
+
+
+def test_the_mark_of_a_run_that_is_called_off_is_taken_away_first(tmp_path: Path) -> None:
+    """The next restart.yml of that host would take it for its own; without the record nobody knows whose it was.
+
+    One that restart.yml left is not taken.
+    """
+    answers = {**ANSWERS, "kafka_log_dir": CALLED_OFF}
     run = Played(tmp_path, "replace_disk", "-e", "cancel=true", answers=answers, noted_probe=PROBE)
-    assert run.code == 0 and story(run) == ["kafka_log_dir kafka1 cancel", "host_state kafka2 end"], run.output
+    assert run.code == 0 and story(run) == [
+        "kafka_log_dir kafka1 cancel",
+        "host_state kafka2 end",
+        "kafka_log_dir kafka1 cancel",
+    ], run.output
+    assert [bool(options.get("only_looks")) for _, _, options in run.calls] == [True, False, False]
+    assert run.calls[1][2]["units"][0]["restart_hosts"] == ["dc1-kafka2"]
+    (tmp_path / "killed").mkdir()
+    answers["host_state"] = {"may_stop": {"failed": True}}
+    killed = Played(tmp_path / "killed", "replace_disk", "-e", "cancel=true", answers=answers, noted_probe=PROBE)
+    assert killed.code != 0 and story(killed) == story(run)[:2], killed.output
 
 
 def test_an_interrupted_run_is_called_off_and_nobody_restarted(tmp_path: Path) -> None:
-    """Whatever else is typed beside it."""
-    answers = {**ANSWERS, "kafka_log_dir": {"cancel": {"changed": True, "answer": "is called off"}}}
-    for name, more in (("alone", ()), ("beside", TYPED)):
-        (tmp_path / name).mkdir()
-        run = Played(tmp_path / name, "replace_disk", "-e", "cancel=true", *more, answers=answers, noted_probe=PROBE)
-        assert run.code == 0 and story(run) == ["kafka_log_dir kafka1 cancel"], run.output
+    """Whatever else is typed beside it; where nothing is to be called off, that is said."""
+    answers = {**ANSWERS, "kafka_log_dir": {"cancel": {"changed": False, "answer": "nothing to call off"}}}
+    run = Played(tmp_path, "replace_disk", "-e", "cancel=true", *TYPED, answers=answers, noted_probe=PROBE)
+    assert run.code == 0 and story(run) == ["kafka_log_dir kafka1 cancel"] * 2, run.output
+    assert "nothing to call off" in run.output

@@ -270,3 +270,24 @@ def test_nobody_begins_with_nothing_what_it_alone_had(
     assert (run.code != 0) == refused, run.output
     if refused:
         assert [name for name, _, _ in run.calls] == ["kafka_cluster"]
+
+
+ANEW: dict[str, Any] = {"meta_properties": {"/data/kafka1": {}, "/data/kafka2": {}}}
+
+
+@pytest.mark.parametrize(
+    ("alone", "options", "refused"),
+    [
+        ({"3": ["late-0", "late-1"]}, (), True),
+        ({"3": ["late-0", "late-1"]}, ("-e", "lost=late-0,late-1"), False),
+        ({}, (), False),  # a new broker; or nobody answers, as nothing is there yet
+    ],
+)
+def test_a_host_that_was_installed_anew_is_asked_about_too(
+    alone: dict[str, list[str]], options: tuple[str, ...], refused: bool, tmp_path: Path
+) -> None:
+    """Nothing is installed there, and its id is known; none of the others is of this run."""
+    answers = {"kafka_cluster": {"may_stop": {"alone": alone}}}
+    run = Played(tmp_path, "preflight", "--limit", "dc1-kafka3", *options, answers=answers, noted_probe=ANEW)
+    assert [name for name, _, _ in run.calls] == ["kafka_cluster"], run.output
+    assert ("LOG_DIR_EMPTY" in run.output) == refused and (run.code != 0) == refused, run.output

@@ -63,12 +63,12 @@ def held(six: FakeCluster) -> list[int]:
     return [replicas.count(broker) for broker in sorted(six.racks)]
 
 
-def ended(monkeypatch: pytest.MonkeyPatch, once: Once, six: FakeCluster) -> str:
+def ended(monkeypatch: pytest.MonkeyPatch, once: Once, six: FakeCluster, **changes: Any) -> str:
     """End a run by SIGTERM while nothing arrives; return what it said."""
     with monkeypatch.context() as patch:
         patch.setattr(waits, "rest", lambda seconds: signal.raise_signal(signal.SIGTERM))
         six.stuck = {"orders"}
-        code, said = once()
+        code, said = once(**changes)
     six.stuck = set()
     assert code == 143, said
     return said

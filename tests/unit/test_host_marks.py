@@ -66,6 +66,14 @@ def test_what_a_run_for_other_hosts_has_done_spares_nobody(
     assert marks.run_of(UNIT) == ["a"]
 
 
+def test_who_says_its_hosts_ends_no_other_run(state: Callable[..., tuple[list[str], dict[str, bool]]]) -> None:
+    """Its restart would be forgotten."""
+    state(restart="mark", restart_hosts=["a", "b"])
+    assert state(restart="end", restart_hosts=["a"])[0] == []
+    assert restarts([UNIT])["due"] == [UNIT]
+    assert state(restart="end", restart_hosts=["b", "a"])[0] == ["unmark a.service"]
+
+
 def test_what_configures_the_unit_sees_no_mark(state: Callable[..., tuple[list[str], dict[str, bool]]]) -> None:
     state(restart="mark")
     assert state() == ([], {"active": True, "restart_owed": False, "started": False})

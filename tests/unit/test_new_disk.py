@@ -186,11 +186,6 @@ def test_everything_that_is_wrong_is_said_together(failed: FakeCluster, log_dir:
     assert "(-e lost=orders-0)" in wrong
 
 
-def test_records_that_are_given_up(failed: FakeCluster, log_dir: LogDir) -> None:
-    failed.behind |= {(1, "orders", 0)}
-    assert "the records of orders-0 are given up" in log_dir(lost=["orders-0"])["plan"]
-
-
 def test_the_old_disk_may_come_back(failed: FakeCluster, log_dir: LogDir) -> None:
     """With what it held; nobody is led with nothing then."""
     failed.behind |= {(1, "orders", 0)}

@@ -145,3 +145,16 @@ def test_a_host_that_was_converged_has_our_part_of_etc_hosts(
 ) -> None:
     monkeypatch.setattr(probe, "read", lambda path: text if path == "/etc/hosts" else "")
     assert probe.converged() is said
+
+
+def test_from_which_log_dirs_a_broker_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the locks that its process holds; a disk that is mounted over one hides the lock, and not that."""
+    paths = [str(tmp_path / name) for name in ("one", "two", "three")]
+    for path in paths:
+        Path(path).mkdir()
+    broker = subprocess.CompletedProcess([], 0, stdout=f"{os.getpid()}\n")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: broker)
+    with (tmp_path / "one/.lock").open("w"), (tmp_path / "two/.lock").open("w"):
+        held = probe.locks("kafka.service")
+    assert probe.served(paths, held) == {"serves": paths[:2], "given_up": paths[2:]}
+    assert probe.served(paths, ()) == {"serves": [], "given_up": []}

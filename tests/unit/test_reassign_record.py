@@ -64,6 +64,10 @@ SHIFT = {"topic": "orders", "number": 1, "broker": 3, "source": "/a", "target": 
         ("factors", ["orders"]),
         ("factors", {"orders": "3"}),
         ("timer", 1),
+        ("lost", "orders-0"),
+        ("kind", "mover"),
+        ("kind", ["moves"]),
+        ("broker", "3"),
     ],
 )
 def test_a_damaged_record_is_named_with_what_is_wrong(
@@ -118,6 +122,29 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert found and (found.moves, found.shifts, found.rates, found.used) == ((move,), (shift,), made.rates, (9,))
     path.write_text(json.dumps({name: GOOD[name] for name in ("asked", "leaving", "rate", "moves")}))
     assert record.load(path) == record.Record("drain=3", (3,), 50_000_000, (Move("orders", 1, (4, 3), (4, 6), 5),))
+
+
+@pytest.mark.parametrize(
+    ("asked", "shifts", "kind", "broker", "empties"),
+    [
+        ("drain=3", [], record.MOVES, None, False),
+        ("broker=3 log_dir=/data/2", [], record.DISK, 3, False),
+        ("empty=3:/a topic=orders", [SHIFT], record.SHIFTS, None, True),
+        ("disk=3:/a:/b", [SHIFT], record.SHIFTS, None, True),
+        ("disks=3", [SHIFT], record.SHIFTS, None, False),
+        ("cancel=true", [SHIFT], record.SHIFTS, None, False),
+    ],
+)
+def test_a_record_of_the_version_before(
+    asked: str, shifts: list[Any], kind: str, broker: int | None, empties: bool, tmp_path: Path
+) -> None:
+    """It was told by the words of the request what it was."""
+    path = tmp_path / "moves-a.json"
+    path.write_text(json.dumps({**GOOD, "asked": asked, "shifts": shifts}))
+    found = record.load(path)
+    assert found and (found.kind, found.broker, found.empties) == (kind, broker, empties)
+    record.save(path, found)
+    assert record.load(path) == found
 
 
 def test_its_name_outlives_a_power_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

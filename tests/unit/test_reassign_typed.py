@@ -46,6 +46,7 @@ def numbered(said: dict[str, Any]) -> dict[str, Any]:
         {"empty": [" 3:/data/1/", "2:/data/1"], "rate": "50MiB"},
         {"replication_factor": "3", "topic": ["orders", "other"], "rate": "1.5MB"},
         {"disk": ["3:/data/1:/data/2/ "], "topic": ["orders"], "rate": "52428801"},
+        {"drain": [3], "rate": "1MB", "fewer_racks": True},
         {"leaders": True},
         {"cancel": True},
         {"cancel": True, "rate": "50MB"},
@@ -54,7 +55,8 @@ def numbered(said: dict[str, Any]) -> dict[str, Any]:
 def test_what_is_printed_is_the_same_request(said: dict[str, Any]) -> None:
     first, wrong = asked({**NOTHING, **numbered(said)})
     assert wrong == []
-    second, wrong = asked({**NOTHING, **numbered(typed(Record(first.words, (), first.rate, ()).typed))})
+    made = Record(first.words, (), first.rate, (), back=first.cancel, fewer_racks=first.wish.fewer_racks)
+    second, wrong = asked({**NOTHING, **numbered(typed(made.typed))})
     assert wrong == [] and (second.words, second.wish, second.topics) == (first.words, first.wish, first.topics)
     assert second.rate == (None if said.get("cancel") else first.rate)
 

@@ -51,6 +51,15 @@ def test_more_than_it_may_copy(uneven: FakeCluster, once: Once, tmp_path: Path) 
     assert once(at_most="16 MiB")[0] == 0
 
 
+def test_what_is_printed_is_typed_as_it_is(uneven: FakeCluster, once: Once, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However the site says its rate: a shell takes a space for an end."""
+    how = "reassign.yml -e rebalance=true -e rate=50MB"
+    for changes in ({"run": False}, {"at_most": "15 MiB"}):
+        assert how in once(rate="50 MB/s", **changes)[1]
+    assert how in ended(monkeypatch, once, uneven, rate="50 MB/s")
+    assert f"end it with {how}, or" in once(rate=" 0050MB", run=False)[1]
+
+
 @pytest.mark.parametrize("digits", [309, 5000])
 def test_more_digits_than_a_float_has(digits: int, once: Once) -> None:
     code, said = once(rate="9" * digits)

@@ -169,11 +169,55 @@ def test_a_broker_that_died_for_good_keeps_no_cancel_from_its_end(
     assert reassign(drain=[3])["moved"]
 
 
+def test_a_cancel_of_which_nothing_is_left_stays_what_it_is(
+    three: FakeCluster, reassign: Reassign, tmp_path: Path
+) -> None:
+    """Whatever broker died: what goes on with it is no run of moves."""
+    interrupted(three, reassign, empty=["3:/data/1"])
+    three.down = {3}
+    assert "waiting" in reassign(once=True, pause=1, cancel=True, rate="")
+    assert reassign(cancel=True, rate="")["plan"][0] == "an interrupted run goes on: 0 of 0 replicas are moved"
+    assert records(tmp_path) == []
+
+
 def test_a_broker_that_died_alone_ends_it_at_once(three: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
     interrupted(three, reassign, empty=["3:/data/1"])
     three.down = {3}
     done = reassign(cancel=True, rate="")
     assert "note: broker 3 is down: 3 replicas stay" in "\n".join(done["plan"]) and records(tmp_path) == []
+
+
+def test_disks_that_fail_meanwhile_keep_no_cancel_from_its_end(
+    three: FakeCluster, reassign: Reassign, tmp_path: Path
+) -> None:
+    """Broker 3 loses the one that is emptied, with one replica moved, 2 the one that gets: neither goes on, or back."""
+    interrupted(three, reassign, empty=["3:/data/1", "2:/data/1"])
+    three.where[3, "orders", 0] = "/data/2"
+    three.future, three.given_up = {}, {3: ["/data/1"], 2: ["/data/2"]}
+    offline = "and beside a log dir that is offline it makes no replica anew: mount a new disk (playbooks/replace_disk"
+    wrong = reassign(empty=["3:/data/1", "2:/data/1"])["msg"]
+    assert f"broker 2 has given up /data/2, {offline}" in wrong and wrong.endswith("-e cancel=true")
+    done = reassign(cancel=True, rate="")
+    assert "note: broker 3 has given up /data/1: 1 replica stays in the log dir where it has it" in done["plan"]
+    assert (three.where[3, "orders", 0], records(tmp_path)) == ("/data/2", [])
+
+
+def test_what_copies_nothing_is_counted_as_called_off(three: FakeCluster, reassign: Reassign) -> None:
+    """What has arrived alone is copied back."""
+    interrupted(three, reassign, empty=["3:/data/1"])
+    checked = reassign(check_mode=True, cancel=True, rate="")
+    plan = [" ".join(line.split()) for line in checked["plan"]]
+    assert plan[0] == "empty=3:/data/1 is put back; 3 replicas are called off"
+    assert plan[1] == "cancel=true: 0 replicas go to another log dir of their broker, 0 B"
+    assert "3 /data/1 3 9.0 MiB 50%" in plan and checked["bytes"] == 0
+    three.where[3, "orders", 0] = "/data/2"
+    del three.future[3, "orders", 0]
+    checked = reassign(check_mode=True, cancel=True, rate="")
+    plan = [" ".join(line.split()) for line in checked["plan"]]
+    assert plan[0] == "empty=3:/data/1 is put back; 2 replicas are called off"
+    assert plan[1] == "cancel=true: 1 replicas go to another log dir of their broker, 3.0 MiB"
+    assert "3 /data/1 2 -> 3 6.0 MiB -> 9.0 MiB 50% -> 53%" in plan and checked["bytes"] == 3 * MIB
+    assert checked["moved"] == ["orders-0", "orders-1", "orders-2"]
 
 
 @pytest.mark.parametrize("asked", [{"empty": ["3:/data/1"]}, {"cancel": True, "rate": ""}])

@@ -10,7 +10,7 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.host.marks import run_of
@@ -97,12 +97,10 @@ def installed_client_ports() -> list[int]:
     return [int(told[key]) for key in ("secureClientPort", "clientPort") if told.get(key, "").isdecimal()]
 
 
-def given_up(log_dirs: Iterable[str], unit: str) -> list[str]:
-    """Return the log dirs from which the unit's running broker no longer serves.
+def locks(unit: str) -> set[str]:
+    """Return the `.lock` that the unit's running broker holds open: one in each log dir from which it serves.
 
-    It holds `.lock` open in each of the others.
-
-    A broker that has not locked any yet is starting, and has given up none.
+    None where it is down, or is starting and has not locked any yet.
     """
     process = subprocess.run(
         ["systemctl", "show", "-p", "MainPID", "--value", unit], capture_output=True, text=True
@@ -111,8 +109,16 @@ def given_up(log_dirs: Iterable[str], unit: str) -> list[str]:
     for descriptor in glob.glob(f"/proc/{process}/fd/*") if process not in ("", "0") else []:
         with contextlib.suppress(FileNotFoundError):  # closed since
             held.add(os.readlink(descriptor))
-    left = [path for path in log_dirs if f"{os.path.realpath(path)}/.lock" not in held]
-    return left if any(name.endswith("/.lock") for name in held) else []
+    return {name for name in held if name.endswith("/.lock")}
+
+
+def served(log_dirs: Iterable[str], held: Collection[str]) -> dict[str, list[str]]:
+    """Return the log dirs from which a broker `serves`, by the locks that it holds, and those that it has `given_up`.
+
+    What was mounted over one of the first hides what it serves from. Who holds none has given up none.
+    """
+    ours = [path for path in log_dirs if f"{os.path.realpath(path)}/.lock" in held]
+    return {"serves": ours, "given_up": [path for path in log_dirs if path not in ours] if held else []}
 
 
 def properties(path: str) -> dict[str, str]:
@@ -265,7 +271,7 @@ def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
         "memory": memory(),
         "peers": reach(wanted["peers"]),
         "mounts": mounts(wanted["mounts"]),
-        "given_up": given_up(log_dirs, "kafka.service"),
+        **served(log_dirs, locks("kafka.service") if log_dirs else ()),
         "log_dirs": log_dirs,
         "dropped": mounts(dropped(log_dirs, wanted["kafka_log_dirs"])),
         "listeners": installed_listeners() if wanted["kafka_log_dirs"] else {},

@@ -135,12 +135,12 @@ class Units:
     def mark(self, wanted: Mapping[str, Any], found: Mapping[str, str]) -> str:
         """Mark a unit for a restart, or end that; return whether one is `due` or `done`, '' where it is no matter."""
         name, restart = wanted["name"], wanted.get("restart") or "unsaid"
-        mark = marks.judged(name, found)
+        mark, hosts = marks.judged(name, found), sorted(wanted.get("restart_hosts") or ())
         if restart == "end":
-            if mark and self.act(f"unmark {name}", name, "marked for a restart\n", "not marked\n"):
+            ours = not hosts or marks.run_of(name) == hosts
+            if mark and ours and self.act(f"unmark {name}", name, "marked for a restart\n", "not marked\n"):
                 marks.remove(name)
             return ""
-        hosts = sorted(wanted.get("restart_hosts") or ())
         if restart == "again" or (restart == "mark" and (not mark or marks.run_of(name) != hosts)):
             running = found["ActiveState"] == "active"
             if self.act(f"mark {name}", name, "not marked\n", "marked for a restart\n"):

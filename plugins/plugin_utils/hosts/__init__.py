@@ -5,7 +5,7 @@ One module per subject; a check reads a machine and its answer and yields what i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import (
@@ -43,12 +43,13 @@ def check_hosts(
     undeclared: Mapping[str, int] | None = None,
     offline: Sequence[str] = (),
     alone: Mapping[str, Sequence[str]] | None = None,
+    lost: Collection[str] = (),
 ) -> list[Problem]:
     """Return everything on the probed hosts that contradicts the model.
 
     `probes` holds the answers of the hosts of this run (with --limit: of some); the others are not judged.
     `undeclared` holds, by id, the replicas of brokers that nobody declares, `offline` the partitions without a leader,
-    `alone`, by id, those of them with which that broker alone was in sync.
+    `alone`, by id, those of them with which that broker alone was in sync, `lost` those whose records are given up.
     """
     problems: list[Problem] = []
     older = {host: connections.older_ports(model.machines[host], probe) for host, probe in probes.items()}
@@ -69,6 +70,6 @@ def check_hosts(
         *archives.verified(model, probes),
         *ports.changed(model, probes),
         *departed.brokers(model, probes, undeclared or {}),
-        *departed.log_dirs(model, probes, offline),
-        *departed.emptied(model, probes, alone or {}),
+        *departed.log_dirs(model, probes, offline, alone or {}),
+        *departed.emptied(model, probes, alone or {}, lost),
     ]

@@ -36,7 +36,9 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
     if result.error_messages:
         return {"failed": True, "msg": f"host_state: {'; '.join(result.error_messages)}"}
     if NOTED.CALLS in variables:
-        NOTED.noted("host_state", self._task, variables)
+        answer: dict[str, Any] = NOTED.noted("host_state", self._task, variables)
+        if answer.get("failed"):
+            return answer
         if variables["inventory_hostname"] in variables.get("noted_unreachable", ()):
             return {"unreachable": True, "msg": "Failed to connect to the host via ssh"}
         said = variables.get("noted_live", {}).get(variables["inventory_hostname"], {})

@@ -20,6 +20,8 @@ ANSWERS = "noted_answers"
 def noted(name: str, task: Any, variables: Mapping[str, Any]) -> dict[str, Any]:
     """Note a call and return its answer."""
     options = json.loads(json.dumps(task.args, default=str))
+    if task.check_mode and not variables["ansible_check_mode"]:
+        options["only_looks"] = True
     with Path(str(variables[CALLS])).open("a", encoding="utf-8") as file:
         file.write(json.dumps([name, variables["inventory_hostname"], options]) + "\n")
     answers = variables.get(ANSWERS, {}).get(name, {})

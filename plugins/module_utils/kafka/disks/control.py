@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,11 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign impo
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.again import MENDED
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.progress import Result, carry_on, progress
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import SHIFTS, Record
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import NAMED, Work, listed
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused
+
+BEGUN = ", and copies that it had begun go on once it is back"
 
 
 def prepare(
@@ -31,7 +33,7 @@ def prepare(
     asked = {shift.broker for shift in begun.shifts} if begun else {*wish.brokers}
     dirs = log_dirs(admin, sorted(asked & {*brokers}))
     if begun and request.cancel and not begun.back:
-        back = replace(begun, asked="cancel=true", back=True, shifts=tuple(map(_turned, begun.shifts)))
+        back = replace(begun, asked="cancel=true", back=True, empties=False, shifts=tuple(map(_turned, begun.shifts)))
         return gone_on(request, back, dirs, f"{begun.asked} is put back")
     if begun:
         now = shifting.standing(begun, dirs)
@@ -49,7 +51,8 @@ def prepare(
     found = shifts.planned(wish, dirs, request.topics)
     if wrong := [*wrong, *found.refusals]:
         raise Refused(listed("nothing was moved", wrong))
-    made = Record(request.words, (), request.rate, (), topics=request.topics, shifts=found.moves)
+    kind: dict[str, Any] = {"kind": SHIFTS, "empties": bool(wish.leaving), "topics": request.topics}
+    made = Record(request.words, (), request.rate, (), shifts=found.moves, **kind)
     return Work(made, lines(made, dirs, found.moves), found.moves) if found.moves else None
 
 
@@ -60,34 +63,43 @@ def _turned(one: Shift) -> Shift:
 def gone_on(request: Asked, begun: Record, dirs: Sequence[LogDir], what: str) -> Work:
     """Return what an interrupted run left, or what takes it back. Raises Refused.
 
-    A broker that died for good keeps no cancel from its end.
+    A broker that died for good keeps no cancel from its end, nor does a disk that a live one gave up.
     """
-    away = sorted({shift.broker for shift in begun.shifts} - {one.broker for one in dirs})
-    notes = [_left(broker, begun) for broker in away] if begun.back else []
-    if begun.back:
-        begun = replace(begun, shifts=tuple(shift for shift in begun.shifts if shift.broker not in away))
-    wrong = [] if begun.back else [f"broker {one} is down, and has replicas on their way: start it" for one in away]
     now = shifting.standing(begun, dirs)
-    lost = {(one.broker, one.path) for one in dirs if one.given_up}
-    wrong += [
-        f"broker {shift.broker} has given up {shift.target}: mount a new disk (playbooks/replace_disk.yml -e "
-        f"broker={shift.broker} -e log_dir={shift.target})"
-        for shift in {(one.broker, one.target): one for one in (*now.running, *now.waiting)}.values()
-        if (shift.broker, shift.target) in lost
-    ]
-    left = [*now.running, *now.waiting]
-    wrong += shifts.no_room([shift for shift in left if shift.broker not in away], dirs, request.devices)
+    off = shifts.called_off(now.waiting, dirs)
+    away = _brokers(begun.shifts) - {one.broker for one in dirs}
+    failed = {one.broker: one.path for one in dirs if one.given_up}
+    kept = {one for one in now.waiting if one.broker in failed} - off
+    copied = [one for one in (*now.running, *now.waiting) if one not in off | kept]
+    wrong, notes = shifts.no_room(copied, dirs, request.devices), list[str]()
+    if begun.back:
+        notes = _left(begun.shifts, {broker: "is down" for broker in away}, BEGUN)
+        notes += _left(kept, {broker: f"has given up {path}" for broker, path in failed.items()})
+        begun = replace(begun, shifts=tuple(one for one in begun.shifts if one.broker not in away and one not in kept))
+    else:
+        wrong += [f"broker {one} is down, and has replicas on their way: start it" for one in sorted(away)]
+        wrong += [shifts.offline(one.broker, one.path) for one in dirs if one.given_up and one.broker in _brokers(kept)]
     if wrong:
         mended = "" if begun.back else MENDED
         raise Refused(listed("nothing more was moved, and what was begun stays written down", wrong) + mended)
     made = replace(begun, rate=request.rate if request.limited else begun.rate)
-    return Work(made, [what, *lines(made, dirs, left), *notes], left)
+    what += f"; {len(off)} replica{'s are' if len(off) > 1 else ' is'} called off" if off else ""
+    left = [*copied, *(replace(one, size=0) for one in now.waiting if one in off)]
+    return Work(made, [what, *lines(made, dirs, copied), *notes], left)
 
 
-def _left(broker: int, begun: Record) -> str:
-    count = sum(shift.broker == broker for shift in begun.shifts)
-    what = "stay in the log dir where it has them, and copies that it had begun go on once it is back"
-    return f"note: broker {broker} is down: {count} replica{'s' * (count > 1)} {what}"
+def _brokers(of: Iterable[Shift]) -> set[int]:
+    return {one.broker for one in of}
+
+
+def _left(of: Collection[Shift], why: Mapping[int, str], more: str = "") -> list[str]:
+    """Return a note for each broker on what stays where it is."""
+    counts = {broker: sum(one.broker == broker for one in of) for broker in sorted(_brokers(of) & why.keys())}
+    return [
+        f"note: broker {broker} {why[broker]}: {count} replica{'s stay' if count > 1 else ' stays'} in the log dir "
+        f"where it has {'them' if count > 1 else 'it'}{more}"
+        for broker, count in counts.items()
+    ]
 
 
 def lines(made: Record, dirs: Sequence[LogDir], moves: Sequence[Shift]) -> list[str]:
@@ -149,7 +161,7 @@ def ended(run: Run, path: Path) -> Result:
 
 def come(made: Record, dirs: Sequence[LogDir]) -> list[str]:
     """Say of log dirs that are to hold nothing what they hold: what is new comes to where fewest partitions are."""
-    if made.asked.partition("=")[0] not in ("empty", "disk"):
+    if not made.empties:
         return []
     emptied = {(one.broker, one.source) for one in made.shifts}
     held = {(one.broker, one.path): [p for p in one.sizes if not made.topics or p[0] in made.topics] for one in dirs}

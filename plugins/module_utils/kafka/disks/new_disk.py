@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -48,12 +47,6 @@ class NewDisk:
     def here(self) -> set[Place]:
         """Return the partitions of which the disk holds a replica: none where it is new."""
         return folders.replicas(self.names(self.path))
-
-
-def broker_of(words: str) -> int | None:
-    """Return the broker of a request that was said so."""
-    found = re.match(r"broker=(\d+) ", words)
-    return int(found[1]) if found else None
 
 
 def refusals(disk: NewDisk, cluster_id: str) -> list[str]:
@@ -161,7 +154,7 @@ def last_copies(disk: NewDisk, partitions: Sequence[Partition]) -> list[str]:
     if not kept:
         return []
     names = folders.named((one.topic, one.number) for one in kept)
-    said = ",".join(str(one) for one in kept[:3]) + (",..." if len(kept) > 3 else "")
+    said = ",".join(sorted(map(str, alone)))  # one that it leaves out would be a reason to refuse it again
     return [
         f"{names}: broker {disk.broker} alone was in sync, with what was on the disk that failed. On an empty one it "
         "would lead with nothing, and the other replicas would throw away what they have: bring the old disk back; or "

@@ -168,22 +168,34 @@ def _rooms(dirs: Iterable[LogDir], devices: Devices) -> list[Room]:
     ]
 
 
-def no_room(left: Iterable[Shift], dirs: Iterable[LogDir], devices: Devices) -> list[str]:
+def called_off(left: Iterable[Shift], dirs: Iterable[LogDir]) -> set[Shift]:
+    """Return those of which nothing is copied: the replica is where it is to be, and is on its way from there."""
+    has = {(one.broker, place): one.path for one in dirs for place in one.sizes}
+    return {shift for shift in left if has.get((shift.broker, shift.place)) == shift.target}
+
+
+def no_room(copied: Iterable[Shift], dirs: Iterable[LogDir], devices: Devices) -> list[str]:
     """Return which log dirs would not hold what is still to come to them: less what has come already."""
     ordered = list(dirs)
-    has = {(one.broker, place): (one.path, size) for one in ordered for place, size in one.sizes.items()}
+    has = {(one.broker, place): size for one in ordered for place, size in one.sizes.items()}
     come = {(one.broker, one.path, place): size for one in ordered for place, size in one.coming.items()}
     more = Counter[tuple[int, str]]()
-    for shift in left:
-        path, size = has.get((shift.broker, shift.place), ("", shift.size))
-        if path != shift.target:  # else it is called off, and copies nothing
-            already = come.get((shift.broker, shift.target, shift.place), 0)
-            more[shift.broker, shift.target] += max(0, size - already)
+    for shift in copied:
+        already = come.get((shift.broker, shift.target, shift.place), 0)
+        more[shift.broker, shift.target] += max(0, has.get((shift.broker, shift.place), shift.size) - already)
     systems = file_systems(ordered, devices)
     return too_full(
         Disk(one.broker, one.path, one.total, one.free, 0, systems[key], more[key])
         for one in ordered
         if (key := (one.broker, one.path)) in more
+    )
+
+
+def offline(broker: int, path: str) -> str:
+    """Return why a broker copies nothing (ReplicaManager.alterReplicaLogDirs); what it has begun goes on."""
+    return (
+        f"broker {broker} has given up {path}, and beside a log dir that is offline it makes no replica anew: mount a "
+        f"new disk (playbooks/replace_disk.yml -e broker={broker} -e log_dir={path})"
     )
 
 
@@ -196,11 +208,7 @@ def impossible(wish: DiskWish, broker: int, dirs: Sequence[LogDir]) -> list[str]
     targets = {path for (number, _), path in wish.disk.items() if number == broker}
     asked = sources | targets | ({*known} if broker in wish.disks else set())
     wrong = [f"broker {broker} has no log dir {path}: it has {', '.join(known)}" for path in sorted(asked - {*known})]
-    wrong += [
-        f"broker {broker} has given up {path}, and beside a log dir that is offline it makes no replica anew: mount a "
-        f"new disk (playbooks/replace_disk.yml -e broker={broker} -e log_dir={path})"
-        for path in sorted(lost)
-    ]
+    wrong += [offline(broker, path) for path in sorted(lost)]
     if not wrong and not {*known} - lost - (sources if not targets else set()):
         wrong.append(f"broker {broker} has no other log dir than {', '.join(known)}: give it one more (kafka_log_dirs)")
     coming = {place for one in dirs for place in one.coming}

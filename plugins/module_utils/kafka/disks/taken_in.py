@@ -15,13 +15,11 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign impo
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.execution import Run, Standing
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.progress import carry_on, progress
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import DISK, Record
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import NAMED, Work, busiest, listed
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused, Unfinished
 
 AGAIN = "run the same again to go on, with another rate if need be"
-KIND = "disk"
-"""Of the record's name: what a run of moves has begun stands in another."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,9 @@ def prepare(asked: Asked, there: seen.Seen, begun: Record | None) -> Planned:
     if wrong:
         raise Refused(listed("nothing was changed", wrong))
     rate = asked.rate if asked.limited or not begun else begun.rate
-    made = replace(begun or Record(disk.words, (), rate, ()), rate=rate, moves=tuple(moves))
+    lost = () if serving else tuple(sorted(str(one) for one in lived if str(one) in disk.lost))
+    made = begun or Record(disk.words, (), rate, (), kind=DISK, broker=disk.broker)
+    made = replace(made, rate=rate, moves=tuple(moves), lost=lost)
     return Planned(Work(made, lines(disk, made, behind, lived, serving), behind), not serving, begun is not None)
 
 
@@ -110,8 +110,8 @@ def lines(disk: NewDisk, made: Record, behind: Sequence[Move], lived: Sequence[P
         told.append(f"at {each} that takes {amounts.time(max(busiest(behind, lived) / made.rate, 1))} or more")
     if disk.here and not serving:
         told.append(f"the disk holds {folders.named(disk.here)} of this broker, which go on from there")
-    if lost := [str(one) for one in lived if str(one) in disk.lost]:
-        told.append(f"the records of {', '.join(lost)} are given up")
+    if made.lost:
+        told.append(f"the records of {', '.join(made.lost)} are given up")
     how = f"broker {disk.broker} serves from {disk.path} already: it is not restarted"
     told.append(how if serving else f"broker {disk.broker} is restarted through the gate, or started where it is down")
     named = sorted(behind, key=lambda one: (-one.bytes, one.place))
@@ -139,8 +139,8 @@ def called_off(admin: Admin, begun: Record | None, path: Path, check: bool) -> d
     except AdminError as error:
         raise Unfinished(f"{admin.explain(error)}; run the same again", {"changed": True}) from error
     answer = f"{begun.asked} is called off: its limits are taken back, and what was copied stays"
-    number = new_disk.broker_of(begun.asked)
-    return {"changed": True, "notes": left, "answer": answer, **({} if number is None else {"broker": number})}
+    whose = {} if begun.broker is None else {"broker": begun.broker}
+    return {"changed": True, "notes": left, "answer": answer, **whose}
 
 
 def wait(
@@ -156,8 +156,8 @@ def wait(
         return standing(made, disk.broker, metadata.partitions)
 
     try:
-        if not waited:  # one that was down before could not be told its limits
-            made = control.begin(admin, made, path)
+        if not waited:  # one that was down before could not be told its limits; what comes to the disk now is its own
+            made = control.begin(admin, replace(made, lost=()), path)
     except AdminError as error:
         raise Unfinished(f"{admin.explain(error)}; {AGAIN}", {"changed": True}) from error
     run = Run(admin, made, progress(waited), AGAIN, "with the same again", look=look)

@@ -86,7 +86,7 @@ def prepare(
     factors = request.wish.factors if request.declared else {}
     made = Record(
         request.words, leaving, request.rate, tuple(found.moves), topics=request.topics, factors=factors,
-        timer=request.timer,
+        timer=request.timer, fewer_racks=request.wish.fewer_racks,
     )  # fmt: skip
     told = lines(made, there, found.moves) + [f"note: {text}" for text in (*found.notes, *notes)]
     return Work(made, told, found.moves) if found.moves else None

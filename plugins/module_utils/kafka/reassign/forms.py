@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+KINDS = ("moves", "shifts", "disk")
+"""Replicas go to other brokers; to another log dir of their broker; a broker takes in a new disk."""
 Form = tuple[Callable[[Any], bool], str]
 """Whether a value is of it, and what it is, for a person."""
 
@@ -103,6 +105,11 @@ OTHERS: Mapping[str, Form] = {
     "shifts": (are_shifts, "a list of topic, number, broker, source, target and size; no replica twice"),
     "factors": (lambda value: is_dict(value, is_positive), "by topic, a number of replicas"),
     "timer": (is_switch, "true or false"),
+    "lost": (lambda value: is_list(value, is_text), "a list of partitions"),
+    "kind": (lambda value: is_text(value) and value in KINDS, f"one of {', '.join(KINDS)}"),
+    "fewer_racks": (is_switch, "true or false"),
+    "broker": (lambda value: value is None or is_number(value), "null, or the id of a broker"),
+    "empties": (is_switch, "true or false"),
 }
 """What an older version did not say may be missing."""
 SHOWN = 60

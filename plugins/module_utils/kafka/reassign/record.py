@@ -6,6 +6,7 @@ import errno
 import fcntl
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -18,6 +19,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign impo
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused
 
+MOVES, SHIFTS, DISK = forms.KINDS
 FOLDER = "~/.local/state/millrace"
 LOOK, LOOKS = 0.05, 100
 """Seconds after which who wants to move tries again while others look, who are done at once, and how often he does."""
@@ -52,21 +54,34 @@ class Record:
     """By topic, how many replicas it was declared to have, where that is what was asked for."""
     timer: bool = False
     """Whether a timer began it, or went on with it last: it goes on with no run of a person."""
+    lost: tuple[str, ...] = ()
+    """Partitions whose records are given up with a disk, as topic-0, until its broker has taken the new one in."""
+    kind: str = MOVES
+    """Who carries it out: one of MOVES, SHIFTS, DISK, whatever is left of it."""
+    fewer_racks: bool = False
+    """Whether partitions may be in fewer racks afterwards."""
+    broker: int | None = None
+    """Whose disk it is, of that kind."""
+    empties: bool = False
+    """Whether the log dirs that shifts leave are to hold nothing."""
 
     @property
     def typed(self) -> str:
-        """Return the options of a command line that go on with it, with a rate where one has to be said."""
+        """Return the options of a command line that go on with it; a cancel needs no rate."""
         words = self.asked.split(" ")
-        unlimited = self.asked.startswith(("cancel=", "leaders="))
-        return " ".join(f"-e {one}" for one in [*words, *([] if unlimited else [f"rate={amounts.typed(self.rate)}"])])
+        words += [f"lost={','.join(self.lost)}"] if self.lost else []
+        words += ["fewer_racks=true"] if self.fewer_racks else []
+        words += [] if self.back else [f"rate={amounts.typed(self.rate)}"]
+        return " ".join(f"-e {one}" for one in words)
 
     def reversed(self, moves: tuple[Move, ...]) -> Record:
         """Return what puts these moves of it back."""
         turned = tuple(replace(one, before=one.after, after=one.before) for one in moves)
-        return replace(self, asked="cancel=true", leaving=(), moves=turned, back=True, factors={}, timer=False)
+        none: dict[str, Any] = {"leaving": (), "factors": {}, "timer": False, "fewer_racks": False}
+        return replace(self, asked="cancel=true", moves=turned, back=True, **none)
 
 
-def path_of(cluster_id: str, folder: str = FOLDER, kind: str = "moves") -> Path:
+def path_of(cluster_id: str, folder: str = FOLDER, kind: str = MOVES) -> Path:
     """Return where the record of a cluster is."""
     return Path(folder).expanduser() / f"{kind}-{cluster_id}.json"
 
@@ -104,10 +119,20 @@ def load(path: Path) -> Record | None:
         wrong = "brackets in brackets, more than can be read"
     if wrong:
         raise ValueError(f"it is damaged, or not one of this version: {wrong}")
+    found = {**older(found), **found}
     moves = (Move(t, n, tuple(before), tuple(after), size) for t, n, before, after, size in found.pop("moves"))
     shifts = tuple(Shift(**one) for one in found.pop("shifts", ()))
-    ids: dict[str, Any] = {name: tuple(found.get(name, ())) for name in ("used", "topics")}
+    ids: dict[str, Any] = {name: tuple(found.get(name, ())) for name in ("used", "topics", "lost")}
     return Record(**{**found, **ids, "moves": tuple(moves), "shifts": shifts, "leaving": tuple(found["leaving"])})
+
+
+def older(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a record of the version before says by the words of the request alone."""
+    asked = found["asked"]
+    disk = re.match(r"broker=(\d+) ", asked)
+    kind = DISK if disk else SHIFTS if found.get("shifts") else MOVES
+    empties = kind == SHIFTS and asked.startswith(("empty=", "disk="))
+    return {"kind": kind, "broker": int(disk[1]) if disk else None, "empties": empties}
 
 
 def save(path: Path, record: Record) -> None:

@@ -34,7 +34,7 @@ PART = 60.0
 """Seconds between two lines on how far it is."""
 ELECTION = 60.0
 """Seconds until the preferred leaders lead."""
-GOES_ON = "the next run goes on, and so does reassign.yml -e {} -e rate={}; -e cancel=true puts everything back"
+GOES_ON = "the next run goes on, and so does {}; -e cancel=true puts everything back"
 MOVED = (
     "all is moved, and nothing is left to go on with or to put back; preferred leaders that do not lead yet are "
     "elected by start.yml at once, by Kafka itself in minutes unless auto.leader.rebalance.enable is false"
@@ -61,13 +61,13 @@ class Reached:
     """Its record, from before that is made until all is moved and said; nobody else may make one meanwhile."""
     begun: bool = False
     """Whether that was made; it is taken away when all is moved."""
-    rate: str = ""
-    """Of the settings: who goes on has to say one."""
+    typed: str = ""
+    """What a person types to go on with it."""
 
     def __str__(self) -> str:
         """Say what is left, and who goes on with it."""
         if self.path and self.path.exists():
-            return GOES_ON.format(WORDS, self.rate)
+            return GOES_ON.format(self.typed)
         return MOVED if self.begun else NOTHING
 
 
@@ -87,6 +87,11 @@ class Settings:
     """Bytes that a run may copy; '' where it may copy nothing, as it only says its plan."""
     run: bool
     record_directory: str
+
+    @property
+    def typed(self) -> str:
+        """Return what a person types who asks for the same: a shell splits `50 MB`. Raises ValueError."""
+        return f"reassign.yml -e {WORDS} -e rate={amounts.typed(amounts.rate(self.rate))}"
 
 
 def settings_of(path: Path) -> Settings:
@@ -132,7 +137,7 @@ def once(settings: Settings, say: Say, reached: Reached) -> None:
 
     Raises Refused, Unfinished, TooMuch, Failure, ClusterError, ImportError, OSError, ValueError.
     """
-    admin, reached.rate = Admin(settings.admin, settings.write_timeout), settings.rate
+    admin, reached.typed = Admin(settings.admin, settings.write_timeout), settings.typed
     try:
         metadata = admin.metadata()
         path = record.path_of(metadata.cluster_id, settings.record_directory)
@@ -159,13 +164,13 @@ def wanted(work: Work, settings: Settings, begun: record.Record | None, say: Say
     size = sum(move.bytes for move in work.left)
     if not settings.run:
         if begun:
-            how = f"end it with reassign.yml -e {WORDS} -e rate={settings.rate}, or put it back with -e cancel=true"
+            how = f"end it with {settings.typed}, or put it back with -e cancel=true"
             raise Unfinished(f"the timer began it, was interrupted, and may only say its plan by now: {how}", {})
-        say(f"only the plan, as rebalance_timer says: reassign.yml -e {WORDS} -e rate={settings.rate} carries it out")
+        say(f"only the plan, as rebalance_timer says: {settings.typed} carries it out")
         return False
     limit = amounts.bytes_of(settings.at_most)
     if size > limit:
-        how = f"reassign.yml -e {WORDS} -e rate={settings.rate} -e plan={work.name}"
+        how = f"{settings.typed} -e plan={work.name}"
         raise TooMuch(
             f"nothing {'more ' if begun else ''}was moved: {amounts.size(size)} would be copied, and at_most of "
             f"rebalance_timer is {settings.at_most}: look at the plan, then {how}"
