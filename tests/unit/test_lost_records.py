@@ -17,7 +17,7 @@ def given_up(text: str) -> list[str]:
 def test_records_that_are_given_up(failed: FakeCluster, log_dir: LogDir) -> None:
     """All of them are named, also those that were said, so that what is printed is taken; so it is when it goes on."""
     late = [f"late-{number}" for number in range(4)]
-    failed.topics["late"], failed.behind = [[3, 1]] * 4, failed.behind | {(1, "orders", 0)}
+    failed.topics["late"], failed.behind = [[1, 3]] * 4, failed.behind | {(1, "orders", 0)}
     failed.behind |= {(one, "late", number) for one in (1, 3) for number in range(4)}
     names = given_up(log_dir()["msg"])
     assert names == [*late, "orders-0"] == given_up(log_dir(lost=["orders-0"])["msg"])
