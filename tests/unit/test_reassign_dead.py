@@ -190,4 +190,5 @@ def test_a_cancel_that_stalls_is_not_advised_to_cancel(
     six.disks = {5: (100 * MIB, 1 * MIB)}
     six.sizes["other", 0] = 5 * MIB
     six.under_way.clear()
+    six.topics["orders"][1] = [4, 3]
     assert reassign(cancel=True, rate="")["msg"].endswith("then run the same again")
