@@ -98,6 +98,7 @@ def healthy(number: int, host: str, inventory: str = "lab") -> dict[str, Any]:
             if inputs.get(name)
         },
         "converged": True,
+        "releases": {},
         "nft": "",
         "firewall": "",
         "ssh_port": 22,
