@@ -118,15 +118,12 @@ def default(spec: Spec) -> str:
 
 
 def taken(spec: Spec, other: Spec) -> str:
-    """Return for people which values are taken: of lists what the other version does not take, or takes alone."""
+    """Return for people which values are taken: of choices those that the other version does not take."""
     words = [f"{spec['type']}{span(spec)}"]
     for key in ("choices", "versions"):
-        mine, theirs = spec.get(key, ()), other.get(key, ())
-        more, less = ([str(one) for one in a if one not in b] for a, b in ((mine, theirs), (theirs, mine)))
-        if more:
-            words.append(f"{'also ' if theirs else ''}{', '.join(more)}")
-        elif less:
-            words.append(f"not {', '.join(less)}" if mine else "anything")
+        theirs = other.get(key, ())
+        more = [str(one) for one in spec.get(key, ()) if one not in theirs and "-IV" not in str(one)]
+        words += [f"{'also ' if theirs else 'one of '}{', '.join(more)}"] if more else []
     for key, word in (("ignorecase", "in any case"), ("nonempty", "not empty"), ("jvm", "of the JVM")):
         words += [word] if spec.get(key) and not other.get(key) else []
     return ", ".join(words)
