@@ -23,7 +23,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import pla
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import ROLES_PATH
 
 # What a server of each product reads: of clients, each application has its own version.
-SECTIONS = {"kafka": ("broker", "topic"), "zookeeper": ("zookeeper",)}
+SECTIONS = {"zookeeper": ("zookeeper",), "kafka": ("broker", "topic")}
 # Where roles say settings of a server themselves: the mappings of this file.
 OURS = {"kafka": "vars/main/server_properties.yml", "zookeeper": "vars/main/zoo_cfg.yml"}
 # Where a site says them, by section.

@@ -151,7 +151,7 @@ def test_what_older_versions_know_otherwise(
 
 
 def test_jars_of_an_older_version_that_nobody_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "mvn").write_text("#!/bin/sh\necho \"no such artifact $*\"\nexit 1\n")
+    (tmp_path / "mvn").write_text('#!/bin/sh\necho "no such artifact $*"\nexit 1\n')
     (tmp_path / "mvn").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     with pytest.raises(BuildError, match=r"Maven does not get kafka_2\.13 3\.9\.1: no such artifact .*version=3\.9\.1"):
