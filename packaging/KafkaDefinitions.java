@@ -17,13 +17,12 @@ import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.config.AbstractConfig;
+import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigDef.ConfigKey;
 import org.apache.kafka.common.metrics.JmxReporter;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 import org.apache.kafka.metadata.authorizer.StandardAuthorizer;
-import org.apache.kafka.raft.QuorumConfig;
-import org.apache.kafka.server.config.KRaftConfigs;
 import org.apache.kafka.server.log.remote.storage.RemoteLogManagerConfig;
 import org.apache.kafka.storage.internals.log.LogConfig;
 
@@ -52,12 +51,24 @@ public class KafkaDefinitions {
         Map<String, String> modes = DynamicBrokerConfig$.MODULE$.dynamicConfigUpdateModes();
         modes.forEach((name, mode) -> broker.get(name).put("update", mode));
         pluginsOf(broker);
-        for (var quorum : List.of(KRaftConfigs.CONFIG_DEF, QuorumConfig.CONFIG_DEF)) {
+        for (String owner : List.of("server.config.KRaftConfigs", "raft.QuorumConfig")) {
+            kraft(broker, "org.apache.kafka." + owner, List.of(arguments).contains("older"));
+        }
+        new ObjectMapper().writeValue(System.out, SECTIONS);
+    }
+
+    /** Older versions, which are only compared, have some of them in no such class: there it is left out. */
+    static void kraft(Map<String, Map<String, Object>> broker, String owner, boolean older) {
+        try {
+            ConfigDef quorum = (ConfigDef) Class.forName(owner).getField("CONFIG_DEF").get(null);
             // What a server that runs with ZooKeeper reads all the same is not KRaft's alone.
             quorum.names().stream().filter(name -> !name.matches("node\\.id|zookeeper\\..*"))
                 .forEach(name -> broker.get(name).put("kraft", true));
+        } catch (ReflectiveOperationException missing) {
+            if (!older) {
+                throw new IllegalStateException(owner + " has no CONFIG_DEF any more", missing);
+            }
         }
-        new ObjectMapper().writeValue(System.out, SECTIONS);
     }
 
     static void pluginsOf(Map<String, Map<String, Object>> broker) throws IOException {

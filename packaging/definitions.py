@@ -2,7 +2,9 @@
 """Write plugins/definitions/generated/*.json, the properties of Kafka and ZooKeeper, from the jars of the archives.
 
 Kafka is asked by KafkaDefinitions.java; of ZooKeeper's classes, zookeeper_properties.py reads what javap lists.
-With --check nothing is written, and the exit code is 1 where a file differs.
+older-<product>.json says what versions before ours know otherwise (older_definitions.py), from jars that Maven gets.
+With --check nothing is written, and the exit code is 1 where a file differs; of the older versions it is then only
+asked whether the file is of them, for their jars are no part of the archives.
 """
 
 from __future__ import annotations
@@ -22,11 +24,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import older_definitions
 from products import product
 from tarballs import BuildError
 from zookeeper_properties import MARK, Spec, Specs, properties
 
 ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "plugins" / "definitions" / "generated"
 REMEDY = "Any JDK from 17 on will do, and so does Debian's JRE: apt-get install openjdk-17-jre-headless"
 SHOWN = 500  # characters of what a Java that failed has said
 
@@ -69,10 +73,13 @@ def in_our_words(name: str, spec: Spec) -> Spec:
     return found
 
 
-def kafka(folder: Path) -> dict[str, Specs]:
-    """Return the sections of Kafka, as KafkaDefinitions.java prints them but for what is valid."""
+def kafka(folder: Path, *options: str) -> dict[str, Specs]:
+    """Return the sections of Kafka, as KafkaDefinitions.java prints them but for what is valid.
+
+    With the option `older` it does without classes that versions before ours lack.
+    """
     program = Path(__file__).with_name("KafkaDefinitions.java")
-    printed = json.loads(run_java("-cp", f"{folder}/*", str(program))).items()
+    printed = json.loads(run_java("-cp", f"{folder}/*", str(program), *options)).items()
     return {section: {name: in_our_words(name, spec) for name, spec in specs.items()} for section, specs in printed}
 
 
@@ -135,6 +142,36 @@ def as_text(found: Mapping[str, Any]) -> str:
 
 
 READERS: dict[str, Callable[[Path], dict[str, Specs]]] = {"kafka": kafka, "zookeeper": zookeeper}
+OLDER_READERS: dict[str, Callable[[Path], dict[str, Specs]]] = {
+    "kafka": lambda folder: kafka(folder, "older"),
+    "zookeeper": zookeeper,
+}
+
+
+def put(file: Path, text: str, check: bool) -> bool:
+    """Write a file that differs, or with `check` say so; return whether it still does."""
+    if file.is_file() and file.read_text(encoding="utf-8") == text:
+        return False
+    print(f"{file.relative_to(ROOT)}: {'differs; run `make definitions`' if check else 'written'}")
+    if not check:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    return check
+
+
+def put_older(target: str, found: Mapping[str, Any], check: bool) -> bool:
+    """Write what older versions know otherwise, or with `check` look at the file alone; return whether it is wrong.
+
+    Raises BuildError where their jars cannot be had.
+    """
+    file = FOLDER / f"older-{target}.json"
+    if not check:
+        read = OLDER_READERS[target]
+        return put(file, older_definitions.as_text(older_definitions.older_definitions(target, found, read)), check)
+    wrong = not file.is_file() or older_definitions.stale(file.read_text(encoding="utf-8"), found)
+    if wrong:
+        print(f"{file.relative_to(ROOT)}: of other versions; run `make definitions`")
+    return wrong
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -147,22 +184,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     for target, answer in asked.items():
         try:
             found = answer.result()
+            file = FOLDER / f"{target}-{found['version']}.json"
+            status |= put(file, as_text(found), check)
+            if not check:
+                for older in set(FOLDER.glob(f"{target}-*.json")) - {file}:  # what is asked is the only version
+                    older.unlink()
+                    print(f"{older.relative_to(ROOT)}: removed")
+            status |= put_older(target, found, check)
         except BuildError as error:
             print(f"error: {target}: {error}", file=sys.stderr)
             status = 1
-            continue
-        text = as_text(found)
-        file = ROOT / "plugins" / "definitions" / "generated" / f"{target}-{found['version']}.json"
-        if file.is_file() and file.read_text(encoding="utf-8") == text:
-            continue
-        print(f"{file.relative_to(ROOT)}: {'differs; run `make definitions`' if check else 'written'}")
-        status |= check
-        if not check:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8")
-            for older in set(file.parent.glob(f"{target}-*.json")) - {file}:  # what is asked is the only version
-                older.unlink()
-                print(f"{older.relative_to(ROOT)}: removed")
     return status
 
 

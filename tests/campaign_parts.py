@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from campaign_run import SEEN, Campaign, prepared
 from elsewhere.repository import Repository
 from faults.inventory import ROOT
-from operations.older import OLDER
+from operations.older import OLDER, PINNED
 from operations.older import archives as older_archives
 from survival.stretched import prepared_image
 
@@ -124,9 +124,10 @@ def roll(campaign: Campaign) -> None:
 
 
 def upgrade(campaign: Campaign) -> None:
-    """Kafka and ZooKeeper of older versions are upgraded under load, and rolled back."""
+    """Kafka and ZooKeeper of older versions are upgraded under load, take the protocol step, and are rolled back."""
     with TemporaryDirectory() as folder:
-        older = {f"{product}_version": version for product, version in OLDER.items()}
+        older: dict[str, object] = {f"{product}_version": version for product, version in OLDER.items()}
+        older |= {"accept_risks": [f"{product.upper()}_VERSION" for product in OLDER], "kafka_config_overrides": PINNED}
         with campaign.lab("upgrade", archives=str(older_archives(Path(folder))), **older) as inventory:
             tests = ("pytest", "tests/operations/test_upgrade.py", "-m", "campaign")
             campaign.run(*tests, "--inventory", inventory)

@@ -26,7 +26,8 @@ first with the inventory alone, then with the
 hosts. Each line is `CODE where = value: what is wrong; what to do`. Warnings (marked *warning*) stop nothing.
 `-e preflight_output=json` prints one line of JSON for each phase instead: \
 `errors` and `warnings`, each with `code`, `hosts`, `variable`,
-`value`, `wrong`, `advice`; and `survival`, what the layout survives (docs/layouts.md). \
+`value`, `wrong`, `advice`; and `survival`, what the layout survives (docs/layouts.md), and of
+hosts `upgrades`, what other versions change (docs/upgrade.md). \
 `--tags model` runs the first phase alone, for an
 inventory whose hosts do not exist yet.
 

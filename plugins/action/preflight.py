@@ -21,6 +21,10 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.run_lock import pro
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import survival
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.tables import text_table
 from ansible_collections.millrace.kafka.plugins.plugin_utils.tags import only_asked, unknown
+from ansible_collections.millrace.kafka.plugins.plugin_utils.upgrades import Upgrade, lines, upgrades
+from ansible_collections.millrace.kafka.plugins.plugin_utils.upgrades import rows as upgrade_rows
+
+SURVIVAL = ("failure", "quorum", "writable", "zero_loss", "who")
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]
@@ -39,7 +43,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         register = self._task.args.get("register")
         reader = Reader(task_vars["hostvars"], task_vars["groups"], self._loader)
         model = reader.read()
-        rows = []
+        rows, versions = [], list[Upgrade]()
         if register is None:
             what = count(model.function_hosts, "host")
             problems = problems_of(reader, model)
@@ -59,22 +63,18 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             alone, lost = self._task.args.get("alone"), self._task.args.get("lost")
             found = check_hosts(model, probes, undeclared or {}, offline or (), alone or {}, lost or ())
             problems = [replace(one, warning=True) if one.code in mends else one for one in found]
+            versions = upgrades(model, probes)
         errors = [problem for problem in problems if not problem.warning]
         said = report(problems, {**model.groups, **model.all_groups})
         if task_vars.get("preflight_output") == "json":
-            table = [
-                {
-                    "failure": row.failure,
-                    "quorum": row.quorum,
-                    "writable": row.writable,
-                    "zero_loss": row.zero_loss,
-                    "who": row.who,
-                }
-                for row in rows
-            ]
-            said = as_json(problems, phase="hosts" if register else "model", survival=table)
+            table = [{name: getattr(row, name) for name in SURVIVAL} for row in rows]
+            told = {"upgrades": upgrade_rows(versions)} if register else {}
+            said = as_json(problems, phase="hosts" if register else "model", survival=table, **told)
         elif rows:
             said = "\n".join(filter(None, [said, text_table(f"What this layout ({model.layout}) survives:", rows)]))
+        elif versions:
+            changed = lines(versions, {**model.groups, **model.all_groups})
+            said = "\n".join(filter(None, ["What the declared versions change:", *changed, said]))
         if said:
             Display().display(said)  # once: what a task fails with, Ansible prints twice
         if errors:

@@ -94,6 +94,11 @@ probe:
         By directory, the SHA-512 of the archive that install_archives unpacked there; C(complete) where a release of
         Spark jobs was made of several.
       type: dict
+    releases:
+      description: >-
+        By product (C(kafka), C(zookeeper)) that this host is to have and has, the version that is C(installed), the
+        one that is C(running), and of Kafka the C(protocol) that its broker speaks to the others; empty for none.
+      type: dict
     java:
       description: >-
         By path of those of java_executables that can be run, the version from the file C(release) beside it; empty

@@ -128,6 +128,7 @@ def healthy() -> dict[str, Any]:
         "meta_properties": {},
         "myid": "",
         "archives": {"/opt/echo": 64 * "ab"},
+        "releases": {},
         "nft": "",
         "firewall": "",
         "ssh_port": 22,

@@ -9,6 +9,8 @@ import yaml
 from faults.inventory import ROOT
 
 OLDER = {"kafka": "3.9.1", "zookeeper": "3.8.5"}
+PINNED = {"inter.broker.protocol.version": "3.8"}
+"""What brokers speak before the protocol step: of the minor before, as after an upgrade over minors."""
 
 
 def versions() -> dict[str, str]:

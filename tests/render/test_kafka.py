@@ -271,6 +271,7 @@ def test_all_brokers_have_the_same_unit(inventory_name: str, hosts: Hosts) -> No
             "live": hosts[name].services[0]["live"],
         }  # fmt: skip
         assert [unit["name"] for unit in hosts[name].services[1:]] == ["kafka-registration.service"]
+        assert re.findall(r"^Environment=KAFKA_PROTOCOL=(.*)$", text, re.MULTILINE) == ["3.9"]
         digests.add(digest[0])
         units.add(text.replace(digest[0], ""))
     assert len(units) == (2 if WITH_CLASS_DATA[inventory_name] else 1)

@@ -41,6 +41,34 @@ def test_no_mistake(name: str, preflight: Callable[[str], Answer]) -> None:
     assert "mistake;" not in done.stdout
 
 
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_what_declared_versions_change(form: str, tmp_path: Path) -> None:
+    """Hosts that run older versions: said once for each product, where nothing is wrong, and for programs as well."""
+    make_archives(tmp_path / "archives")
+    inventory = ROOT / "inventories" / "lab"
+    releases = {
+        "kafka": {"installed": "3.9.1", "running": "3.9.1", "protocol": "3.9"},
+        "zookeeper": {"installed": "3.8.5", "running": "3.8.5"},
+    }
+    settings = {**control_node(inventory, tmp_path), "noted_probe": {"releases": releases}, "preflight_output": form}
+    done = run_playbooks(inventory, ["playbooks/preflight.yml"], "-e", json.dumps(settings))
+    assert done.returncode == 0, done.stdout
+    if form == "json":
+        said = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"errors"')]
+        assert [one["phase"] for one in said] == ["model", "hosts"] and "upgrades" not in said[0]
+        found = said[1]
+        assert [(one["product"], one["before"], one["after"]) for one in found["upgrades"]] == [
+            ("zookeeper", "3.8.5", "3.8.6"),
+            ("kafka", "3.9.1", "3.9.2"),
+        ]
+        return
+    assert done.stdout.count("What the declared versions change:") == 1
+    assert (
+        "Kafka 3.9.1 -> 3.9.2, group kafka: properties of brokers and topics that change\n  new: alter." in done.stdout
+    )
+    assert "ZooKeeper 3.8.5 -> 3.8.6, group zookeeper: properties of servers that change\n  new: ssl." in done.stdout
+
+
 def test_nothing_is_rotated_in_the_clear(tmp_path: Path) -> None:
     """One sentence, and no task after it."""
     make_archives(tmp_path / "archives")

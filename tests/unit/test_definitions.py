@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import definitions as generator
+import older_definitions
 import pytest
 from tarballs import BuildError
 from unit.effort import cpu_seconds
@@ -98,7 +99,9 @@ def test_check_writes_nothing(
         "sections": {"zookeeper": {"b": {"type": "int"}, "a": {"type": "string"}}},
     }
     monkeypatch.setattr(generator, "ROOT", tmp_path)
+    monkeypatch.setattr(generator, "FOLDER", file.parent)
     monkeypatch.setattr(generator, "READERS", {"zookeeper": None})
+    monkeypatch.setattr(generator, "put_older", lambda target, own, check: False)
     monkeypatch.setattr(generator, "definitions", lambda target, archives: found)
     assert (generator.main(["--check"]), file.exists()) == (1, False)
     assert (generator.main([]), generator.main(["--check"])) == (0, 0)
@@ -118,6 +121,44 @@ def test_check_writes_nothing(
         f"{name}: written",
         "plugins/definitions/generated/zookeeper-1.2.2.json: removed",
     ]
+
+
+def test_what_older_versions_know_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One file; without their jars, --check sees that it is of other versions, or does not fit the list beside it."""
+    own = {"product": "zookeeper", "version": "3.8.6", "sections": {"zookeeper": {"a": {"type": "int", "default": 1}}}}
+    jars = {"3.8.5": {"zookeeper": {"a": {"type": "int", "update": "x"}}}, "3.8.4": {"zookeeper": {"b": {"type": "x"}}}}
+    monkeypatch.setattr(generator, "ROOT", tmp_path)
+    monkeypatch.setattr(generator, "FOLDER", tmp_path)
+    monkeypatch.setattr(generator, "OLDER_READERS", {"zookeeper": lambda folder: jars[folder.name]})
+    monkeypatch.setattr(older_definitions, "jars", lambda target, version, folder: folder / version)
+    monkeypatch.setattr(older_definitions, "OLDER", {"zookeeper": ("3.8.5", "3.8.4")})
+    file = tmp_path / "older-zookeeper.json"
+    assert generator.put_older("zookeeper", own, check=True)
+    assert not generator.put_older("zookeeper", own, check=False)
+    assert json.loads(file.read_text())["older"] == {
+        "3.8.5": {"zookeeper": {"a": {"type": "int"}}},
+        "3.8.4": {"zookeeper": {"a": None, "b": {"type": "x"}}},
+    }
+    assert [*file.read_text().splitlines()[1:4]] == ['"3.8.5": {"zookeeper": {', '"a": {"type": "int"}', "}},"]
+    assert not generator.put_older("zookeeper", own, check=True)
+    assert generator.put_older("zookeeper", {**own, "version": "3.8.7"}, check=True)
+    assert generator.put_older("zookeeper", {**own, "sections": {"zookeeper": {"a": {"type": "int"}}}}, check=True)
+    monkeypatch.setattr(older_definitions, "OLDER", {"zookeeper": ("3.8.5",)})
+    assert generator.put_older("zookeeper", own, check=True)
+    assert capsys.readouterr().out.count("older-zookeeper.json: of other versions; run `make definitions`") == 4
+
+
+def test_jars_of_an_older_version_that_nobody_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mvn").write_text('#!/bin/sh\necho "no such artifact $*"\nexit 1\n')
+    (tmp_path / "mvn").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    with pytest.raises(BuildError, match=r"Maven does not get kafka_2\.13 3\.9\.1: no such artifact .*version=3\.9\.1"):
+        older_definitions.jars("kafka", "3.9.1", tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
+    with pytest.raises(BuildError, match="mvn was not found"):
+        older_definitions.jars("kafka", "3.9.1", tmp_path)
 
 
 @pytest.mark.parametrize(

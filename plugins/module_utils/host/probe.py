@@ -16,6 +16,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.module_utils.host.marks import run_of
 from ansible_collections.millrace.kafka.plugins.module_utils.host.network import reach
 from ansible_collections.millrace.kafka.plugins.module_utils.host.properties import pairs
+from ansible_collections.millrace.kafka.plugins.module_utils.host.releases import releases
 from ansible_collections.millrace.kafka.plugins.module_utils.host.units import behind, restarts
 
 
@@ -279,6 +280,9 @@ def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
         "meta_properties": {path: properties(f"{path}/meta.properties") for path in wanted["kafka_log_dirs"]},
         "myid": first_line(f"{wanted['zookeeper_data_dir']}/myid") if wanted.get("zookeeper_data_dir") else "",
         "archives": installed_archives(),
+        "releases": releases(
+            ["kafka"] * bool(wanted["kafka_log_dirs"]) + ["zookeeper"] * bool(wanted.get("zookeeper_data_dir"))
+        ),
         "converged": converged(),
         "nft": nft(),
         "firewall": read("/etc/nftables.d/millrace.nft"),

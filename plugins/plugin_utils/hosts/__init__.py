@@ -16,6 +16,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import (
     disks,
     machine,
     ports,
+    protocol,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
@@ -69,6 +70,7 @@ def check_hosts(
         *disks.capacity(model, probes),
         *archives.verified(model, probes),
         *ports.changed(model, probes),
+        *protocol.protocols(model, probes),
         *departed.brokers(model, probes, undeclared or {}),
         *departed.log_dirs(model, probes, offline, alone or {}),
         *departed.emptied(model, probes, alone or {}, lost),

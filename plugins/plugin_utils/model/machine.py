@@ -170,21 +170,23 @@ def version(value: Any) -> tuple[int, ...] | None:
 
 
 def versions(model: Model) -> Iterator[Problem]:
-    """No version that is known to lose data."""
+    """No version that is known to lose data, but on the way back to one (accept_risks)."""
     for broker in model.brokers:
         declared, advice = broker.inputs.get("kafka_version"), "use 3.9.2 or a later 3.9"
         number = version(declared)
         if number is None or number[0] > 3:
             wrong = "no version of Kafka that runs with ZooKeeper"
-            yield broker.problem("kafka_version", "KAFKA_VERSION", declared, wrong, advice)
+            yield broker.problem("kafka_version", "VERSION_UNFIT", declared, wrong, advice)
         elif number < FIRST_KAFKA:
             yield broker.problem("kafka_version", "KAFKA_VERSION", declared, KAFKA_REASON, advice)
     for server in model.servers:
         declared = server.inputs.get("zookeeper_version")
         number = version(declared)
-        if number is None or number < (3, 8, 6) or (3, 9, 0) <= number < (3, 9, 5):
-            wrong, advice = ZOOKEEPER_REASON if number else "no version number", "use 3.8.6, 3.9.5 or later"
-            yield server.problem("zookeeper_version", "ZOOKEEPER_VERSION", declared, wrong, advice)
+        advice = "use 3.8.6, 3.9.5 or later"
+        if number is None:
+            yield server.problem("zookeeper_version", "VERSION_UNFIT", declared, "no version number", advice)
+        elif number < (3, 8, 6) or (3, 9, 0) <= number < (3, 9, 5):
+            yield server.problem("zookeeper_version", "ZOOKEEPER_VERSION", declared, ZOOKEEPER_REASON, advice)
 
 
 def archives(model: Model) -> Iterator[Problem]:

@@ -49,8 +49,13 @@ RISKS = frozenset(
         "OPTION_SECRET",
         "PASSWORD_GUESSABLE",
         "PASSWORD_SHARED",
+        # versions that can lose records, for the way back from an upgrade
+        "KAFKA_VERSION",
+        "ZOOKEEPER_VERSION",
     )
 )
+# Refused outside of production as well, where they are not accepted.
+ALWAYS = ("KAFKA_VERSION", "ZOOKEEPER_VERSION")
 
 
 def known(model: Model) -> Iterator[Problem]:
@@ -78,7 +83,7 @@ def weighed(model: Model, problems: Iterable[Problem]) -> Iterator[Problem]:
             if problem.code in map(str, machine.inputs.sequence(NAME)):
                 yield replace(one, advice=f"accepted by {NAME}", warning=True)
             else:
-                yield one if machine.production else replace(one, warning=True)
+                yield one if machine.production or one.code in ALWAYS else replace(one, warning=True)
     for machine in model.functional:
         for code in dict.fromkeys(map(str, machine.inputs.sequence(NAME))):
             if code in RISKS and code not in there:

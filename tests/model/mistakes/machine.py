@@ -55,6 +55,12 @@ MISTAKES: tuple[Mistake, ...] = (
         variables=kafka(kafka_version="3.9.1", kafka_archive="/srv/kafka_2.13-3.9.1.tgz"),
     ),
     Mistake(
+        "VERSION_UNFIT",
+        f"{BROKERS}/kafka_version",
+        "3.9.2",
+        variables=kafka(kafka_version="4.0.0", kafka_archive="/srv/kafka_2.13-4.0.0.tgz"),
+    ),
+    Mistake(
         "ZOOKEEPER_VERSION",
         f"{SERVERS}/zookeeper_version",
         "3.8.6",

@@ -32,6 +32,7 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
         "meta_properties": {},
         "myid": "",
         "converged": False,
+        "releases": {},
         "nft": "",
         "firewall": "",
         "ssh_port": 22,
