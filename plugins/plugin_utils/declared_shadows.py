@@ -136,4 +136,7 @@ def replaced(reader: Reader, model: Model) -> Iterator[Problem]:
 
 
 def _text(value: Any) -> str:
-    return f"[{', '.join(map(str, value))}]" if isinstance(value, (list, tuple)) else str(value)
+    """Return a value as YAML reads it again: a text that looks like a number in quotes."""
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_text, value))}]"
+    return f'"{value}"' if isinstance(value, str) and re.fullmatch(r"\d+(\.\d+)?", value) else str(value)
