@@ -15,6 +15,7 @@ from ansible.plugins.inventory.yaml import InventoryModule as YamlInventory
 from ansible_collections.millrace.kafka.plugins.plugin_utils import functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import weakest_first
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
+from ansible_collections.millrace.kafka.plugins.plugin_utils.group_layers import LAID
 from ansible_collections.millrace.kafka.plugins.plugin_utils.variable_files import faults
 
 DOCUMENTATION = """
@@ -54,9 +55,8 @@ all:
 HERE = "{{ inventory_dir }}"
 # What Ansible reads of a group. Anything else it leaves out, with a warning that scrolls by.
 PARTS = ("hosts", "children", "vars")
-# What this plugin has set is noted at the group: a second file of the same site takes it for no word of the site's. The
-# inventory itself is another object for each file (a wrapper of Ansible's).
-LAID = "millrace_laid"
+# What this plugin has set is noted at the group (LAID): a second file of the same site takes it for no word of the
+# site's. The inventory itself is another object for each file (a wrapper of Ansible's).
 NOTHING = object()
 # Functions by path and time of change: nobody changes them, and several inventories of one process have the same.
 READ: dict[tuple[str, int], Any] = {}

@@ -35,6 +35,7 @@ from ansible.vars.clean import remove_internal_keys
 from ansible.vars.plugins import get_vars_from_inventory_sources
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.forked import forked
+from ansible_collections.millrace.kafka.plugins.plugin_utils.group_layers import LAID, Layer
 
 COLLECTION = "ansible_collections.millrace.kafka"
 
@@ -78,17 +79,17 @@ def weakest_first(groups: Iterable[Any]) -> list[Any]:
     return found
 
 
-def said_by_groups(hostvars: Any, loader: Any) -> dict[str, dict[str, Any]]:
-    """Return what each group of the inventory says, in the file of hosts and in those of group_vars."""
-    inventory = hostvars._inventory
-    return {
-        name: {
-            **group.get_vars(),
-            **get_vars_from_inventory_sources(loader, inventory._sources, [group], "task"),
-        }
-        for name, group in inventory.groups.items()
-        if name != "ungrouped"
-    }
+def layers_of(hostvars: Any, loader: Any) -> list[Layer]:
+    """Return what groups say, the weakest first: files of group_vars go before the file of hosts, whoever says it."""
+    inventory, found = hostvars._inventory, list[Layer]()
+    groups = weakest_first(group for group in inventory.groups.values() if group.name != "ungrouped")
+    for group in groups:  # the first is all: it has no depth
+        said = (group.get_vars(), getattr(group, LAID, {}))
+        found.append(Layer(group.name, False, (group.depth, group.priority), *said))
+    for group in groups:
+        said = get_vars_from_inventory_sources(loader, inventory._sources, [group], "task")
+        found.append(Layer(group.name, True, (group.depth, group.priority), said, {}))
+    return found
 
 
 def groups_of(hostvars: Any, host: str) -> list[str]:

@@ -36,9 +36,19 @@ OF_HOSTS: Mapping[str, tuple[str, ...]] = {
 }
 # The same, said of the same entry or setting.
 OF_ENTRY: Mapping[str, tuple[str, ...]] = {
+    "DICT_REPLACED": ("GROUP_SHADOWED",),
+    "GROUP_RIVALS": ("GROUP_SHADOWED",),
     "JOB_ACL": ("JOB_CONFIG",),
-    "MIN_ISR_ONE": ("PROPERTY_TWICE",),
-    "MIN_ISR_EQUAL": ("PROPERTY_TWICE",),
+    "VARIABLE_UNREAD": ("GROUP_SHADOWED",),  # of a group that has brokers too: it is there for them
+    # What one broker says otherwise than the others is mended with that.
+    "MIN_ISR_ONE": ("PROPERTY_TWICE", "BROKERS_DIFFER"),
+    "MIN_ISR_EQUAL": ("PROPERTY_TWICE", "BROKERS_DIFFER"),
+    "MIN_ISR_TOO_HIGH": ("BROKERS_DIFFER",),
+    "REPLICATION_ONE": ("BROKERS_DIFFER",),
+    "REPLICATION_TOO_HIGH": ("BROKERS_DIFFER",),
+    "LISTENER_UNKNOWN": ("BROKERS_DIFFER",),
+    "CHROOT_INVALID": ("BROKERS_DIFFER",),
+    "SUPER_USER_INVALID": ("BROKERS_DIFFER",),
 }
 # The same, said of the same value.
 OF_VALUE: Mapping[str, tuple[str, ...]] = {"JOB_MECHANISM": ("USER_MECHANISM",)}

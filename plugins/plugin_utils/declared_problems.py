@@ -24,6 +24,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_secrets im
     secrets_in_the_clear,
     secrets_in_units,
 )
+from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_shadows import replaced, shadows
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_templates import LOOP, file_of, worded
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_wholes import (
     TYPE,
@@ -69,6 +70,7 @@ CAUSES: Mapping[str, tuple[str, ...]] = {
     "AUTHORITY_NONE": ("pki_authorities",),
     "AUTHORITY_TWICE": ("pki_authorities",),
     "AUTHORITY_UNKNOWN": (),
+    "DEFAULTS_REPLACED": (),
     "LAYOUT_DATACENTERS": (),
     "LOG_DIRS_PATH": (),
     "PATH_ROOT": (),
@@ -96,6 +98,8 @@ def problems_of(reader: Reader, model: Model) -> list[Problem]:
         *unread(raw, model),
         *mappings(raw, model),
         *rivals(reader, model),
+        *shadows(reader, model),
+        *replaced(reader, model),
         *secrets_in_the_clear(reader, model),
         *secrets_in_units(reader, model),
         *texts_for_switches(raw, model),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,6 +13,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.causes import
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
+DATABASE_PORT = re.compile(r"the server of (\S+) listens at (\d+)$")
+
 
 def of_the_writer(problem: Problem, standing: Standing) -> Problem:
     """Return a problem with the word that the site wrote."""
@@ -19,6 +22,8 @@ def of_the_writer(problem: Problem, standing: Standing) -> Problem:
         return _port(problem, standing.raw(problem.hosts[0]))
     if problem.code == "CERTIFICATE_DAYS":
         return _days(problem, standing.raw(problem.hosts[0]))
+    if problem.code == "DATABASE_OTHER" and (found := DATABASE_PORT.match(problem.wrong)):
+        return _database_port(problem, standing, *found.groups())
     return problem
 
 
@@ -40,6 +45,17 @@ def _port(problem: Problem, raw: Mapping[str, Any]) -> Problem:
         return problem
     wrong = "CLIENT and REPLICATION both have it, and Kafka wants a port for each listener, whatever the address"
     return replace(problem, variable=words[-1], wrong=wrong)
+
+
+def _database_port(problem: Problem, standing: Standing, server: str, port: str) -> Problem:
+    """A job has the port of the wiring, and the server's host alone another: the server's is the one that was said."""
+    host = problem.hosts[0]
+    own, stands = standing.raw(host).get("postgresql_port"), standing.on(host, "spark_job_jobs")
+    if str(own) != str(problem.value) or "postgresql_port" not in stands:
+        return problem
+    wrong = f"other hosts have {own}, of which their jobs' database_client is made"
+    place = replace(problem, hosts=(server,), variable="postgresql_port", code="SITE_DIFFERS", value=port)
+    return replace(place, wrong=wrong, advice="say it once, for all hosts")
 
 
 def _days(problem: Problem, raw: Mapping[str, Any]) -> Problem:

@@ -148,6 +148,11 @@ def laid() -> frozenset[str]:
     return frozenset(name for function in _plain().values() for name in function.variables)
 
 
+def usual(name: str) -> Any:
+    """Return what a variable is that every host has from here, a template as it is written; None for no such one."""
+    return next((function.variables[name] for function in _plain().values() if name in function.variables), None)
+
+
 @cache
 def functions() -> dict[str, Function]:
     """Return the functions that hosts can have, by name, without `all`; templates in them are plain text."""

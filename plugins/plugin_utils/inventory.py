@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +21,14 @@ from ansible.vars.manager import VariableManager
 from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import (
     find_collections,
     groups_of,
+    layers_of,
     made_by_the_run,
     rivals_of,
-    said_by_groups,
     set_extra_variables,
     templar_of,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, inputs, internal
+from ansible_collections.millrace.kafka.plugins.plugin_utils.group_layers import Layer
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model, model_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import SAID
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.words import BESIDES
@@ -109,9 +110,17 @@ class Reader:
         variables: dict[str, Any] = self._hostvars.raw_get(host)
         return variables
 
+    @cached_property
+    def layers(self) -> list[Layer]:
+        """What groups say, the weakest first."""
+        return layers_of(self._hostvars, self._loader)
+
     def said_by_groups(self) -> dict[str, dict[str, Any]]:
         """Return what each group says, its files of group_vars among it."""
-        return said_by_groups(self._hostvars, self._loader)
+        found: dict[str, dict[str, Any]] = {}
+        for layer in self.layers:
+            found.setdefault(layer.group, {}).update(layer.said)
+        return found
 
     def groups_of(self, host: str) -> list[str]:
         """Return the groups of a host, the one that goes before all others last."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import Definitions
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import usual
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker, Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.properties import judged
@@ -58,6 +59,7 @@ def bootstrap(model: Model) -> Iterator[Problem]:
     advertised = {listener.advertised for broker in model.brokers for listener in broker.listeners}
     if not advertised or any("kafka_listeners" not in broker.inputs.values for broker in model.brokers):
         return  # what is missing is reported as such
+    yield from _ports(model, advertised)
     hosts = {told.rpartition(":")[0] for told in advertised}
     for machine in model.functional:
         places: list[tuple[str, Any]] = [("kafka_client", machine.inputs.get("kafka_client"))]
@@ -80,6 +82,37 @@ def bootstrap(model: Model) -> Iterator[Problem]:
                     place, advice = f"{variable}[bootstrap.servers]", "name address:port of a listener"
                     wrong = "no declared broker advertises it"
                     yield machine.problem(place, "BOOTSTRAP_UNKNOWN", entry, wrong, advice, warning=not known)
+
+
+def _ports(model: Model, advertised: Collection[str]) -> Iterator[Problem]:
+    """Yield ports of the cluster that hosts say otherwise than others, where clients are told of the wrong ones.
+
+    Whoever is told works out the ports of all brokers from his own.
+    """
+    for word, network, machines in (
+        ("client_port", "client", model.functional),
+        ("replication_port", "replication", list[Machine](model.brokers)),
+    ):
+        told: dict[int, list[str]] = {}
+        for machine in machines:
+            if (port := machine.inputs.whole(word)) is not None:
+                told.setdefault(port, []).append(machine.name)
+        meant = {f"{broker.address(network)}:{port}" for broker in model.brokers for port in told} - {*advertised}
+        if len(told) < 2 or not any(meant & {*_told(machine)} for machine in machines):
+            continue
+        most = usual(word) if usual(word) in told else max(told, key=lambda port: len(told[port]))
+        for port, hosts in told.items():
+            if port != most:
+                wrong = f"other hosts have {most}, and it is of the site"
+                yield Problem(tuple(hosts), word, "SITE_DIFFERS", port, wrong, "say it once, for all hosts")
+
+
+def _told(machine: Machine) -> Iterator[str]:
+    """Yield the places that a host is told of, as its site or the wiring says them."""
+    listeners = machine.inputs.mapping("kafka_admin_listeners").values()
+    for settings in (machine.inputs.get("kafka_client"), *listeners):
+        servers = settings.get("bootstrap.servers") if isinstance(settings, Mapping) else None
+        yield from map(str.strip, str(servers).split(",") if servers else [])
 
 
 def client_properties(model: Model) -> Iterator[Problem]:

@@ -93,14 +93,18 @@ def _owners(machine: Machine, entries: Sequence[Mapping[str, Any]]) -> Iterator[
 def sources(model: Model) -> Iterator[Problem]:
     """Users come from somewhere, from where the firewall lets them in, and not from the whole world."""
     for machine in _databases(model):
-        rules, port, told = rules_of(machine), machine.inputs.whole("postgresql_port"), machine.inputs.entries(USERS)
+        rules, port = rules_of(machine), machine.inputs.whole("postgresql_port")
         closed = left_alone(machine) is not None
-        for user in told:
+        for user in machine.inputs.entries(USERS):
             place, given = f"{USERS}[{user.get('name')}].from", user.get("from")
             if given in ([], ()):
                 wrong, advice = "nowhere: nobody could log in as this user", "name addresses, or leave it out: all jobs"
                 yield machine.problem(place, "DATABASE_SOURCE", None, wrong, advice)
-            for source in map(str, given if isinstance(given, (list, tuple)) else ()):
+            told = list(map(str, given)) if isinstance(given, (list, tuple)) else []
+            if out := _left_out(model, machine, user):
+                yield machine.problem(place, "DATABASE_SOURCE", ", ".join(told), *out)
+                continue
+            for source in told:
                 found = subnet(source)
                 if found is not None and found.prefixlen < WIDEST[found.version]:
                     wrong, advice = "the whole world may try passwords", "name the subnets of those who have to"
@@ -109,6 +113,30 @@ def sources(model: Model) -> Iterator[Problem]:
                     wrong = f"no rule of the firewall lets it in at port {port}"
                     advice = f"let it in by site_firewall_rules: [{{port: {port}, from: [{source}]}}]"
                     yield machine.problem(place, "DATABASE_SOURCE", source, wrong, advice)
+
+
+def _left_out(model: Model, server: Machine, user: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return that hosts whose jobs log in as a user are not among his addresses, and what mends it."""
+    given = user.get("from")
+    nets = [subnet(str(source)) for source in given] if isinstance(given, (list, tuple)) else []
+    places, own = {*map(str, server.addresses), server.name}, str(user.get("name"))
+    left: dict[str, dict[str, None]] = {}
+    for node in model.spark_nodes if nets and None not in nets else ():
+        address = subnet(str(node.address("client")))
+        if address is None or any(net is not None and address.network_address in net for net in nets):
+            continue
+        for job in node.jobs:
+            database = job.config.get("database")
+            told = dict(database) if isinstance(database, Mapping) else {}
+            for login in (told, {**told, **job.migrate}):
+                if str(login.get("user")) == own and str(login.get("host")) in places:
+                    left.setdefault(f"{node.name} ({node.address('client')})", {})[job.name] = None
+    if not left:
+        return None
+    jobs = list(dict.fromkeys(job for found in left.values() for job in found))
+    wrong = f"leaves out {' and '.join(left)}, where {'jobs' if len(jobs) > 1 else 'job'} {', '.join(jobs)} "
+    wrong += f"{'log' if len(jobs) > 1 else 'logs'} in as this user: the server would refuse it"
+    return wrong, f"add {'it' if len(left) == 1 else 'them'}, or leave it out: all jobs"
 
 
 def _places(machine: Machine, place: str, user: Mapping[str, Any]) -> Iterator[Problem]:

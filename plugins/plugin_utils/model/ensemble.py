@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
@@ -13,7 +13,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines impo
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import is_address, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
-GROUP, CONFIG = "group zookeeper", "zookeeper_config"
+GROUP, CONFIG, OBSERVERS = "group zookeeper", "zookeeper_config", "zookeeper_observers"
 SESSION, USUAL_SESSION = "zookeeper.session.timeout.ms", 30000  # roles/kafka/vars/main/server_properties.yml
 LEAST_TICK = 100  # ms: below it seconds were meant
 # Milliseconds that servers wait at least, by the limit that says it in ticks, and what comes of less.
@@ -62,9 +62,8 @@ def size(model: Model) -> Iterator[Problem]:
     if voters == 1 and not model.servers[0].inputs.on("allow_single_zookeeper"):
         advice = "use 3, 5 or 7 servers, or set allow_single_zookeeper: true for a test"
         yield Problem((), GROUP, "ZOOKEEPER_SINGLE", "1 server", "an ensemble of one survives nothing", advice)
-    elif voters % 2 == 0 and not groups and model.layout != "stretch2":
-        wrong = f"an even ensemble survives no more failures than one of {voters - 1}"
-        yield Problem((), GROUP, "ZOOKEEPER_EVEN", f"{voters} servers", wrong, "use 3, 5 or 7 servers")
+    elif voters % 2 == 0 and not groups and model.layout != "stretch2" and not _majorities(model):
+        yield _even(model)
     if voters > 7:
         wrong = "every write waits for a majority of them, so it gets slower with each"
         advice = "use 7 voters at most, and zookeeper_observers for more readers"
@@ -75,13 +74,47 @@ def size(model: Model) -> Iterator[Problem]:
         )
         advice = "set one group for each datacenter, as {1: [1, 2, 3], 2: [4, 5, 6]}"
         yield Problem((), "zookeeper_groups", "ZOOKEEPER_GROUPS_MISSING", None, wrong, advice)
-    if model.layout == "stretch3" and not groups:
-        for name, members in datacenters(model.voters).items():
-            if 2 * len(members) >= voters:
-                shown = f"{len(members)} of {voters} in {name}"
-                wrong = f"with {name} the quorum is lost, and the layout promises to go on"
-                advice = "spread the servers so that no datacenter holds half of them"
-                yield Problem((), GROUP, "ZOOKEEPER_DATACENTER_MAJORITY", shown, wrong, advice)
+    if held := _majorities(model):
+        code, advice = "ZOOKEEPER_DATACENTER_MAJORITY", "spread the servers so that no datacenter holds half of them"
+        wrong = f"with {' or with '.join(held)} the quorum is lost, and the layout promises to go on"
+        shown = ", ".join(f"{number} of {voters} in {name}" for name, number in held.items())
+        mute = _observers(model)
+        if mute and not _halves(model.servers):
+            shown, wrong = mute[1], f"{mute[0]}, so the quorum is lost with {' or with '.join(held)}, and the layout "
+            yield Problem(names(model.servers), OBSERVERS, code, shown, f"{wrong}promises to go on", "take it out")
+        else:
+            yield Problem((), GROUP, code, shown, wrong, advice)
+
+
+def _majorities(model: Model) -> dict[str, int]:
+    """Return the datacenters without which there is no quorum, where the layout promises one: servers that vote."""
+    groups = model.servers[0].groups
+    return _halves(model.voters) if model.layout == "stretch3" and not groups else {}
+
+
+def _halves(servers: Sequence[ZooKeeperServer]) -> dict[str, int]:
+    """Return the datacenters that hold half of some servers, or more, each with its number."""
+    found = {name: len(members) for name, members in datacenters(servers).items()}
+    return {name: number for name, number in found.items() if 2 * number >= len(servers)}
+
+
+def _observers(model: Model) -> tuple[str, str] | None:
+    """Return that servers do not vote, in words, and their ids as they are written; None where all vote."""
+    mute = [server for server in model.servers if not server.votes]
+    verb = "does" if len(mute) == 1 else "do"
+    shown = ", ".join(str(server.number) for server in mute)
+    return (f"{' and '.join(names(mute))} {verb} not vote", shown) if mute else None
+
+
+def _even(model: Model) -> Problem:
+    """Return what is said of an even number of voters: of the observers where all servers would be an odd one."""
+    voters, mute = len(model.voters), _observers(model)
+    wrong = f"an even ensemble survives no more failures than one of {voters - 1}"
+    if mute and len(model.servers) % 2:
+        wrong = f"{mute[0]}, and the {voters} servers that do survive no more failures than {voters - 1}"
+        advice = "take it out, or let an odd number vote"
+        return Problem(names(model.servers), OBSERVERS, "ZOOKEEPER_EVEN", mute[1], wrong, advice)
+    return Problem((), GROUP, "ZOOKEEPER_EVEN", f"{voters} servers", wrong, "use 3, 5 or 7 servers")
 
 
 def racks(model: Model) -> Iterator[Problem]:

@@ -53,16 +53,21 @@ def _numbers(model: Model, machine: Machine) -> list[int]:
 
 def named(model: Model) -> Iterator[Problem]:
     """Where a host has rules, none of its services' ports is forgotten: that one would be open to everybody."""
+    found: dict[str, tuple[dict[str, None], dict[int, None]]] = {}
     for machine in model.functional:
         rules = rules_of(machine)
         if not rules or left_alone(machine) is not None:
             continue
         judged = {whole(rule.get("port")) for rule in rules}
-        forgotten = ", ".join(str(port) for port in _numbers(model, machine) if port not in judged)
-        if forgotten:
-            wrong = f"these rules replace those of functions, and none names {forgotten}: everybody may connect there"
-            advice = f"write {SITE} instead, which adds to those of functions, and leave {NAME} out"
-            yield machine.problem(NAME, "FIREWALL_FORGOTTEN", None, wrong, advice)
+        if forgotten := [port for port in _numbers(model, machine) if port not in judged]:
+            hosts, ports = found.setdefault(repr(rules), ({}, {}))
+            hosts[machine.name] = None
+            ports.update(dict.fromkeys(forgotten))
+    for hosts, ports in found.values():  # what is written once is said once, with the ports of all that have it
+        listed = ", ".join(map(str, ports))
+        wrong = f"these rules replace those of functions, and none names {listed}: everybody may connect there"
+        advice = f"write {SITE} instead, which adds to those of functions, and leave {NAME} out"
+        yield Problem(tuple(hosts), NAME, "FIREWALL_FORGOTTEN", None, wrong, advice)
 
 
 def sources(model: Model) -> Iterator[Problem]:

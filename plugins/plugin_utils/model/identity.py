@@ -12,10 +12,11 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import fu
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import inputs, laid
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import holders, whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import holders
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 OTHER_GROUPS = ("admin",)
+MOST_ID = 2**31 - 1  # of Java's int
 # Other words for functions.
 MEANT = {"broker": "kafka", "brokers": "kafka", "zk": "zookeeper", "zookeepers": "zookeeper", "zoo": "zookeeper"}
 # What a subject (RFC 4514) has to escape, and what means something in a rule that maps subjects.
@@ -23,14 +24,15 @@ STRANGE = re.compile(r"""[^\w\s.&:@!%~-]|[^\S ]""")
 
 
 def ids(model: Model) -> Iterator[Problem]:
-    """Ids are declared on each host, whole numbers in range, and unique."""
-    reserved = next(
-        (whole(broker.inputs.mapping("kafka_config").get("reserved.broker.max.id")) for broker in model.brokers), None
-    )
+    """Ids are declared on each host, whole numbers in range, and unique.
+
+    Up to reserved.broker.max.id they are only where Kafka makes ids up (kafka.server.KafkaConfig.validateValues), and
+    the role says that it does not.
+    """
     own = "every ensemble member needs an id of its own"
     yield from _ids(model.servers, "zookeeper_id", (1, 255), "ZOOKEEPER", own)
     own = "every broker needs an id of its own, and keeps it for life"
-    yield from _ids(model.brokers, "kafka_broker_id", (0, reserved or 1000), "KAFKA", own)
+    yield from _ids(model.brokers, "kafka_broker_id", (0, MOST_ID), "KAFKA", own)
 
 
 def _ids(machines: Sequence[Machine], name: str, limits: tuple[int, int], code: str, advice: str) -> Iterator[Problem]:

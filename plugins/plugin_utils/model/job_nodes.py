@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
@@ -74,6 +74,7 @@ def _slots(job: Job) -> tuple[str, int] | None:
 def twice(model: Model) -> Iterator[Problem]:
     """What one node reads and writes for all, no second one does besides it."""
     seen: dict[tuple[Any, ...], tuple[SparkNode, Job]] = {}
+    found: dict[tuple[str, str], list[tuple[Job, bool]]] = {}
     for node in model.spark_nodes:
         for job in active(node):
             written = end(job, "output")
@@ -81,14 +82,27 @@ def twice(model: Model) -> Iterator[Problem]:
             if job.kind in READ_BACK or (end(job, "input") or ("topic",))[0] != "topic" or not reads(job) or local:
                 continue  # each node has data of its own
             database = job.config.get("database")
-            place = (database.get("host"), database.get("dbname")) if isinstance(database, Mapping) else None
+            kept = (database.get("host"), database.get("dbname")) if isinstance(database, Mapping) else None
             servers = str(job.kafka.get("bootstrap.servers"))
-            key = (job.kind, tuple(reads(job)), written, place, servers)
+            key = (job.kind, tuple(reads(job)), written, kept, servers)
             first, _ = seen.setdefault(key, (node, job))
             if first.name != node.name:
-                wrong = f"runs on {first.name} too: each record is read there and here, and its result written twice"
-                advice = "say standby: true of one host, where the job's state reads it, or state: stopped"
-                yield node.problem(job.variable, "JOB_TWICE", None, wrong, advice, warning=True)
+                found.setdefault((first.name, node.name), []).append((job, kept is not None))
+    for (first_name, name), jobs in found.items():
+        wrong, advice = _both(first_name, jobs), "say standby: true of one of the two, where the job's state reads it"
+        place = "standby" if len(jobs) > 1 else jobs[0][0].variable
+        yield Problem((name,), place, "JOB_TWICE", None, wrong, f"{advice}, or state: stopped", warning=True)
+
+
+def _both(first: str, jobs: Sequence[tuple[Job, bool]]) -> str:
+    """Return what comes of jobs that two hosts run; in a database one waits for the other, and rows stay exact."""
+    written, waiting = ([job.name for job, by_database in jobs if by_database is kind] for kind in (False, True))
+    if len(jobs) == 1:
+        what = "one waits for the other" if waiting else "its result written twice"
+        return f"runs on {first} too: each record is read there and here, and {what}"
+    parts = [f"{', '.join(written)}, whose results are written twice"] if written else []
+    parts += [f"{', '.join(waiting)}, of which one waits for the other"] if waiting else []
+    return f"{first} and this host both run {', and '.join(parts)}"
 
 
 def groups(model: Model) -> Iterator[Problem]:

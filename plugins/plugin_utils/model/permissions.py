@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
@@ -62,7 +62,11 @@ def jobs(model: Model) -> Iterator[Problem]:
         for job in active(node):
             user = job.user
             if user and f"User:{user}" not in almighty and (user in users or not users):  # else said as JOB_LOGIN
-                for what, denied in _unmet(node, job, f"User:{user}", acls):
+                unmet = list(_unmet(node, job, f"User:{user}", acls))
+                if other := _meant(node, job, acls, users - {user}, [what for what, denied in unmet if denied is None]):
+                    yield other
+                    continue
+                for what, denied in unmet:
                     if denied is None:
                         yield _lacking(node, job, f"User:{user}", what, acls)
                     else:
@@ -91,6 +95,26 @@ def _unmet(node: SparkNode, job: Job, principal: str, acls: Sequence[Acl]) -> It
             yield what, denied
         if denied is not None:
             return
+
+
+def _meant(
+    node: SparkNode, job: Job, acls: Sequence[Acl], others: Collection[str], lacking: Sequence[str]
+) -> Problem | None:
+    """Return what is said of a job that logs in as somebody else than the user who has its rights.
+
+    That is one of the job's name, or the only one who may all that it needs, where its own may nothing of it.
+    """
+    if not lacking:
+        return None
+    able = [user for user in sorted(others) if not any(_unmet(node, job, f"User:{user}", acls))]
+    meant = [user for user in able if user in (job.name, job.kind)] or (
+        able if len(able) == 1 and len(lacking) == len(list(needs(job))) else []
+    )
+    if not meant:
+        return None
+    wrong = f"it logs in as {job.user}, and what it needs ({', '.join(lacking)}) {meant[0]} may do"
+    advice = f"log in as {meant[0]}, as by kafka_login('{meant[0]}')"
+    return node.problem(f"{job.variable}.config.kafka", "JOB_ACL", None, wrong, advice)
 
 
 def _lacking(node: SparkNode, job: Job, principal: str, what: str, acls: Sequence[Acl]) -> Problem:

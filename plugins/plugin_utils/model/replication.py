@@ -178,6 +178,31 @@ def datacenter_loss(model: Model) -> Iterator[Problem]:
         yield Problem(where, variable, "MIN_ISR_STOPS", least, wrong, f"use {left}")
 
 
+def goes_on(model: Model) -> bool:
+    """Tell whether writes are to go on by themselves when a datacenter is lost."""
+    wanted = bool(model.brokers) and model.brokers[0].available
+    return model.layout == "stretch3" or (model.layout == "stretch2_5" and wanted)
+
+
+def promise(model: Model) -> Iterator[Problem]:
+    """That writes go on without a datacenter is promised where they can: of stretch3 MIN_ISR_STOPS says it."""
+    if not _spread(model) or not model.brokers[0].available or odd_racks(model):
+        return
+    found = settings(model.brokers[0])
+    factor, least = found[TOPICS].value, found[MIN_ISRS[0]]
+    most = most_replicas(model, factor) if factor else None
+    where, code = names(model.functional), "PROMISE_UNKEPT"
+    if model.layout == "stretch2":
+        wrong = "with either datacenter ZooKeeper stops, and writes with it until somebody acts"
+        advice = "take it out: with stretch2 no acknowledged record is lost; a witness (stretch2_5) keeps it"
+        yield Problem(where, "promise", code, "available", wrong, advice)
+    elif model.layout == "stretch2_5" and factor and most and least.value and factor > least.value > factor - most:
+        left = factor - most
+        wrong = f"with a datacenter {left} of {factor} replicas remain, and {least.variable} is {least.value}: writes "
+        advice = f"set {least.variable} to {left}, which gives up zero loss, or take promise out"
+        yield Problem(where, "promise", code, "available", f"{wrong}stop until somebody acts", advice)
+
+
 def same_everywhere(model: Model) -> Iterator[Problem]:
     """What belongs to the cluster is the same on every broker."""
     for name in SAME:

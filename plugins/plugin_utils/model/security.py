@@ -11,12 +11,13 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.listening import shared
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker, Machine, ZooKeeperServer
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import WILDCARDS, is_address
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.words import BESIDES
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 from ansible_collections.millrace.kafka.plugins.plugin_utils.store_kinds import kind_of
 
 # org.apache.kafka.common.security.oauthbearer.internals.secured.ConfigurationUtils
 TOKEN_URL = re.compile(r"sasl\.oauthbearer\.(jwks|token)\.endpoint\.url$")
-PROVIDED = "let the role pki put it there (pki_certificates, pki_truststores), or put it there yourself"
+PROVIDED = "let the role pki put it there ({}), or put it there yourself"
 
 
 def profile(model: Model) -> Iterator[Problem]:
@@ -84,15 +85,16 @@ def _closed(machine: Machine, variable: str, path: str, told: Any) -> Iterator[P
 
 
 def _made(machine: Machine, keys: Mapping[str, str], trusted: Mapping[str, str]) -> Iterator[Problem]:
-    for found, made, entries, code in (
-        (keys, "pki_certificates", machine.certificates, "KEYSTORE_UNKNOWN"),
-        (trusted, "pki_truststores", machine.truststores, "TRUSTSTORE_UNKNOWN"),
+    for found, more, entries, code in (
+        (keys, "site_certificates", machine.certificates, "KEYSTORE_UNKNOWN"),
+        (trusted, "site_truststores", machine.truststores, "TRUSTSTORE_UNKNOWN"),
     ):
         paths = [item.get("path") for item in entries]
+        made, advice = BESIDES[more], PROVIDED.format(more)
         for variable, path in found.items():
             if path not in paths and not machine.failed(made):
                 wrong = f"no entry of {made} has this path"
-                yield machine.problem(variable, code, path, wrong, PROVIDED, warning=True)
+                yield machine.problem(variable, code, path, wrong, advice, warning=True)
 
 
 def authorities(model: Model) -> Iterator[Problem]:
@@ -160,8 +162,9 @@ def certificate_names(model: Model) -> Iterator[Problem]:
     for broker in model.brokers:
         for item in broker.encrypted:
             path = broker.keystore(item)
-            own = broker.addresses if path == broker.keystore() else []
-            reached = [name for name in (item.address, item.advertised_address) if str(name) not in twice]
+            # Whoever comes to a listener was told what it advertises, and that is what he verifies.
+            own = [item.address, *broker.addresses] if path == broker.keystore() else []
+            reached = [item.advertised_address] if str(item.advertised_address) not in twice else []
             wanted[broker.name].setdefault(path, []).extend([*reached, *own])
             told.setdefault(broker.name, set()).add(str(item.advertised_address))
     for server in model.servers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import STRETCHED, Model, datacenters, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import (
@@ -11,7 +12,12 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import
     most_replicas,
     neither,
 )
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.replication import MIN_ISRS, TOPICS, settings
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.replication import (
+    MIN_ISRS,
+    TOPICS,
+    goes_on,
+    settings,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.slips import slip
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic import Topic, once, topics_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
@@ -77,17 +83,35 @@ def _own(model: Model) -> list[Topic]:
     ]
 
 
-def _place(topic: Topic) -> tuple[str, int | None, str]:
+def _place(topic: Topic) -> tuple[str, Any, str]:
     """Return where it is decided how many replicas have a record, what is said there, and how advice begins.
 
     That is min.insync.replicas, unless it follows from the replicas, or the topic says of the two only how many.
     """
     name, factor = MIN_ISRS[0], topic.replicas
+    if name in topic.config and topic.get("replication_factor") is None and _of_profile(topic):
+        place = topic.property_place(name)  # the replicas are the cluster's: nobody says them of the topic
+        said = topic.said.get("profile") if place.startswith(topic.variable) else topic.defaults.get("profile")
+        return place, said, f"set config[{name}] to"
     if name in topic.config and whole(topic.written.get(name)) is not None:
         place = topic.property_place(name)
         if topic.said.get("replication_factor") is None or place.startswith(topic.variable):
             return place, topic.least_in_sync, "use"
     return topic.place("replication_factor"), factor, f"set {name} to"
+
+
+def _of_profile(topic: Topic) -> bool:
+    """Tell whether a profile says how many replicas are in sync, and no number."""
+    name = MIN_ISRS[0]
+    return topic.property_place(name).endswith(".profile") and whole(topic.written.get(name)) is None
+
+
+def _asked(topic: Topic, use: str) -> str:
+    """Return what a profile asks for, where that is said of it and is not what the cluster says."""
+    if not use.startswith("set config[") or topic.least_in_sync == topic.cluster[1]:
+        return ""
+    wrong = f"it asks for {topic.least_in_sync} of {topic.replicas} replicas in sync, whatever "
+    return f"{wrong}kafka_min_insync_replicas ({topic.cluster[1]}) says: "
 
 
 def _factor(model: Model, topic: Topic) -> Iterator[Problem]:
@@ -138,7 +162,7 @@ def _losses(model: Model, topic: Topic) -> Iterator[Problem]:
     if racks:
         most = most_in_one_rack(model, factor)
         if most is not None and factor - most < least:
-            wrong = f"a rack has up to {most} of its {factor} replicas: with it, writes stop"
+            wrong = f"{_asked(topic, use)}a rack has up to {most} of its {factor} replicas: with it, writes stop"
             advice = f"{use} {factor - most}, or more racks" if factor - most > 1 else "use more racks"
             yield Problem(where, place, "TOPIC_RACK_LOSS", value, wrong, advice, warning=True)
         return
@@ -158,9 +182,8 @@ def _losses(model: Model, topic: Topic) -> Iterator[Problem]:
         advice = f"{use} {most + 1} or more{needed}"
         advice += "; promise: available takes it so" if warning else ", or declare promise: available"
         yield Problem(where, place, "TOPIC_DATACENTER_LOSS", value, wrong, advice, warning=warning)
-    if most is not None and model.layout == "stretch3" and least > factor - most:
+    if most is not None and goes_on(model) and least > factor - most:
         left = factor - most
-        wrong = (
-            f"with a datacenter {left} of its {factor} replicas remain, and writes stop; the layout promises to go on"
-        )
+        wrong = f"{_asked(topic, use)}with a datacenter {left} of its {factor} replicas remain, and writes stop; "
+        wrong += f"{'the layout' if model.layout == 'stretch3' else 'promise: available'} promises to go on"
         yield Problem(where, place, "TOPIC_DATACENTER_STOPS", value, wrong, f"{use} {left}")

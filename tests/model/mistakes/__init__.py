@@ -2,7 +2,8 @@
 
 One module for each subject, named as the rules' own in plugins/plugin_utils/model: a new rule's row is in the module of
 that name; of ciphers in weakened, database_memory in databases, drop_ins in units, java_flags in jvm, hierarchy in
-ensemble, job_limits in jobs, places in identity, ports in networks, principals in security. docs/errors.md is made from
+ensemble, job_limits in jobs, job_loops in job_ends, places in identity, ports in networks,
+principals in security. docs/errors.md is made from
 these tables (tests/generate_errors.py).
 """
 

@@ -64,7 +64,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "KAFKA_ID_RANGE",
         "dc1-kafka2/kafka_broker_id",
         "an id of its own",
-        hosts={"kafka_broker_id: 2": "kafka_broker_id: 1001"},
+        hosts={"kafka_broker_id: 2": "kafka_broker_id: 2147483648"},
     ),
     Mistake(
         "KAFKA_ID_DUPLICATE",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.mistakes.base import BROKERS, Mistake, login
+from model.mistakes.access import users
+from model.mistakes.base import BROKERS, JOB, Mistake, login
 
 PLACE = "dc1-spark2/spark_job_jobs"
 
@@ -22,6 +23,21 @@ def archive(name: str) -> dict[str, Any]:
     )
 
 
+def handed_back(*jobs: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return jobs beside the lab's own, with a user who may do what a relay does between its two topics."""
+    topics = ["streams-plaintext-input", "streams-wordcount-output"]
+    grants = [{"consume": topics, "group": "spark-kafka-source*"}, {"produce": topics}]
+    relay = {"name": "relay", "password": "{{ vault.passwords.generate_orders }}", "grants": grants}
+    return {**users(relay), "spark_consumer": {"spark_job_jobs": [JOB, *jobs]}}
+
+
+BACK = job(
+    "relay",
+    "relay",
+    input_topic="streams-wordcount-output",
+    output_topic="streams-plaintext-input",
+    kafka=login("relay", "generate_orders"),
+)
 RELAY = job("relay", "relay", input_topic="streams-plaintext-input", output_topic="streams-wordcount-output")
 TOPICS = [
     {"name": "streams-plaintext-input", "partitions": 6, "profile": "large_messages"},
@@ -29,6 +45,7 @@ TOPICS = [
 ]
 
 MISTAKES: tuple[Mistake, ...] = (
+    Mistake("JOB_LOOP", f"{PLACE}[relay]", "stop one of them", variables=handed_back(BACK)),
     Mistake(
         "JOB_OUTPUT_SHARED",
         f"{PLACE}[second].config.output_directory",

@@ -62,6 +62,13 @@ MISTAKES: tuple[Mistake, ...] = (
         variables={"dc1-kafka2": {"kafka_zookeeper_chroot": "/kafka2"}},
     ),
     Mistake(
+        "PROMISE_UNKEPT",
+        "group all/promise",
+        "set kafka_min_insync_replicas to 2",
+        hosts={"    layout: stretch2_5\n": "    layout: stretch2_5\n    promise: available\n"},
+        inventory="lab_stretch2_5",
+    ),
+    Mistake(
         "PROPERTY_APART",
         "dc1-kafka1/kafka_config_overrides[log.retention.hours]",
         "for all brokers",

@@ -57,13 +57,13 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "KEYSTORE_UNKNOWN",
         f"{BROKERS}/kafka_keystore",
-        "pki_certificates",
+        "site_certificates",
         variables=kafka(kafka_keystore="/etc/kafka/broker.pem"),
     ),
     Mistake(
         "TRUSTSTORE_UNKNOWN",
         f"{SERVERS}/zookeeper_truststore",
-        "pki_truststores",
+        "site_truststores",
         variables=zookeeper(zookeeper_truststore="/etc/ca.pem"),
     ),
     Mistake(

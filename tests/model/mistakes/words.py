@@ -125,6 +125,19 @@ MISTAKES: tuple[Mistake, ...] = (
         },
     ),
     Mistake(
+        "GROUP_SHADOWED",
+        "group rack_b/kafka_heap",
+        "write it in group_vars/rack_b.yml",
+        hosts={"      vars: {rack: b}": "      vars: {rack: b, kafka_heap: 1g}"},
+        variables=kafka(kafka_heap="512m"),
+    ),
+    Mistake(
+        "DEFAULTS_REPLACED",
+        "group all/product_versions",
+        "write kafka_version: 3.9.1 instead",
+        variables={"all": {"product_versions": {"kafka": "3.9.1"}}},
+    ),
+    Mistake(
         "GROUP_RIVALS",
         "dc1-kafka2/site_firewall_rules",
         "write it for one of the two",
