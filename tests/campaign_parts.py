@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from campaign_run import SEEN, Campaign, prepared
 from elsewhere.repository import Repository
@@ -126,7 +127,7 @@ def roll(campaign: Campaign) -> None:
 def upgrade(campaign: Campaign) -> None:
     """Kafka and ZooKeeper of older versions are upgraded under load, take the protocol step, and are rolled back."""
     with TemporaryDirectory() as folder:
-        older: dict[str, object] = {f"{product}_version": version for product, version in OLDER.items()}
+        older: dict[str, Any] = {f"{product}_version": version for product, version in OLDER.items()}
         older |= {"accept_risks": [f"{product.upper()}_VERSION" for product in OLDER], "kafka_config_overrides": PINNED}
         with campaign.lab("upgrade", archives=str(older_archives(Path(folder))), **older) as inventory:
             tests = ("pytest", "tests/operations/test_upgrade.py", "-m", "campaign")
