@@ -18,10 +18,9 @@ from faults.promises import GAP, Clock
 from faults.reader import read_all
 from faults.writer import Writer
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import TITLES
 from operations.conftest import UNITS, Operator, Run
 from operations.older import OLDER, PINNED, versions
-
-from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import TITLES
 
 pytestmark = [pytest.mark.campaign, pytest.mark.timed]
 RATE, LONGEST = 500, 1200
