@@ -18,11 +18,11 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts.archives impo
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.peers import peers
+from model import installed_probes
 from model.mistakes.base import INVENTORIES, VAULT
 
 GIB = 2**30
 KAFKA, ZOOKEEPER, DATABASE, LOG = "dc1-kafka1", "dc1-zk1", "dc1-db1", "/data/zookeeper-log"
-OLDER = {"kafka_version": "3.8.1"}
 FIRST = {"cluster.id": "x", "broker.id": "1"}
 
 
@@ -133,11 +133,6 @@ def answer(**changes: Any) -> Callable[[dict[str, Any]], None]:
 def peer(address: str, said: str) -> Callable[[dict[str, Any]], None]:
     """Return a change of one connection."""
     return lambda probe: probe["peers"].update({address: said})
-
-
-def broker(version: str, protocol: str = "") -> Callable[[dict[str, Any]], None]:
-    """Return a change of a broker's host: what it runs, and what it speaks to the others where that is pinned."""
-    return answer(releases={"kafka": {"installed": version, "running": version, "protocol": protocol}})
 
 
 def of_release(release: str, names: list[str]) -> Callable[[dict[str, Any]], None]:
@@ -265,39 +260,7 @@ PROBES: tuple[Probe, ...] = (
         inventory="lab_orders",
     ),
     Probe("ZOOKEEPER_ID_CHANGED", f"{ZOOKEEPER}/zookeeper_id", "declare 3 again", answer(myid="3"), ZOOKEEPER),
-    Probe(
-        "ZOOKEEPER_PORT_CHANGED",
-        f"{ZOOKEEPER}/zookeeper_secure_client_port",
-        "then zookeeper.service on all hosts",
-        answer(units={"zookeeper.service": "active"}, client_ports=[2282]),
-        ZOOKEEPER,
-    ),
-    Probe(
-        "ADMIN_LISTENER_CHANGED",
-        f"{KAFKA}/kafka_listeners[REPLICATION]",
-        "name another listener in kafka_admin_listeners",
-        answer(units={"kafka.service": "active"}, listeners={"CLIENT": 9092, "REPLICATION": 9094}),
-    ),
-    Probe("KAFKA_ROLLBACK", f"{KAFKA}/kafka_version", "stay with 3.9.2", broker("3.9.2", "3.9"), declared=OLDER),
-    Probe(
-        "PROTOCOL_LOWERED",
-        f"{KAFKA}/kafka_config[inter.broker.protocol.version]",
-        'take it out, or write "3.9"',
-        broker("3.9.2", "3.9"),
-        declared={"kafka_config": {"inter.broker.protocol.version": "3.8"}},
-    ),
-    Probe(
-        "PROTOCOL_TOO_NEW",
-        "group kafka/kafka_config[inter.broker.protocol.version]",
-        'kafka_config: {inter.broker.protocol.version: "3.8"}, until all run 3.9.2',
-        broker("3.8.1"),
-    ),
-    Probe(
-        "PROTOCOL_WITH_BINARIES",
-        f"{KAFKA}/kafka_config[inter.broker.protocol.version]",
-        "take it out in a run of its own",
-        broker("3.9.1", "3.8"),
-    ),
+    *(Probe(**probe) for probe in installed_probes.PROBES),
     Probe("ECHO_DROPPED", ZOOKEEPER, "REJECT (not DROP)", peer("198.18.2.12:7", "timeout"), ZOOKEEPER),
     Probe("PEER_UNREACHABLE", KAFKA, "open the way", peer("198.18.2.22:9093", "timeout")),
     Probe("FIREWALL_NFT", f"{KAFKA}/base_firewall", "install the package nftables", answer(nft="no such program")),

@@ -66,22 +66,6 @@ def test_an_accepted_risk_is_printed_and_stops_nothing(tmp_path: Path) -> None:
     assert "accepted by accept_risks" in done.stdout
 
 
-@pytest.mark.parametrize(("inventory", "accepted"), [("lab", False), ("lab", True), ("stretch3", True)])
-def test_the_way_back_to_an_older_version(inventory: str, accepted: bool, tmp_path: Path) -> None:
-    """Refused in labs too, until the site says that it goes there; one that does not run here is refused all the same.
-
-    After the next upgrade, what is left of it is a warning.
-    """
-    risks = {"accept_risks": ["KAFKA_VERSION", "ZOOKEEPER_VERSION"]} if accepted else {}
-    versions = {"kafka_version": "3.9.1", "zookeeper_version": "3.8.5"}
-    both = ["KAFKA_VERSION", "ZOOKEEPER_VERSION"]
-    for number, (declared, said) in enumerate(((versions, both), ({"kafka_version": "4.0.0"}, ["VERSION_UNFIT"]))):
-        mistake = replace(LAB, inventory=inventory, variables={"all": {**declared, **risks}})
-        problems, _ = check(spoil(tmp_path / str(number), mistake))
-        found = [(problem.code, problem.warning) for problem in problems if problem.code in (*both, "VERSION_UNFIT")]
-        assert sorted(found) == [(code, accepted and code in both) for code in said]
-
-
 def test_a_risk_is_accepted_where_it_is_said(tmp_path: Path) -> None:
     """For the hosts that say so: the others are refused."""
     problems, _ = check(

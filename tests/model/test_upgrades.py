@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,9 @@ import pytest
 from ansible_collections.millrace.kafka.plugins.plugin_utils import upgrades as module
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.upgrades import lines, own_settings, rows, upgrades
+from model.mistakes.base import LAB, spoil
 from model.probes import lab
+from model.said import check
 
 BROKERS = ("dc1-kafka1", "dc1-kafka2", "dc1-kafka3")
 
@@ -152,3 +155,19 @@ def test_for_programs() -> None:
     }
     one = {"product": "kafka", "before": "3.9.1", "after": "3.9.2", "hosts": list(BROKERS), "unknown": []}
     assert found == [{**one, "properties": [change]}]
+
+
+@pytest.mark.parametrize(("inventory", "accepted"), [("lab", False), ("lab", True), ("stretch3", True)])
+def test_the_way_back_to_an_older_version(inventory: str, accepted: bool, tmp_path: Path) -> None:
+    """Refused in labs too, until the site says that it goes there; one that does not run here is refused all the same.
+
+    After the next upgrade, what is left of it is a warning.
+    """
+    risks = {"accept_risks": ["KAFKA_VERSION", "ZOOKEEPER_VERSION"]} if accepted else {}
+    versions = {"kafka_version": "3.9.1", "zookeeper_version": "3.8.5"}
+    both = ["KAFKA_VERSION", "ZOOKEEPER_VERSION"]
+    for number, (declared, said) in enumerate(((versions, both), ({"kafka_version": "4.0.0"}, ["VERSION_UNFIT"]))):
+        mistake = replace(LAB, inventory=inventory, variables={"all": {**declared, **risks}})
+        problems, _ = check(spoil(tmp_path / str(number), mistake))
+        found = [(problem.code, problem.warning) for problem in problems if problem.code in (*both, "VERSION_UNFIT")]
+        assert sorted(found) == [(code, accepted and code in both) for code in said]

@@ -1,0 +1,62 @@
+"""Wrong hosts of tests/model/probes.py: what is installed and runs there is otherwise than what is declared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+KAFKA, PLACE = "dc1-kafka1", "kafka_config[inter.broker.protocol.version]"
+
+
+def broker(version: str, protocol: str = "") -> Callable[[dict[str, Any]], None]:
+    """Return a change of a broker's host: what it runs, and what it speaks to the others where that is said."""
+    release = {"installed": version, "running": version, "protocol": protocol}
+    return answer(releases={"kafka": release})
+
+
+def answer(**changes: Any) -> Callable[[dict[str, Any]], None]:
+    """Return a change of the answer itself."""
+    return lambda probe: probe.update(changes)
+
+
+PROBES: tuple[dict[str, Any], ...] = (
+    {
+        "code": "ZOOKEEPER_PORT_CHANGED",
+        "where": "dc1-zk1/zookeeper_secure_client_port",
+        "advice": "then zookeeper.service on all hosts",
+        "change": answer(units={"zookeeper.service": "active"}, client_ports=[2282]),
+        "host": "dc1-zk1",
+    },
+    {
+        "code": "ADMIN_LISTENER_CHANGED",
+        "where": f"{KAFKA}/kafka_listeners[REPLICATION]",
+        "advice": "name another listener in kafka_admin_listeners",
+        "change": answer(units={"kafka.service": "active"}, listeners={"CLIENT": 9092, "REPLICATION": 9094}),
+    },
+    {
+        "code": "KAFKA_ROLLBACK",
+        "where": f"{KAFKA}/kafka_version",
+        "advice": "stay with 3.9.2",
+        "change": broker("3.9.2", "3.9"),
+        "declared": {"kafka_version": "3.8.1"},
+    },
+    {
+        "code": "PROTOCOL_LOWERED",
+        "where": f"{KAFKA}/{PLACE}",
+        "advice": 'take it out, or write "3.9"',
+        "change": broker("3.9.2", "3.9"),
+        "declared": {"kafka_config": {"inter.broker.protocol.version": "3.8"}},
+    },
+    {
+        "code": "PROTOCOL_TOO_NEW",
+        "where": f"group kafka/{PLACE}",
+        "advice": 'kafka_config: {inter.broker.protocol.version: "3.8"}, until all run 3.9.2',
+        "change": broker("3.8.1"),
+    },
+    {
+        "code": "PROTOCOL_WITH_BINARIES",
+        "where": f"{KAFKA}/{PLACE}",
+        "advice": "take it out in a run of its own",
+        "change": broker("3.9.1", "3.8"),
+    },
+)
