@@ -71,7 +71,8 @@ def kills() -> str:
         f"longest gap of a round {statistics.median(gaps):.1f} s in the median, {max(gaps):.1f} s at most",
         *(f"seed {seed} ended early: {run['failed']}" for seed, run in seen.items() if "failed" in run),
     ]
-    return f"\n{table(('Fault', 'Times', 'Whole s'), lines)}\n\n{'; '.join(said)}.\n"
+    listed = "\n".join(f"- {text}" for text in said)
+    return f"\n{table(('Fault', 'Times', 'Whole s'), lines)}\n\n{listed}\n"
 
 
 def table(headline: Sequence[str], lines: Sequence[Sequence[str]]) -> str:

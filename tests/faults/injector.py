@@ -13,6 +13,9 @@ from .containers import podman
 from .interfaces import Interfaces
 from .lab import UNITS, Lab, until
 
+ANSWERS = 30.0
+"""Seconds in which a host has to answer before its network is taken away."""
+
 
 class Injector:
     """The faults of one lab. Each method returns when the fault is over and the host's servers run as processes."""
@@ -64,7 +67,7 @@ class Injector:
     def cut(self, hosts: Sequence[str], interface: str, seconds: float) -> None:
         """Take the interface `client` or `replication` of hosts down for so long."""
         interfaces = Interfaces(self.inventory)
-        until(f"{', '.join(hosts)} answer by {interface}", lambda: self.reached(hosts, interface) == [*hosts], 30)
+        until(f"{', '.join(hosts)} answer by {interface}", lambda: self.reached(hosts, interface) == [*hosts], ANSWERS)
         try:
             interfaces.down(*hosts, interface=interface)
             ends = time.monotonic() + seconds

@@ -124,9 +124,14 @@ def test_rounds_of_all_seeds_are_shown_together(tmp_path: Path, monkeypatch: pyt
         "| --- | --- | --- |",
         "| frozen | 3 | 7.0, 9.0 |",
         "",
-        "4 rounds of 2 seeds (2, 3, 11); 1800 records acknowledged; 0 lost; 2 double; 0 sends failed; 2 partitions "
-        "whose replica was outside of the ISR until its broker was restarted; longest gap of a round 2.5 s in the "
-        "median, 4.0 s at most; seed 3 ended early: all whole: no, after 90 s.",
+        "- 4 rounds of 2 seeds (2, 3, 11)",
+        "- 1800 records acknowledged",
+        "- 0 lost",
+        "- 2 double",
+        "- 0 sends failed",
+        "- 2 partitions whose replica was outside of the ISR until its broker was restarted",
+        "- longest gap of a round 2.5 s in the median, 4.0 s at most",
+        "- seed 3 ended early: all whole: no, after 90 s",
     ]
 
 

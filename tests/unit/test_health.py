@@ -143,17 +143,6 @@ def test_partitions_are_reported_in_the_words_of_the_cluster() -> None:
     assert "10 partitions: 3 offline, 4 under-replicated" in text
 
 
-def test_a_broker_that_runs_and_stays_out_of_sync_is_named_with_what_ends_it() -> None:
-    """One with a disk that it gave up has its own line, and what is not declared as well."""
-    dirs = [{**one, "given_up": one["broker"] == 2} for one in cluster()["log_dirs"]]
-    answer = cluster() | {"out_of_sync": {"1": 3, "2": 4, "9": 1}, "log_dirs": dirs}
-    found = [line for line in page(declared(), probes(), answer)[1] if "out of sync" in line]
-    assert found == [
-        "broker 1 (kafka1) runs, and its replicas of 3 partitions are out of sync: it catches up by itself; where the "
-        "number stays the same for minutes, restart.yml -l kafka1 ends it (docs/reliability.md)"
-    ]
-
-
 def test_no_answer_of_the_cluster() -> None:
     text, found = page(declared(), probes(), {})
     assert found == ["Kafka: no answer"]
