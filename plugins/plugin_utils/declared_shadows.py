@@ -40,8 +40,6 @@ def shadows(reader: Reader, model: Model) -> Iterator[Problem]:
             meant = weaker.in_files == stronger.in_files and weaker.order[1] != stronger.order[1]
             if few < many and not meant:
                 yield _shadow(reader, model, name, weaker, stronger, hosts)
-            elif few == many and weaker.group == stronger.group:
-                yield _shadow(reader, model, name, weaker, stronger, hosts, warning=True)
 
 
 def _readers(model: Model, name: str) -> frozenset[str]:
@@ -70,9 +68,7 @@ def _lost(reader: Reader, model: Model, name: str, layers: list[Layer]) -> list[
     return [(layers[one], layers[other], hosts) for (one, other), hosts in found.items()]
 
 
-def _shadow(
-    reader: Reader, model: Model, name: str, weaker: Layer, stronger: Layer, hosts: list[str], *, warning: bool = False
-) -> Problem:
+def _shadow(reader: Reader, model: Model, name: str, weaker: Layer, stronger: Layer, hosts: list[str]) -> Problem:
     value, other = weaker.said[name], stronger.said[name]
     plain = not isinstance(value, (Mapping, list)) and not is_secret(name, str(value))
     shown = f"{other}, which" if plain and not isinstance(other, (Mapping, list)) else "what"
@@ -84,8 +80,8 @@ def _shadow(
     else:
         wrong += FILES_FIRST
     where = tuple(model.all_groups[weaker.group])
-    advice = _advice(model, name, weaker, stronger) if not warning else "say it in one of the two"
-    return Problem(where, name, "GROUP_SHADOWED", value if plain else None, wrong, advice, warning)
+    advice = _advice(model, name, weaker, stronger)
+    return Problem(where, name, "GROUP_SHADOWED", value if plain else None, wrong, advice)
 
 
 def _file(reader: Reader, host: str, layer: Layer, name: str) -> str:

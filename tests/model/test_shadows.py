@@ -91,14 +91,6 @@ def said(hosts: dict[str, str], variables: dict[str, Any], folder: Path, invento
             "says of group kafka: it goes before this by its name",
             "write it in group_vars/big.yml, and ansible_group_priority: 10 in vars of big in hosts.yml",
         ),
-        # One group in two places: neither is of fewer hosts.
-        (
-            {"    database:\n": "      vars: {kafka_heap: 8g}\n    database:\n"},
-            {},
-            "warn GROUP_SHADOWED group kafka/kafka_heap = 8g: dc1-kafka1, dc1-kafka2, dc1-kafka3, dc1-kafka4, "
-            "dc1-kafka5 have 6g",
-            "say it in one of the two",
-        ),
     ],
 )  # fmt: skip
 def test_it_is_said(hosts: dict[str, str], variables: dict[str, Any], begin: str, end: str, tmp_path: Path) -> None:
