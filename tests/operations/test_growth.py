@@ -14,6 +14,8 @@ from faults.writer import Writer
 from operations.conftest import Operator, Run
 
 pytestmark = pytest.mark.campaign
+LONGEST = 1800
+"""Seconds that the load lasts at most."""
 ID, HOST, RATE = 4, "dc1-kafka4", ("-e", "rate=50MB")
 
 
@@ -91,7 +93,7 @@ def test_a_broker_joins_and_leaves(operator: Operator, grown: Inventory, topic: 
     def held() -> set[int]:
         return {number for number, one in lab.partitions(topic).items() if ID in one.replicas}
 
-    with Writer(operator.inventory.kafka_properties, topic, tmp_path, run=topic, rate=200) as writer:
+    with Writer(operator.inventory.kafka_properties, topic, tmp_path, run=topic, rate=200, limit=200 * LONGEST) as writer:
         until("records before it", lambda: writer.acked >= 500, 60)
         joined = operator.play("site", inventory=grown.directory)
         assert joined.code == 0, joined.output[-5000:]
