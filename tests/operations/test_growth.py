@@ -93,7 +93,9 @@ def test_a_broker_joins_and_leaves(operator: Operator, grown: Inventory, topic: 
     def held() -> set[int]:
         return {number for number, one in lab.partitions(topic).items() if ID in one.replicas}
 
-    with Writer(operator.inventory.kafka_properties, topic, tmp_path, run=topic, rate=200, limit=200 * LONGEST) as writer:
+    with Writer(
+        operator.inventory.kafka_properties, topic, tmp_path, run=topic, rate=200, limit=200 * LONGEST
+    ) as writer:
         until("records before it", lambda: writer.acked >= 500, 60)
         joined = operator.play("site", inventory=grown.directory)
         assert joined.code == 0, joined.output[-5000:]
