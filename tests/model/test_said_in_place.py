@@ -231,3 +231,18 @@ def test_the_user_who_has_the_rights_of_a_job_is_named(tmp_path: Path) -> None:
         "(READ on topic orders, READ on group project_orders, WRITE on topic orders-dead) project_orders may do; "
         "log in as project_orders, as by kafka_login('project_orders')"
     ]
+
+
+def test_who_has_no_rights_here_may_have_them_from_elsewhere(tmp_path: Path) -> None:
+    """As where a run is given the users alone: a job that logs in as its own user is warned about, and goes on."""
+    users = [
+        {"name": name, "password": f"{{{{ vault.passwords.{name} }}}}"} for name in ("publish_lines", "count_words")
+    ]
+    everything = [
+        {"operations": ["ALL"], "resource": kind, "name": "*", "pattern": "literal"} for kind in ("topic", "group")
+    ]
+    acls = [{"principal": "User:lab", "permission": "allow", **one} for one in everything]
+    lab = {"name": "lab", "password": "{{ vault.passwords.lab }}"}
+    lines = said("lab", {}, {"all": {"kafka_users": [lab, *users], "kafka_acls": acls}}, tmp_path)
+    found = [line for line in lines if "JOB_ACL" in line]
+    assert found and all(line.startswith("warn ") and "log in as" not in line for line in found), lines

@@ -102,9 +102,10 @@ def _meant(
 ) -> Problem | None:
     """Return what is said of a job that logs in as somebody else than the user who has its rights.
 
-    That is one of the job's name, or the only one who may all that it needs, where its own may nothing of it.
+    That is one of the job's name, or the only one who may all that it needs, where its own may nothing of it. Of whom
+    nothing is said here may have his rights from elsewhere.
     """
-    if not lacking:
+    if not lacking or _elsewhere(f"User:{job.user}", acls):
         return None
     able = [user for user in sorted(others) if not any(_unmet(node, job, f"User:{user}", acls))]
     meant = [user for user in able if user in (job.name, job.kind)] or (
@@ -120,8 +121,11 @@ def _meant(
 def _lacking(node: SparkNode, job: Job, principal: str, what: str, acls: Sequence[Acl]) -> Problem:
     wrong = f"{principal} needs {what}, and no ACL allows it"
     advice = f"grant it to {principal} in kafka_users, or stop the job"
-    elsewhere = not any(acl.get("principal") == principal for acl in acls)  # nothing of it is said here
-    return node.problem(job.variable, "JOB_ACL", None, wrong, advice, warning=elsewhere)
+    return node.problem(job.variable, "JOB_ACL", None, wrong, advice, warning=_elsewhere(principal, acls))
+
+
+def _elsewhere(principal: str, acls: Sequence[Acl]) -> bool:
+    return not any(acl.get("principal") == principal for acl in acls)  # nothing of it is said here
 
 
 def needs(job: Job) -> Iterator[Need]:
