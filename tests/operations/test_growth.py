@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -36,21 +37,28 @@ def servers(operator: Operator) -> dict[str, str]:
 
 
 def a_rack_at_a_time(operator: Operator, grown: Inventory) -> dict[str, str]:
-    """Restart all four brokers by rack: those of rack a together, then each of the others; return `servers`."""
-    before = {host: started(grown, host) for host in grown.hosts("kafka")}
+    """Restart all four brokers by rack: those of rack a together, each of the others alone; return `servers`."""
+    hosts = grown.hosts("kafka")
+    before = {host: down(grown, host) for host in hosts}
     rolled = operator.play("restart", "-l", "kafka", "-e", "parallel=rack", inventory=grown.directory)
     assert rolled.code == 0, rolled.output[-5000:]
-    after = {host: started(grown, host) for host in before}
-    assert all(after[host] > before[host] for host in before), (before, after)
-    first, *alone = (host for host in grown.hosts("kafka") if host != HOST)
-    together = abs(after[first] - after[HOST])
-    assert all(together < abs(after[host] - after[other]) / 2 for host in alone for other in after if other != host)
+    after = {host: down(grown, host) for host in hosts}
+    assert all(after[host][0] > before[host][1] for host in hosts), (before, after)
+    first = next(host for host in hosts if host != HOST)
+    together = {
+        (one, other)
+        for one, other in combinations(sorted(hosts), 2)
+        if max(after[one][0], after[other][0]) < min(after[one][1], after[other][1])
+    }
+    assert together == {tuple(sorted((first, HOST)))}, after
     return servers(operator)
 
 
-def started(grown: Inventory, host: str) -> float:
-    """Return when a host's broker was started, in seconds of the clock that containers share."""
-    return int(grown.run(host, "systemctl show -p ActiveEnterTimestampMonotonic --value kafka")) / 1e6
+def down(grown: Inventory, host: str) -> tuple[int, int]:
+    """Return from when to when a host's broker was down at last, in microseconds of the clock that containers share."""
+    names = ("ActiveExitTimestampMonotonic", "ActiveEnterTimestampMonotonic")
+    said = dict(line.split("=") for line in grown.run(host, f"systemctl show -p {','.join(names)} kafka").split())
+    return int(said[names[0]]), int(said[names[1]])
 
 
 @pytest.fixture
