@@ -189,6 +189,12 @@ def job(name: str, broker: Broker, folder: Path, archive: ClassData, **keys: obj
     return [str(PYTHON.with_name("millrace-jobs")), name, "--config", str(folder / "job.json")], checkpoint
 
 
+def script(file: Path, *arguments: object) -> list[str]:
+    """The command of a script of PySpark, with the jars behind Spark's own as jobs have them: class data fit them."""
+    jars = os.pathsep.join(str(jar) for jar in sorted(unpacked(JARS).glob("*.jar")))
+    return ["env", f"SPARK_DIST_CLASSPATH={jars}", str(PYTHON), str(file), *map(str, arguments)]
+
+
 def make_class_data(folder: Path) -> None:
     """Where these jobs and this Java have no class-data archive yet, make it as a host does."""
     archive = class_data()

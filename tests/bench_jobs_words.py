@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench_jobs_page import Goal, Part, ratios, spread, table, tenths, thousands
-from bench_jobs_programs import CORES, JARS, PYTHON, class_data, java, job, produce, read_until, running
+from bench_jobs_programs import CORES, JARS, class_data, java, job, produce, read_until, running, script
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
 from spark.broker import Broker
 from spark.built import unpacked
@@ -133,13 +133,10 @@ def lag(broker: Broker, group: str) -> int | None:
 def tutorial(broker: Broker, folder: Path) -> tuple[float, float]:
     """The script, until its checkpoint says that it has read all."""
     checkpoint = folder / "checkpoint"
-    jars = [str(jar) for jar in sorted(unpacked(JARS).glob("*.jar"))]
+    jars = ",".join(str(jar) for jar in sorted(unpacked(JARS).glob("*.jar")))
     at = (LINES - TUTORIAL_LINES) // PARTITIONS
-    command = [
-        *("env", f"SPARK_DIST_CLASSPATH={':'.join(jars)}"),  # as jobs do: without it Java takes no class data
-        *(str(PYTHON), str(TUTORIAL), broker.servers, ",".join(jars), INPUT, f"{OUTPUT}-tutorial", str(at)),
-        *(str(PARTITIONS), str(TUTORIAL_BATCH), str(checkpoint), f"local[{CORES}]"),
-    ]
+    topics, batches = (INPUT, f"{OUTPUT}-tutorial"), (at, PARTITIONS, TUTORIAL_BATCH)
+    command = script(TUTORIAL, broker.servers, jars, *topics, *batches, checkpoint, f"local[{CORES}]")
     with running(command, folder, class_data()) as program:
         start = program.until("the first batch is planned", (checkpoint / "offsets" / "0").exists)
         whole = program.until("all lines are counted", lambda: read_until(checkpoint) >= LINES)

@@ -4,12 +4,13 @@ import json
 from collections.abc import Sequence
 
 import pytest
-from millrace_jobs.codec import HEADERS, dead_letters, decode, encode, fitting, reasons
+from millrace_jobs.codec import dead_letters, decode, encode, fitting, reasons
 from millrace_jobs.contract import ORDERS, Contract
 from millrace_jobs.errors import JobError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import lit
 
+HEADERS = "array<struct<key:string,value:binary>>"
 RECORD = f"struct<topic:string,partition:int,offset:bigint,timestamp:timestamp,headers:{HEADERS},key:binary>"
 GOOD = {"order_id": "1", "event": "OrderCreated", "sequence": 1, "at": "2026-01-01T00:00:00.000Z", "customer": "c"}
 SMALL = Contract(

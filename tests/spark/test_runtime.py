@@ -1,4 +1,4 @@
-"""A job of two outputs: two queries with progress of their own, which end together."""
+"""A job of two outputs: two queries with progress of their own, which end together. What a start leaves alone."""
 
 import threading
 from pathlib import Path
@@ -13,7 +13,11 @@ from millrace_jobs.lifecycle import await_end
 from millrace_jobs.parts import KafkaSink, KafkaSource
 from millrace_jobs.runtime import start
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.classic.column import Column
+from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
+from pyspark.sql.types import StructType
 
+from .broker import Broker
 from .helpers import eventually, put, records
 
 
@@ -70,3 +74,31 @@ def test_an_output_that_is_the_input_is_refused(data: dict[str, Any]) -> None:
     """By whatever name."""
     found = problems("split_lines", {**data, "short_directory": data["input_directory"]})
     assert found == ["short: is the same as the input, so the job would feed itself; give another"]
+
+
+def test_text_passes_without_the_parser(
+    spark: SparkSession, broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first SQL that Spark reads costs half a CPU second: types and conditions are objects."""
+
+    def refuse(*told: Any) -> Any:
+        raise AssertionError(told)
+
+    cast, where = Column.cast, ClassicDataFrame.filter
+    monkeypatch.setattr(Column, "cast", lambda one, kind: (refuse if isinstance(kind, str) else cast)(one, kind))
+    monkeypatch.setattr(
+        ClassicDataFrame, "filter", lambda one, true: (refuse if isinstance(true, str) else where)(one, true)
+    )
+    monkeypatch.setattr(StructType, "fromDDL", refuse)
+    topics = broker.topic(), broker.topic()
+    broker.send(topics[0], ["b a b"])
+    config = {
+        "checkpoint": str(tmp_path / "c"),
+        "kafka": {"bootstrap.servers": broker.servers},
+        "input_topic": topics[0],
+        "output_topic": topics[1],
+    }
+    (running,) = start(spark, parse("count_words", config), threading.Event())
+    running.query.processAllAvailable()
+    running.query.stop()
+    assert sorted((record.key, record.value) for record in broker.records(topics[1])) == [("a", "1"), ("b", "2")]

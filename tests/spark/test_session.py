@@ -12,7 +12,7 @@ from millrace_jobs.session import build
 
 from .helpers import files_config
 
-OTHERS, CLASS_PATH = "/opt/others/*", "SPARK_DIST_CLASSPATH"
+OTHERS, CLASS_PATH, LAUNCHER = "/opt/others/*", "SPARK_DIST_CLASSPATH", "SPARK_LAUNCHER_OPTS"
 
 
 @pytest.mark.parametrize("name", ["empty", "nowhere"])
@@ -59,6 +59,30 @@ def test_flags_of_the_jvm(tmp_path: Path, builder: MagicMock) -> None:
     """The jobs' own are Spark's default ones, so that what a job adds comes after them."""
     own = "spark.driver.defaultJavaOptions"
     build(parse("count_words", files_config(tmp_path)))
-    assert builder.call_args.kwargs["map"][own].split()[-1] == "-XX:CompileThresholdScaling=3"
+    assert builder.call_args.kwargs["map"][own].split()[-2:] == [
+        "-XX:MetaspaceSize=64m",
+        "-XX:CompileThresholdScaling=3",
+    ]
     build(parse("count_words", {**files_config(tmp_path), "spark": {own: "-Da=b"}}))
     assert builder.call_args.kwargs["map"][own] == "-Da=b"
+
+
+@pytest.mark.parametrize(
+    ("said", "told"), [(None, "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"), ("-Xshare:off", "-Xshare:off")]
+)
+def test_flags_of_the_launcher(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, builder: MagicMock, said: str | None, told: str
+) -> None:
+    """The JVM that ends with a command line compiles little; what the environment says wins."""
+    monkeypatch.setenv(LAUNCHER, said or "")
+    if said is None:
+        monkeypatch.delenv(LAUNCHER)
+    build(parse("count_words", files_config(tmp_path)))
+    assert os.environ[LAUNCHER] == told
+
+
+@pytest.mark.parametrize(("said", "told"), [({}, "false"), ({"spark.sql.extensions.test.loadFromCp": "true"}, "true")])
+def test_extensions_of_the_class_path(tmp_path: Path, builder: MagicMock, said: dict[str, str], told: str) -> None:
+    """None unless a job wants them: MLlib's costs each start."""
+    build(parse("count_words", {**files_config(tmp_path), "spark": said}))
+    assert builder.call_args.kwargs["map"]["spark.sql.extensions.test.loadFromCp"] == told

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import bench_jobs
+import bench_jobs_starts
 import bench_tls
 import pytest
 from bench_jobs_page import Goal, Part, goals_table, ratios, section, spread, table, tenths, thousands
@@ -137,3 +138,12 @@ def test_each_bench_writes_its_own_part(tmp_path: Path, monkeypatch: pytest.Monk
     page.write_text(old.replace(bench_jobs.END, ""), encoding="utf-8")
     with pytest.raises(ValueError, match="no single place"):
         bench_jobs.page([])
+
+
+def test_starts_are_measured_by_a_yardstick_of_their_rounds() -> None:
+    found = {"publish_lines": [8.0, 30.0], "count_words": [18.0, 30.0], "Spark's guide": [10.0, 20.0]}
+    made = bench_jobs_starts.part(found)
+    assert [(goal.found, goal.met) for goal in made.goals] == [
+        ([8, 30], False), ([18, 30], False), ([0.8, 1.5], False), ([1.8, 1.5], False),
+    ]  # fmt: skip
+    assert made.found.splitlines()[-1] == "| Spark's guide, word count | 15.0 (10.0 to 20.0) |  |"

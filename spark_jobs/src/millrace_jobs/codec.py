@@ -1,7 +1,8 @@
 """A contract at work: records become rows with a reason where they do not fit, and rows become records.
 
 `records` have the columns of `io.read`: key, value (bytes), and `record`, a struct of topic, partition, offset,
-timestamp, headers and key.
+timestamp, headers and key. A column's type is an object where text passes, and no text: the first that Spark's parser
+reads costs a start half a CPU second.
 """
 
 from __future__ import annotations
@@ -10,13 +11,12 @@ from typing import TYPE_CHECKING
 
 from millrace_jobs.contract import VERSION_HEADER, Contract
 from millrace_jobs.errors import JobError
-from millrace_jobs.lazy import F
+from millrace_jobs.lazy import F, T
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import StructType
 
-HEADERS = "array<struct<key:string,value:binary>>"
 _BROKEN = "_broken"
 _MOST_BYTES = 20_000  # of a dead letter's key, and of its headers
 _HEADER_BYTES = 10  # the most that the lengths of a header's key and value take in a record
@@ -24,11 +24,21 @@ _HEADER_BYTES = 10  # the most that the lengths of a header's key and value take
 
 def schema_of(contract: Contract) -> StructType:
     """The columns of a contract."""
-    from pyspark.sql.types import StructType
-
-    schema = StructType.fromDDL(contract.schema)
-    assert isinstance(schema, StructType)
+    simple = {"STRING": T.StringType, "BINARY": T.BinaryType, "BIGINT": T.LongType}
+    schema, told = T.StructType(), [column.split() for column in contract.schema.split(",")]
+    if any(len(one) < 2 or one[1] not in simple or one[2:] not in ([], ["NOT", "NULL"]) for one in told):
+        parsed = T.StructType.fromDDL(contract.schema)
+        assert isinstance(parsed, T.StructType)
+        return parsed
+    for name, kind, *required in told:
+        schema.add(name, simple[kind](), nullable=not required)
     return schema
+
+
+def as_headers(column: Column) -> Column:
+    """As Kafka's headers of a record."""
+    pair = T.StructType().add("key", T.StringType()).add("value", T.BinaryType())
+    return column.cast(T.ArrayType(pair))
 
 
 def decode(records: DataFrame, contract: Contract) -> DataFrame:
@@ -42,7 +52,7 @@ def decode(records: DataFrame, contract: Contract) -> DataFrame:
         return records
     schema = schema_of(contract)
     if contract.codec == "text":
-        text = records.withColumn(schema.names[0], F.col("value").cast("string"))
+        text = records.withColumn(schema.names[0], F.col("value").cast(T.StringType()))
         return text.drop(*({"key", "value"} - set(schema.names)))
     reader = ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in schema)
     json = F.from_json(
@@ -88,16 +98,16 @@ def dead_letters(decoded: DataFrame, contract: Contract, job: str) -> DataFrame:
         lambda one: F.octet_length(one["key"]) + F.coalesce(F.octet_length(one["value"]), F.lit(0)) + _HEADER_BYTES,
     )
     small = F.aggregate(sizes, F.lit(0), lambda total, size: total + size) <= _MOST_BYTES
-    theirs = F.when(small, F.col("record.headers")).otherwise(F.array().cast(HEADERS))  # also where there are none
-    headers = F.concat(theirs, more.cast(HEADERS))
+    theirs = F.when(small, F.col("record.headers")).otherwise(as_headers(F.array()))  # also where there are none
+    headers = F.concat(theirs, as_headers(more))
     key, value = F.substring("key", 1, _MOST_BYTES), F.substring("value", 1, contract.max_bytes)
     return decoded.where("reason IS NOT NULL").select(key.alias("key"), value.alias("value"), headers.alias("headers"))
 
 
 def with_dead_letters(records: DataFrame, topic: str | None, dead: list[tuple[DataFrame, str]]) -> DataFrame:
     """Records and dead letters as one: `topic` says where each goes (null: to where the output has no topic)."""
-    headers = F.col("headers") if "headers" in records.columns else F.lit(None).cast(HEADERS)
-    every = records.select("key", "value", headers.alias("headers"), F.lit(topic).cast("string").alias("topic"))
+    headers = F.col("headers") if "headers" in records.columns else as_headers(F.lit(None))
+    every = records.select("key", "value", headers.alias("headers"), F.lit(topic).cast(T.StringType()).alias("topic"))
     for letters, name in dead:
         every = every.unionByName(letters.withColumn("topic", F.lit(name)))
     return every
@@ -123,20 +133,20 @@ def encode(rows: DataFrame, contract: Contract, output: str) -> DataFrame:
     if found != wanted or extra:
         shown = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in rows.schema)
         raise JobError(f"{output}: rows are {shown}; the contract of {contract.topic} wants {contract.schema}")
-    key = F.col(contract.key or "key").cast("binary") if contract.key or "key" in rows.columns else F.lit(None)
+    key = F.col(contract.key or "key").cast(T.BinaryType()) if contract.key or "key" in rows.columns else F.lit(None)
     (first, *_) = [name for name in schema.names if name != contract.key]
     value = F.to_json(F.struct(*schema.names)) if contract.codec == "json" else F.col(first)
     headers = [F.col("headers")] if "headers" in rows.columns else []
     if contract.codec == "json":
-        told = [F.coalesce(F.col("headers"), F.array().cast(HEADERS))] if headers else []
+        told = [F.coalesce(F.col("headers"), as_headers(F.array()))] if headers else []
         version = F.array(F.struct(F.lit(VERSION_HEADER).alias("key"), _version(contract).alias("value")))
-        headers = [F.concat(*told, version.cast(HEADERS)).alias("headers")]
-    return rows.select(key.cast("binary").alias("key"), _bytes(value, contract).alias("value"), *headers)
+        headers = [F.concat(*told, as_headers(version)).alias("headers")]
+    return rows.select(key.cast(T.BinaryType()).alias("key"), _bytes(value, contract).alias("value"), *headers)
 
 
 def _bytes(value: Column, contract: Contract) -> Column:
     """Bytes as they are; everything else as the text that it is."""
-    return value if contract.codec == "bytes" else value.cast("string").cast("binary")
+    return value if contract.codec == "bytes" else value.cast(T.StringType()).cast(T.BinaryType())
 
 
 def _version(contract: Contract) -> Column:

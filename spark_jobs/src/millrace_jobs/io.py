@@ -7,9 +7,11 @@ from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from millrace_jobs import starts
+from millrace_jobs.codec import as_headers
 from millrace_jobs.ends import Input, Topic
 from millrace_jobs.errors import JobError
 from millrace_jobs.positions import has_begun
@@ -48,13 +50,13 @@ def read(spark: SparkSession, source: Input, checkpoint: str, headers: bool) -> 
         }
         records = spark.readStream.format("kafka").options(**options).load()
         if not headers:
-            records = records.withColumn("headers", F.lit(None).cast("array<struct<key:string,value:binary>>"))
+            records = records.withColumn("headers", as_headers(F.lit(None)))
         return records.select("key", "value", F.struct(*_ENVELOPE).alias("record"))
     reader = spark.readStream.format("text").option("maxFileAge", _MAX_FILE_AGE)
     files = reader.option("maxFilesPerTrigger", source.max_files).load(source.end.path)
     return files.select(
-        _file_name().cast("binary").alias("key"),
-        F.col("value").cast("binary").alias("value"),
+        _file_name().cast(T.BinaryType()).alias("key"),
+        F.col("value").cast(T.BinaryType()).alias("value"),
     )
 
 
@@ -78,7 +80,7 @@ def to_directory(records: DataFrame, path: str, mode: str, dead_letters: Topic |
     def write_json_lines(batch: DataFrame, batch_id: int) -> None:
         kept = batch if dead_letters is None else batch.persist()
         own = kept if dead_letters is None else kept.where("topic IS NULL")
-        text = own.select(F.col("key").cast("string"), F.col("value").cast("string"))
+        text = own.select(F.col("key").cast(T.StringType()), F.col("value").cast(T.StringType()))
         text.write.mode("overwrite").json(f"{path}/batch={batch_id}")
         if dead_letters is not None:
             send(kept.where("topic IS NOT NULL"), dead_letters)

@@ -18,7 +18,9 @@ class _Later:
 
 if TYPE_CHECKING:
     from pyspark.sql import functions as F
+    from pyspark.sql import types as T
 else:
     F = _Later("pyspark.sql.functions")
+    T = _Later("pyspark.sql.types")
 
-__all__ = ["F"]
+__all__ = ["F", "T"]

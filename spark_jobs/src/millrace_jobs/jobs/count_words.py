@@ -23,7 +23,7 @@ def split_words(lines: DataFrame) -> DataFrame:
     The line is lower-cased before it is split, so a Greek final sigma depends on its whole line.
     """
     words = F.explode(F.split(F.lower("line"), _SEPARATORS))
-    return lines.select(words.alias("word")).where("word != ''")
+    return lines.select(words.alias("word")).where(F.col("word") != "")
 
 
 def count(words: DataFrame) -> DataFrame:

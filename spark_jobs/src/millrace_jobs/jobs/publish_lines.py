@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from millrace_jobs.codec import HEADERS
+from millrace_jobs.codec import as_headers
 from millrace_jobs.contract import LINES
 from millrace_jobs.job import Job, NoParameters
-from millrace_jobs.lazy import F
+from millrace_jobs.lazy import F, T
 from millrace_jobs.parts import FileSource, KafkaSink
 
 if TYPE_CHECKING:
@@ -19,15 +19,15 @@ def stamp(records: DataFrame) -> DataFrame:
 
     The clock is read for each row as it goes out; Spark's own `now()` stands still for a whole batch.
     """
-    clock = F.reflect(F.lit("java.time.Instant"), F.lit("now")).cast("timestamp")
+    clock = F.reflect(F.lit("java.time.Instant"), F.lit("now")).cast(T.TimestampType())
     sent_at = F.date_format(clock, "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX")
-    header = F.struct(F.lit("sent_at").alias("key"), sent_at.cast("binary").alias("value"))
-    return records.withColumn("headers", F.array(header).cast(HEADERS))
+    header = F.struct(F.lit("sent_at").alias("key"), sent_at.cast(T.BinaryType()).alias("value"))
+    return records.withColumn("headers", as_headers(F.array(header)))
 
 
 def transform(parameters: NoParameters, input: DataFrame) -> DataFrame:
     """Sending is at least once: a batch that was killed on its way is sent again."""
-    return stamp(input.select("key", F.col("value").cast("string").alias("line")))
+    return stamp(input.select("key", F.col("value").cast(T.StringType()).alias("line")))
 
 
 JOB = Job(
