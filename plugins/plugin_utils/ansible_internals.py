@@ -183,10 +183,12 @@ def environment(basedir: str) -> Any:
     return _Environment(ansible_basedir=basedir)
 
 
-def templar_of(loader: Any, variables: Mapping[str, Any]) -> Templar:
-    """Return what renders the texts of one host."""
+def templar_of(loader: Any, variables: Mapping[str, Any], once: bool = False) -> Templar:
+    """Return what renders the texts of one host; `once` computes each variable that they name a single time."""
     made = Templar(loader=loader, variables=variables)
     made._engine._environment = environment(loader.get_basedir())
+    if once:
+        _remember(made._engine)
     return made
 
 
@@ -211,16 +213,15 @@ class OnceForEachTask:
     def finalize_task_arg(cls, name: str, value: Any, templar: Any, context: dict[str, Any]) -> Any:
         """Return an option computed."""
         if "templar" not in context:
-            context["templar"] = _remembering(templar)
+            context["templar"] = _remember(templar.extend())
         return context["templar"].template(value)
 
 
-def _remembering(templar: Any) -> Any:
-    made = templar.extend()
-    made._environment = environment(templar.basedir)
-    with TemplateContext(template_value=None, templar=made, options=TemplateOptions.DEFAULT, stop_on_template=False):
-        made.available_variables = _AnsibleLazyTemplateMixin._try_create(dict(templar.available_variables))
-    return made
+def _remember(engine: Any) -> Any:
+    engine._environment = environment(engine.basedir)
+    with TemplateContext(template_value=None, templar=engine, options=TemplateOptions.DEFAULT, stop_on_template=False):
+        engine.available_variables = _AnsibleLazyTemplateMixin._try_create(dict(engine.available_variables))
+    return engine
 
 
 class RunsHere(OnceForEachTask, ActionBase):  # type: ignore[misc]

@@ -132,7 +132,7 @@ class Reader:
 
     def _values(self, host: str, raw: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
         """Return those of the variables that are set and can be computed."""
-        templar, found = cache(lambda: templar_of(self._loader, raw)), {}
+        templar, found = cache(lambda: templar_of(self._loader, raw, once=True)), {}
         for name in names:
             if name in raw:
                 try:
@@ -164,7 +164,7 @@ class Reader:
         What cannot be computed is reported where nothing else is wrong on the host: else it follows from that.
         """
         raw, found = {**self.raw(host), **words}, dict[str, dict[str, Any]]()
-        templar = cache(lambda: templar_of(self._loader, raw))
+        templar = cache(lambda: templar_of(self._loader, raw, once=True))
         wrong = any(failed == host for failed, _, _ in self._failed) or any(host in p.hosts for p in self.problems)
         for kind in SAID:
             by_function, found[kind] = raw.get(f"function_{kind}") or {}, {}

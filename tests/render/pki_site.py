@@ -10,8 +10,9 @@ from typing import Any
 
 import yaml
 
-from render.site import ROOT
+from render.started import Started
 
+PLAYBOOKS = Started()
 SECRETS = {"pki_passphrase": "correct horse battery", "pki_store_password": "staple of stores"}
 NAMES = {
     "broker1": ["broker1", "broker1.client", "198.18.1.21", "198.18.2.21"],
@@ -68,20 +69,7 @@ def site(folder: Path, **variables: Any) -> Path:
 
 def apply(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Run the play, both outputs in one text."""
-    command = [
-        sys.executable,
-        "-m",
-        "ansible",
-        "playbook",
-        "-i",
-        str(folder / "hosts.yml"),
-        str(folder / "play.yml"),
-        *options,
-    ]
-    environment = {**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"}
-    return subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT, env=environment
-    )
+    return PLAYBOOKS.run("-i", str(folder / "hosts.yml"), str(folder / "play.yml"), *options)
 
 
 def changed(done: subprocess.CompletedProcess[str]) -> dict[str, int]:

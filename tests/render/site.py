@@ -24,6 +24,7 @@ from model.mistakes.base import VAULT
 
 from ansible_collections.millrace.kafka.plugins.module_utils.host.properties import pairs
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
+from render.started import Started
 
 ROOT = Path(__file__).resolve().parents[2]
 # Made-up digits, so that no archive has to be built: the first digits of each show in paths on the hosts.
@@ -129,19 +130,16 @@ def with_stand_ins() -> Path:
     return folder
 
 
+@cache
+def with_no_network() -> Started:
+    """Return what runs playbooks with the stand-ins."""
+    alone = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--net", "--map-root-user"]
+    return Started(*alone, ANSIBLE_COLLECTIONS_PATH=str(with_stand_ins()))
+
+
 def run_playbooks(inventory: Path, playbooks: Sequence[str], *options: str) -> subprocess.CompletedProcess[str]:
     """Run playbooks of this repository on an inventory with the stand-ins and no network; both outputs in one text."""
-    alone = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--net", "--map-root-user"]
-    command = [*alone, sys.executable, "-m", "ansible", "playbook", "-i", str(inventory), *options, *playbooks]
-    environment = {
-        **os.environ,
-        "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
-        "ANSIBLE_COLLECTIONS_PATH": str(with_stand_ins()),
-        "ANSIBLE_NOCOLOR": "1",
-    }
-    return subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT, env=environment
-    )
+    return with_no_network().run("-i", str(inventory), *options, *playbooks)
 
 
 def make_archives(folder: Path) -> None:

@@ -1,0 +1,74 @@
+"""ansible-playbook, run again and again without starting and importing it anew: each run is a fork of one that has.
+
+As a program: answers each line of its input, the words of a command line, with one line: status and output.
+"""
+
+import atexit
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from queue import Empty, SimpleQueue
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Started:
+    """Runs playbooks in the repository's folder, as many at a time as are asked for, with these variables of the shell.
+
+    `before` are words before the command, as of unshare.
+    """
+
+    def __init__(self, *before: str, **environment: str) -> None:
+        """Start nothing yet."""
+        self._command = (*before, sys.executable, __file__)
+        self._environment = {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1", **environment}
+        self._idle: SimpleQueue[subprocess.Popen[str]] = SimpleQueue()
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Return how a run with these words ended, both outputs in one text."""
+        try:
+            process = self._idle.get_nowait()
+        except Empty:  # ends when this process has, and its input with it
+            environment = {**os.environ, **self._environment}
+            pipe = subprocess.PIPE
+            process = subprocess.Popen(self._command, stdin=pipe, stdout=pipe, text=True, cwd=ROOT, env=environment)
+        assert process.stdin and process.stdout
+        process.stdin.write(f"{json.dumps(words)}\n")
+        process.stdin.flush()
+        code, output = json.loads(process.stdout.readline())
+        self._idle.put(process)
+        return subprocess.CompletedProcess(words, code, output)
+
+
+def answer(words: list[str]) -> tuple[int, str]:
+    """Be ansible-playbook in a process of its own; return its status and output."""
+    from ansible.cli.playbook import main
+
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        code: object = 1
+        try:
+            for source, target in ((os.open(os.devnull, os.O_RDONLY), 0), (write, 1), (write, 2)):
+                os.dup2(source, target)
+            os.close(read)
+            atexit._clear()  # the folder for temporary files, which later runs have too, stays
+            sys.argv = ["ansible-playbook", *words]
+            main(sys.argv)
+        except SystemExit as end:
+            code = end.code
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code if isinstance(code, int) else 1)
+    os.close(write)
+    with os.fdopen(read) as stream:
+        output = stream.read()
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), output
+
+
+if __name__ == "__main__":
+    for line in sys.stdin:
+        print(json.dumps(answer(json.loads(line))), flush=True)
