@@ -46,10 +46,11 @@ class Snapshot:
     unheard: Collection[int] = ()
     """Brokers that stay, count as in sync, and answer nobody: dead ones do so until their session ends.
 
-    Where there are some, nothing else was asked.
+    Where there are some, nothing else was asked, but for an order.
     """
     hung: Collection[int] = ()
-    """Brokers that are to stop and answer nobody; asked for where some of those that stay do not, either."""
+    """Brokers that are to stop and answer nobody, asked for where some of those that stay do not, either; for an order,
+    one that names another controller than all others, too."""
     views: Mapping[int, State] = field(default_factory=dict)
     """What each broker that stays says, and their controller, asked by itself; the worst of it counts.
 
