@@ -69,8 +69,8 @@ options:
       - C(may_stop) waits until I(stop) may stop together, and fails where they may not; at once where waiting changes
         nothing, for a topic has too few replicas.
       - C(order) tells which of them are restarted together, and after one another. Fails where a topic has too few
-        replicas for any of them to be restarted. Waits while brokers name different controllers, unless it is one of
-        I(stop) alone that does; that one is the first.
+        replicas for any of them to be restarted. Waits while brokers name different controllers; of one broker
+        alone, I(stop), no word is wanted.
       - C(back) waits until they are back after a restart. The cluster is whole, or for a while lacks nothing that is
         not in I(before).
       - C(started) waits until they are registered and in sync with what somebody leads, whoever else is away. What a

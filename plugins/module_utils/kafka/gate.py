@@ -49,8 +49,7 @@ class Snapshot:
     Where there are some, nothing else was asked, but for an order.
     """
     hung: Collection[int] = ()
-    """Brokers that are to stop and answer nobody, asked for where some of those that stay do not, either; for an order,
-    one that names another controller than all others, too."""
+    """Brokers that are to stop and answer nobody; asked for where some of those that stay do not, either."""
     views: Mapping[int, State] = field(default_factory=dict)
     """What each broker that stays says, and their controller, asked by itself; the worst of it counts.
 

@@ -22,11 +22,10 @@ def snapshot(cluster: Cluster, state: State, stop: Sequence[int], one_by_one: bo
     least. So is their controller: of what it decides the others may not have been told. Who does not answer a part
     keeps the gate closed; where they hold nothing in sync, no part is asked for.
 
-    Before they stop `one_by_one` all are asked, those that stop among them, and what lasts is told though some are
-    silent: it is refused before anything begins. One that alone names another controller is not believed: it is the
-    first to be restarted.
+    Before they stop `one_by_one` all are asked, those that stop among them but for one alone, and what lasts is told
+    though some are silent: it is refused before anything begins.
     """
-    stay = set(state.brokers) if one_by_one else set(state.brokers) - set(stop)
+    stay = set(state.brokers) - (set() if one_by_one and stop[1:] else set(stop))
     found = views(cluster, state, stay or set(state.brokers))
     said = [state, *found.states.values()]
     if not any(seen.partitions for seen in said):
@@ -48,8 +47,6 @@ def snapshot(cluster: Cluster, state: State, stop: Sequence[int], one_by_one: bo
     unheard = set(found.mute) & stay & {broker for p in used for broker in p.isr}
     hung = {one for one in stop if one in silent or gone(cluster, state, one)} if unheard else set[int]()
     told = Snapshot(state, silent=silent, unheard=unheard, hung=hung, views=found.states)
-    if one_by_one:
-        told = without_cut_off(told, stop)
     if not used or uncontrolled(told) or (unheard and not one_by_one):
         return told  # that opens it, or closes it, whatever else there is
     rest = {one: seen for one, seen in told.views.items() if one_by_one or one not in stop} or told.views
@@ -60,22 +57,6 @@ def snapshot(cluster: Cluster, state: State, stop: Sequence[int], one_by_one: bo
     except AdminError as error:
         raise ClusterError(f"the gate stays closed, for not all that it asks was answered: {error}") from error
     return replace(told, min_isr=min_isr, moving={f"{topic}-{number}" for topic, number in moving})
-
-
-def without_cut_off(told: Snapshot, stop: Sequence[int]) -> Snapshot:
-    """Leave out what one says that is to stop, where without it, and it alone, all name the same controller."""
-    if not uncontrolled(told):
-        return told
-    others = {
-        one: replace(told, views={key: seen for key, seen in told.views.items() if key != one})
-        for one in stop
-        if one in told.views and told.views.keys() - {one}
-    }
-    agreed = {one: rest for one, rest in others.items() if not uncontrolled(rest)}
-    if len(agreed) != 1:
-        return told
-    ((one, rest),) = agreed.items()
-    return replace(rest, hung={*told.hung, one})
 
 
 def highest_min_isr(cluster: Cluster, seen: Mapping[int, State], names: Sequence[str]) -> dict[str, int]:
