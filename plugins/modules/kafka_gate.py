@@ -12,7 +12,13 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, ClusterError, State
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import Block, Rules, Snapshot, blocks
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import (
+    Block,
+    Rules,
+    Snapshot,
+    blocks,
+    uncontrolled,
+)
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate_facts import snapshot
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart_order import batches
@@ -41,8 +47,9 @@ description:
   - Brokers may stop together where each partition that they hold in sync has all its other replicas in sync, keeps
     min.insync.replicas of its topic without them (and I(margin) more), and none of its replicas is being moved; where
     there is a controller, and no other rack is out. What is down, offline or answers nobody may always be restarted.
-  - Each broker that stays is asked itself, and the worst answer counts; one that has just started, or that the
-    controller does not reach, says what was. One that died counts as in sync until its session ends.
+  - Each broker that stays is asked itself, and the worst answer counts, also of min.insync.replicas. One that has just
+    started, or that the controller does not reach, says what was; one that died counts as in sync until its session
+    ends.
   - Where the cluster is not whole elsewhere, only what has been so for 30 s is judged (for half of a shorter
     I(timeout)).
   - A gate that nobody answers is closed.
@@ -62,7 +69,8 @@ options:
       - C(may_stop) waits until I(stop) may stop together, and fails where they may not; at once where waiting changes
         nothing, for a topic has too few replicas.
       - C(order) tells which of them are restarted together, and after one another. Fails where a topic has too few
-        replicas for any of them to be restarted.
+        replicas for any of them to be restarted. Waits while brokers name different controllers; of one broker
+        alone, I(stop), no word is wanted.
       - C(back) waits until they are back after a restart. The cluster is whole, or for a while lacks nothing that is
         not in I(before).
       - C(started) waits until they are registered and in sync with what somebody leads, whoever else is away. What a
@@ -71,7 +79,8 @@ options:
     choices: [may_stop, order, back, started]
     default: may_stop
   parallel:
-    description: With C(order), C(rack) for all brokers of a rack together, where what they hold bears that.
+    description: >-
+      With C(order), C(rack) for all brokers of a rack together, where what they hold bears that, and all answer.
     type: str
     choices: [one, rack]
     default: one
@@ -172,6 +181,8 @@ def order(module: AnsibleModule, cluster: Cluster) -> None:
             if state.controller < 0:
                 return Look(None, "no controller")
             found.append(snapshot(cluster, state, stop, one_by_one=True))
+            if headless := uncontrolled(found[-1]):
+                return Look(None, str(headless))
         except ClusterError as error:
             return Look(None, str(error))
         return Look({}, "", lambda: Verdict(True, {}))

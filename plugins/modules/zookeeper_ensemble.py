@@ -14,6 +14,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.ensemble 
     strangers,
     wait,
 )
+from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.quorum import IDLE
 
 DOCUMENTATION = """
 module: zookeeper_ensemble
@@ -83,7 +84,7 @@ waiting:
   returned: with pause, where the wait goes on
 modes:
   description:
-    - By name of the server, C(leader), C(follower), C(observer), C(standalone), C(not serving) or C(down).
+    - By name of the server, C(leader), C(follower), C(observer), C(standalone), C(read-only), C(not serving), C(down).
     - Empty where a file of I(tls) cannot be read, so that nobody was asked.
   type: dict
   returned: always
@@ -124,7 +125,7 @@ def whole(module: AnsibleModule) -> dict[str, str]:
             modes=modes,
             problems=found,
         )
-    if away := [name for name, mode in modes.items() if mode in ("down", "not serving")]:
+    if away := [name for name, mode in modes.items() if mode in ("down", *IDLE)]:
         module.warn(f"the ensemble is not whole: {', '.join(away)} of no host of this run")
     return modes
 

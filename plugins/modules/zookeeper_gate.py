@@ -23,8 +23,9 @@ module: zookeeper_gate
 short_description: Tell whether ZooKeeper servers may stop now, in which order, and whether they serve; changes nothing
 description:
   - Servers may stop together where those that answer hold a quorum without them, by groups and weights, and all
-    followers of the leader are in sync. What does not serve may always be restarted; one that is silent only where the
-    leader has nobody whom it does not answer for, or a quorum answers without it.
+    followers of the leader are in sync. What says that it does not serve, or is read-only, may always be restarted; of
+    one that is silent the leader has to say whether it has it (mntr, ZooKeeper 3.6), and a quorum is one of those that
+    it has.
   - Where the ensemble is not whole, only what has been so for 10 s is judged (for half of a shorter I(timeout)).
   - A gate that nobody answers is closed.
   - Runs where the client ports can be reached (the control node, or a host of the group admin).
@@ -172,7 +173,12 @@ def main() -> None:
     patience = Patience(seconds, min(SAME, seconds / 2), part, enough=enough)
 
     def look() -> Ensemble:
-        return seen(module.params["servers"], module.params["port"], voters(module), module.params["tls"])
+        asks, of = (
+            module.params["question"] == "may_stop",
+            {name: str(one) for name, one in module.params["ids"].items()},
+        )
+        servers, port, tls = (module.params[name] for name in ("servers", "port", "tls"))
+        return seen(servers, port, voters(module), tls, of if asks else None)
 
     try:
         if module.params["question"] == "order":

@@ -62,6 +62,16 @@ def test_who_alone_was_in_sync_with_what_has_no_leader() -> None:
     assert State({2: {}, 3: {}}, 2, partitions).alone() == {3: ["t-0", "t-1"]}
 
 
+def test_who_follows_nobody_is_not_out_of_sync() -> None:
+    """Broker 3 is down, and was the last in sync with 0 and 1: its start mends them, and no restart of the others.
+
+    Broker 4 is registered, and answers nobody.
+    """
+    rows = [(0, -1, (3,)), (1, 3, (3,)), (2, 4, (4,)), (3, 1, (1,))]
+    partitions = [Partition("t", number, leader, (1, 2, 3, 4), isr) for number, leader, isr in rows]
+    assert State({1: {}, 2: {}, 4: {}}, 1, partitions, mute={4}).out_of_sync() == {2: 1, 4: 1}
+
+
 @pytest.mark.parametrize(
     ("knows", "problems"),
     [

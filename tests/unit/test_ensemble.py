@@ -5,8 +5,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
+from unit.clock import Clock
 
 from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.ensemble import (
     four_letter_word,
@@ -164,11 +166,8 @@ def test_words_of_one_server(serve: Serve, port: int) -> None:
     assert four_letter_word("127.0.0.1", port, "srvr") == SRVR.format("leader")
     assert four_letter_word("127.0.0.9", port, "srvr") == ""
     assert state({"zk1": "127.0.0.1", "zk9": "127.0.0.9"}, port) == {"zk1": "leader", "zk9": "down"}
-    assert [zookeeper_mode(text) for text in ("", NOT_SERVING, SRVR.format("observer"))] == [
-        "down",
-        "not serving",
-        "observer",
-    ]
+    texts = ("", NOT_SERVING, SRVR.format("observer"), SRVR.format("read-only"))
+    assert [zookeeper_mode(text) for text in texts] == ["down", "not serving", "observer", "read-only"]
 
 
 def test_only_servers_that_are_expected_have_to_serve(serve: Serve, port: int) -> None:
@@ -186,6 +185,30 @@ def test_what_the_gate_is_told(serve: Serve, port: int) -> None:
     assert (found.modes, found.followers, found.observers) == (state(SERVERS, port), 1, 0)
     serve("127.0.0.3", {"srvr": SRVR.format("leader")})
     assert (seen(SERVERS, port, []).followers, seen({"zk3": "127.0.0.3"}, port, []).followers) == (-1, -1)
+
+
+QUEUES = "".join(f"zk_cnt_{number}_learner_handler_qp_size\t{{{place}}}\n" for place, number in enumerate((2, 3, 4)))
+
+
+def test_whom_a_leader_has_it_says_by_what_it_sends(serve: Serve, port: int, clock: Clock) -> None:
+    """It sends a word to each every tick; what it had counts for nobody who is gone."""
+    texts = [MNTR.format(2) + QUEUES.format(*numbers) for numbers in ((7, 9, 5), (7, 9, 6), (7, 10, 7))]
+
+    class Turns(dict[str, str]):
+        def get(self, word: str, default: Any = None) -> Any:
+            return texts.pop(0) if word == "mntr" and texts[1:] else texts[0] if word == "mntr" else self[word]
+
+    serve("127.0.0.1", Turns(srvr=SRVR.format("leader")))
+    serve("127.0.0.2", follower())
+    ids = {"zk1": "1", "zk2": "2", "zk3": "3", "zk4": "4"}
+    found = seen({**SERVERS, "zk4": "127.0.0.4"}, port, [], ids=ids)
+    assert found.has == {"zk3", "zk4"}
+
+
+def test_a_leader_that_names_nobody_has_numbers_alone(serve: Serve, port: int, clock: Clock) -> None:
+    serve("127.0.0.1", leader(1))
+    serve("127.0.0.2", follower())
+    assert seen(SERVERS, port, [], ids={"zk1": "1", "zk2": "2", "zk3": "3"}).has is None
 
 
 @pytest.mark.parametrize(("members", "more"), [(2, 1), (3, 0), (4, 0), (1, 2)])

@@ -164,6 +164,30 @@ def test_who_has_nothing_goes_first_and_the_controller_last() -> None:
     assert order == [(4,), (1,), (3,), (2,)]
 
 
+def test_who_runs_and_has_no_replica_is_not_sick() -> None:
+    """Of those that hold nothing the controller is the last all the same, and a rack of them goes together."""
+    found = look(FULL, controller=4)
+    assert sick(found, [4, 5, 6]) == []
+    assert [batch.brokers for batch in batches(found, [4, 1, 5])] == [(1,), (5,), (4,)]
+    together = batches(found, [1, 2, 3, 4, 5, 6], Rules(racks=RACKS), parallel=True)
+    assert [batch.brokers for batch in together] == [(2, 5), (3, 6), (1, 4)]
+
+
+def test_who_is_in_sync_with_nothing_that_it_has_goes_first_but_for_the_controller() -> None:
+    """The others wait for it."""
+    found = look(LACKS_3, OTHER, controller=6)
+    assert [batch.brokers for batch in batches(found, [1, 2, 3])] == [(3,), (1,), (2,)]
+    assert [batch.brokers for batch in batches(look(LACKS_3, controller=3), [1, 3, 2])] == [(1,), (2,), (3,)]
+
+
+def test_a_controller_that_is_down_or_hangs_goes_first() -> None:
+    """Of others that stay none would be allowed to stop beside it."""
+    down = look(FULL, OTHER, brokers=(1, 2, 4, 5, 6), controller=3)
+    assert [batch.brokers for batch in batches(down, [1, 3, 2])] == [(3,), (1,), (2,)]
+    hangs = look(FULL, OTHER, controller=3, unheard={3}, hung={3})
+    assert [batch.brokers for batch in batches(hangs, [1, 3, 2])] == [(3,), (1,), (2,)]
+
+
 def test_a_rack_together_where_it_bears_that() -> None:
     """One replica in each rack; the rack of the controller is the last."""
     found = look(FULL, OTHER, controller=4)
@@ -176,6 +200,23 @@ def test_a_rack_with_two_replicas_of_a_partition_goes_one_by_one_and_says_why() 
     first, second, *others = batches(found, [1, 2, 4, 5], Rules(racks=RACKS), parallel=True)
     why = "rack a is restarted broker by broker: topic two: of 3 replicas 1 would be left, with min.insync.replicas 2"
     assert (first, second, others) == (Batch((1,), why), Batch((4,), why), [Batch((2, 5))])
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"unheard": {5}}, "broker 5 answers nobody, though it counts as in sync"),
+        (
+            {"views": {2: look(FULL).state, 3: look(FULL, controller=2).state}},
+            "brokers name different controllers (broker 2 says 6; broker 3 says 2)",
+        ),
+    ],
+)
+def test_no_rack_goes_together_while_not_all_is_known(more: Mapping[str, Any], why: str) -> None:
+    """What is not known yet may be the very replica that a rack has twice."""
+    found = batches(look(FULL, OTHER, **more), [1, 2, 4], Rules(racks=RACKS), parallel=True)
+    said = f"rack a is restarted broker by broker: {why}"
+    assert found == [Batch((1,), said), Batch((4,), said), Batch((2,))]
 
 
 def test_brokers_without_a_rack_go_one_by_one() -> None:

@@ -13,8 +13,13 @@ from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.quorum im
 MODES = {"l": "leader", "f": "follower", "o": "observer", "d": "down", "n": "not serving", "s": "standalone"}
 
 
-def ensemble(letters: str, followers: int | None = None, groups: str = "", weights: str = "") -> Ensemble:
-    """Servers zk1, zk2, ... with the mode, the group and the weight that a letter each says."""
+def ensemble(
+    letters: str, followers: int | None = None, groups: str = "", weights: str = "", has: str | None = "heard"
+) -> Ensemble:
+    """Servers zk1, zk2, ... with the mode, the group and the weight that a letter each says.
+
+    The leader has whom we hear, or those of these numbers, or does not say whom (None).
+    """
     modes = {f"zk{number}": MODES[letter] for number, letter in enumerate(letters, 1)}
     voters = [
         Voter(name, int(groups[place]) if groups else None, int(weights[place]) if weights else 1)
@@ -22,7 +27,10 @@ def ensemble(letters: str, followers: int | None = None, groups: str = "", weigh
         if mode != "observer"
     ]
     heard = letters.count("f") if followers is None else followers
-    return Ensemble(modes, voters, heard, letters.count("o"))
+    whom = [name for name, mode in modes.items() if mode in ("follower", "observer")]
+    if has != "heard":
+        whom = [f"zk{number}" for number in has or ""]
+    return Ensemble(modes, voters, heard, letters.count("o"), None if has is None else whom)
 
 
 @pytest.mark.parametrize(
@@ -42,8 +50,19 @@ def ensemble(letters: str, followers: int | None = None, groups: str = "", weigh
         (ensemble("nnn"), "1", []),
         (ensemble("ddd"), "1", ["ensemble: 0 leaders answer, and zk1 may serve others though silent here; wait for an "
                                 "election, or start servers"]),
-        (ensemble("lfd", 2), "3", []),
-        (ensemble("ldd", 1), "3", ["zk3: no quorum without: zk1 would be left; start zk2"]),
+        (ensemble("lfd", 2, has="23"), "3", []),
+        (ensemble("lfd", 1, has="3"), "3", ["zk3: no quorum without: zk1 would be left; wait until zk1 has zk2"]),
+        (ensemble("lffdd", 2, has="24"), "4", ["zk4: no quorum without: zk1, zk2 would be left; start zk5, or wait "
+                                               "until zk1 has zk3"]),
+        (ensemble("lffdd", 2, has="24"), "5", []),
+        (ensemble("lffdd", 2, has="234"), "4", ["zk1: not all of its followers are in sync; wait until they are"]),
+        (ensemble("lfd", has=None), "3", ["zk1: it does not tell whom it has (mntr), and zk3, which is silent here, "
+                                          "may be one of them; start zk3, or look why it is silent"]),
+        (ensemble("lff", has=None), "3", []),
+        (ensemble("lff", -1), "2", ["zk1: it does not tell how many of its followers are in sync (mntr); look whether "
+                                    "4lw.commands.whitelist has mntr"]),
+        (ensemble("ldd", 1, has="2"), "3", []),
+        (ensemble("ldd", 1, has="3"), "3", ["zk3: no quorum without: zk1 would be left; start zk2"]),
         (ensemble("lffo"), "4", []),
         (ensemble("lfdo"), "2", ["zk2: no quorum without: zk1 would be left; start zk3"]),
         (ensemble("lfffff", groups="111222"), "2", []),
@@ -65,9 +84,11 @@ def test_what_is_in_the_way(found: Ensemble, stop: str, answer: list[str]) -> No
     [
         (ensemble("lfn"), ["zk3"]),
         (ensemble("lfd"), ["zk3"]),
-        (ensemble("lfd", 2), []),
+        (ensemble("lfd", 2, has="23"), []),
+        (ensemble("lfd", 1, has="3"), []),
+        (ensemble("lfd", has=None), []),
         (ensemble("lfdo"), ["zk3"]),
-        (ensemble("lddo", 1), []),
+        (ensemble("lddo", 1, has="24"), ["zk3"]),
         (ensemble("ndd"), ["zk1"]),
         (ensemble("ddd"), []),
         (ensemble("lff"), []),

@@ -56,8 +56,12 @@ class State:
         return set(partition.replicas) - set(partition.isr) - set(self.adding.get(str(partition), ()))
 
     def out_of_sync(self) -> dict[int, int]:
-        """Return by registered broker how many of its replicas are out of sync."""
-        found = Counter(replica for p in self.partitions for replica in self.lacks(p))
+        """Return by registered broker how many of its replicas are out of sync with a leader that answers.
+
+        Without one there is nobody to follow: what is down then has to come back, and no restart of a follower helps.
+        """
+        there = set(self.brokers) - set(self.mute)
+        found = Counter(replica for p in self.partitions if p.leader in there for replica in self.lacks(p))
         return {broker: found[broker] for broker in sorted(found) if broker in self.brokers}
 
     def led_by_another(self) -> list[Partition]:

@@ -46,7 +46,7 @@ class Snapshot:
     unheard: Collection[int] = ()
     """Brokers that stay, count as in sync, and answer nobody: dead ones do so until their session ends.
 
-    Where there are some, nothing else was asked.
+    Where there are some, nothing else was asked, but for an order.
     """
     hung: Collection[int] = ()
     """Brokers that are to stop and answer nobody; asked for where some of those that stay do not, either."""
@@ -92,12 +92,21 @@ def held(state: State, stop: Collection[int], silent: Collection[int] = ()) -> l
 
 
 def sick(snapshot: Snapshot, brokers: Iterable[int]) -> list[int]:
-    """Return those brokers of which nobody has anything: they are down, or answer nobody."""
-    return [
-        broker
-        for broker in brokers
-        if not any(broker in state.brokers for state in snapshot.states) or not snapshot.holding([broker])
-    ]
+    """Return those brokers that are restarted before others, which would have to wait for them.
+
+    They are down, answer nobody, or are in sync with nothing of what they have; the last is no reason to have a
+    controller go first.
+    """
+    controller = snapshot.states[0].controller
+
+    def is_sick(broker: int) -> bool:
+        there = any(broker in state.brokers for state in snapshot.states)
+        if not there or broker in {*snapshot.hung, *snapshot.silent}:
+            return True
+        has = any(broker in p.replicas for state in snapshot.states for p in state.partitions)
+        return broker != controller and has and not snapshot.holding([broker])
+
+    return [broker for broker in brokers if is_sick(broker)]
 
 
 def blocks(snapshot: Snapshot, stop: Collection[int], rules: Rules = PLAIN) -> list[Block]:
@@ -161,10 +170,14 @@ def _in_the_way(
             cure = f"wait until broker {broker} has caught up, or look for a disk that failed (check.yml)"
             yield f"broker {broker} is not in sync", cure
         elif broker in snapshot.unheard:
-            why = f"broker {broker} answers nobody, though it counts as in sync"
-            yield why, _cure_of_silence(broker, snapshot)
+            yield silence(broker), _cure_of_silence(broker, snapshot)
     if str(partition) in snapshot.moving:
         yield "replicas of it are being moved", "wait until that has ended, or cancel it"
+
+
+def silence(broker: int) -> str:
+    """Return in words that a broker does not answer that should."""
+    return f"broker {broker} answers nobody, though it counts as in sync"
 
 
 def _cure_of_silence(broker: int, snapshot: Snapshot) -> str:

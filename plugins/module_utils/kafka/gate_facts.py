@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, ClusterError, State
@@ -21,8 +21,11 @@ def snapshot(cluster: Cluster, state: State, stop: Sequence[int], one_by_one: bo
     Each of those that stay is asked: one alone may say what was, and those that stop may be the very ones that know
     least. So is their controller: of what it decides the others may not have been told. Who does not answer a part
     keeps the gate closed; where they hold nothing in sync, no part is asked for.
+
+    Before they stop `one_by_one` all are asked, those that stop among them but for one alone, and what lasts is told
+    though some are silent: it is refused before anything begins.
     """
-    stay = set(state.brokers) if one_by_one else set(state.brokers) - set(stop)
+    stay = set(state.brokers) - (set() if one_by_one and stop[1:] else set(stop))
     found = views(cluster, state, stay or set(state.brokers))
     said = [state, *found.states.values()]
     if not any(seen.partitions for seen in said):
@@ -44,15 +47,34 @@ def snapshot(cluster: Cluster, state: State, stop: Sequence[int], one_by_one: bo
     unheard = set(found.mute) & stay & {broker for p in used for broker in p.isr}
     hung = {one for one in stop if one in silent or gone(cluster, state, one)} if unheard else set[int]()
     told = Snapshot(state, silent=silent, unheard=unheard, hung=hung, views=found.states)
-    if not used or unheard or uncontrolled(told):  # that opens it, or closes it, whatever else there is
-        return told
+    if not used or uncontrolled(told) or (unheard and not one_by_one):
+        return told  # that opens it, or closes it, whatever else there is
+    rest = {one: seen for one, seen in told.views.items() if one_by_one or one not in stop} or told.views
     try:
-        settings = topics.describe(who_answers(cluster, found), "TOPIC", sorted({p.topic for p in used}))
-        moving = {f"{topic}-{number}" for topic, number in moved(cluster, states[0], stop)}
+        min_isr = highest_min_isr(cluster, rest, sorted({p.topic for p in used}))
+        # What moves does so for a while: of the order it decides nothing.
+        moving = set[Place]() if one_by_one else moved(cluster, states[0], stop)
     except AdminError as error:
         raise ClusterError(f"the gate stays closed, for not all that it asks was answered: {error}") from error
-    known = {name: one[MIN_ISR].value for name, one in settings.items() if MIN_ISR in one}
-    return replace(told, min_isr={name: int(value) for name, value in known.items() if value}, moving=moving)
+    return replace(told, min_isr=min_isr, moving={f"{topic}-{number}" for topic, number in moving})
+
+
+def highest_min_isr(cluster: Cluster, seen: Mapping[int, State], names: Sequence[str]) -> dict[str, int]:
+    """Return min.insync.replicas of topics, the highest that brokers say. Raises AdminError.
+
+    What was set for a topic is the same for all brokers. Else whoever leads judges by what it has of its own, and that
+    is the same for all of those topics: each is asked for one of them, all at the same time.
+    """
+    admin = who_answers(cluster, seen)
+    settings = topics.describe(admin, "TOPIC", names)
+    found = {name: one[MIN_ISR] for name, one in settings.items() if MIN_ISR in one}
+    unsaid = {name for name, one in found.items() if not one.dynamic}
+    known = {one: {p.topic for p in state.partitions} & unsaid for one, state in seen.items()}
+    asked = {one: min(its) for one, its in known.items() if its and admin.known and one in admin.known.brokers}
+    values = [int(value) for value in topics.of_each(admin, asked, MIN_ISR) if value]
+    return {
+        name: max([int(one.value), *(values if name in unsaid else [])]) for name, one in found.items() if one.value
+    }
 
 
 def with_controller(cluster: Cluster, state: State, found: Views, stop: Sequence[int]) -> Views:
@@ -62,13 +84,13 @@ def with_controller(cluster: Cluster, state: State, found: Views, stop: Sequence
     return Views({**found.states, **{one: seen for one, seen in own.items() if seen.partitions}}, found.mute)
 
 
-def who_answers(cluster: Cluster, found: Views) -> Admin:
+def who_answers(cluster: Cluster, seen: Mapping[int, State]) -> Admin:
     """Return a client that knows only brokers that have just answered: one that hangs would be asked, and waited for.
 
     What every broker knows needs no other.
     """
     listener, client = next(iter(cluster.clients.items()))
-    places = {one: seen.brokers[one].get(listener) for one, seen in found.states.items() if one in seen.brokers}
+    places = {one: state.brokers[one].get(listener) for one, state in seen.items() if one in state.brokers}
     known = {one: str(place) for one, place in places.items() if place}
     if not known:
         return client

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import PLAIN, Rules, Snapshot, blocks, sick
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import (
+    PLAIN,
+    Rules,
+    Snapshot,
+    blocks,
+    sick,
+    silence,
+    uncontrolled,
+)
 
 
 @dataclass(frozen=True)
@@ -20,7 +28,8 @@ class Batch:
 def batches(snapshot: Snapshot, brokers: Sequence[int], rules: Rules = PLAIN, parallel: bool = False) -> list[Batch]:
     """Return in which order brokers are restarted, and which of them together.
 
-    Sick ones first, the controller last. With `parallel`, a rack together, where what it holds bears that.
+    Sick ones first, the controller last. With `parallel`, a rack together, where what it holds bears that, and
+    everybody tells what there is: who does not may have the very replica that a rack has twice.
     """
     first, controller = sick(snapshot, brokers), snapshot.states[0].controller
     rest = sorted((broker for broker in brokers if broker not in first), key=lambda b: b == controller)
@@ -32,12 +41,21 @@ def batches(snapshot: Snapshot, brokers: Sequence[int], rules: Rules = PLAIN, pa
     for broker in rest:
         by_rack.setdefault(together.get(broker) or f"broker {broker}", []).append(broker)
     for rack, members in sorted(by_rack.items(), key=lambda item: controller in item[1]):
-        few = [block for block in blocks(snapshot, members, rules) if block.lasting]
-        if len(members) == 1 or not few:
-            found.append(Batch(tuple(members)))
-        else:
-            why = (
-                f"rack {rack} is restarted broker by broker: {'; '.join(f'{block.what}: {block.why}' for block in few)}"
-            )
+        whys = (
+            []
+            if len(members) == 1
+            else unknown(snapshot)
+            or [f"{block.what}: {block.why}" for block in blocks(snapshot, members, rules) if block.lasting]
+        )
+        if whys:
+            why = f"rack {rack} is restarted broker by broker: {'; '.join(whys)}"
             found += [Batch((broker,), why) for broker in members]
+        else:
+            found.append(Batch(tuple(members)))
     return found
+
+
+def unknown(snapshot: Snapshot) -> list[str]:
+    """Return why not all is known of what brokers hold."""
+    headless = uncontrolled(snapshot)
+    return [headless.why] if headless else [silence(broker) for broker in sorted(snapshot.unheard)]

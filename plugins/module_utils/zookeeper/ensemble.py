@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.tls.client import tls_context
+from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.quorum import SERVES
 
 Tls = Mapping[str, str]
 
@@ -40,8 +41,11 @@ def four_letter_word(address: str, port: int, word: str, tls: Tls | None = None,
 
 
 def zookeeper_mode(answer: str) -> str:
-    """Return leader, follower, observer or standalone from the text of `srvr`; 'not serving' or 'down' otherwise."""
-    found = re.search(r"^Mode: (\w+)", answer, re.MULTILINE)
+    """Return what the text of `srvr` says: leader, follower, observer, standalone, read-only.
+
+    'not serving' or 'down' where it does not.
+    """
+    found = re.search(r"^Mode: ([\w-]+)", answer, re.MULTILINE)
     return found.group(1) if found else ("not serving" if answer else "down")
 
 
@@ -92,7 +96,7 @@ def problems(
     found = [
         f"{name} ({servers[name]}:{port}): {mode}"
         for name, mode in modes.items()
-        if mode in ("down", "not serving") and (expected is None or name in expected)
+        if mode not in SERVES and (expected is None or name in expected)
     ]
     leaders = [name for name, mode in modes.items() if mode in ("leader", "standalone")]
     if len(leaders) != 1:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import Lacking, Look, Patience, Verdict, watch
 from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.ensemble import Tls, four_letter_word, state
 from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.quorum import (
+    IDLE,
     SERVES,
     Ensemble,
     Voter,
@@ -15,28 +17,65 @@ from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.quorum im
     quorum,
 )
 
+SYNCED = r"^zk_synced_(follower|observer)s\t(\d+)"
+SENT = r"^zk_cnt_(\d+)_learner_handler_qp_size\t(\d+)"
+PINGS = 6
+"""How often whom it has is asked a leader again, each half a second: it has to ping within, as with tickTime 2000."""
 SAME = 10.0
 """Seconds for which the same has to lack before anything is stopped: in an election nobody serves for a while."""
 
 
-def seen(servers: Mapping[str, str], port: int, voters: Sequence[Voter], tls: Tls | None = None) -> Ensemble:
-    """Look once at an ensemble. Raises OwnFileError."""
+def seen(
+    servers: Mapping[str, str],
+    port: int,
+    voters: Sequence[Voter],
+    tls: Tls | None = None,
+    ids: Mapping[str, str] | None = None,
+) -> Ensemble:
+    """Look once at an ensemble; with the `ids` of its servers, whom its leader has. Raises OwnFileError.
+
+    That takes a tick, so that it is asked only where somebody is silent: all others say themselves whether they serve.
+    """
     modes = state(servers, port, tls)
     leaders = [name for name, mode in modes.items() if mode == "leader"]
-    said = four_letter_word(servers[leaders[0]], port, "mntr", tls) if len(leaders) == 1 else ""
-    counts = dict(re.findall(r"^zk_synced_(follower|observer)s\t(\d+)", said, re.MULTILINE))
-    # A leader that does not say whom it has may have somebody whom we do not hear: -1 equals no number.
-    return Ensemble(modes, voters, int(counts.get("follower", -1)), int(counts.get("observer", -1)))
+
+    def ask() -> str:
+        return four_letter_word(servers[leaders[0]], port, "mntr", tls) if len(leaders) == 1 else ""
+
+    said = ask()
+    counts = {kind: int(number) for kind, number in re.findall(SYNCED, said, re.MULTILINE)}
+    has = whom_it_has(ask, said, ids, sum(counts.values())) if ids and "down" in modes.values() else None
+    return Ensemble(modes, voters, counts.get("follower", -1), counts.get("observer", -1), has)
+
+
+def whom_it_has(ask: Callable[[], str], said: str, ids: Mapping[str, str], synced: int) -> set[str] | None:
+    """Return whom a leader sends something (mntr); None if it names nobody. As many as it counts as in sync suffice.
+
+    It pings each that it has twice a tick, and counts what it sends by id (LearnerHandler, from ZooKeeper 3.6 on).
+    """
+    before, found = sent(said), set[str]()
+    for _ in range(PINGS if before else 0):
+        waits.rest(0.5)
+        found = {number for number, count in sent(ask()).items() if count > before.get(number, 0)}
+        if len(found) >= synced:
+            break
+    return {name for name, number in ids.items() if number in found} if before else None
+
+
+def sent(said: str) -> dict[str, int]:
+    """Return by id how much a leader has sent, as mntr says it."""
+    return {number: int(count) for number, count in re.findall(SENT, said, re.MULTILINE)}
 
 
 def lacking(ensemble: Ensemble) -> dict[str, list[str]]:
     """Return what is not whole, {} where everything is: `servers` that do not serve, `leaders`, `followers`."""
     leaders = ensemble.of("leader", "standalone")
     behind = ensemble.of("leader") and ensemble.followers < len(ensemble.of("follower"))
+    how = "not all in sync" if ensemble.followers >= 0 or leaders[1:] else "not told by the leader (mntr)"
     found = {
-        "servers": ensemble.of("down", "not serving"),
+        "servers": ensemble.of("down", *IDLE),
         "leaders": [] if len(leaders) == 1 else [f"{len(leaders)} leaders"],
-        "followers": ["not all in sync"] if behind else [],
+        "followers": [how] if behind else [],
     }
     return {kind: names for kind, names in found.items() if names}
 

@@ -91,6 +91,18 @@ def describe(admin: Admin, kind: str, names: Iterable[str], timeout: float = ASK
     }
 
 
+def of_each(admin: Admin, asked: Mapping[int, str], name: str, timeout: float = ASK) -> list[str | None]:
+    """Return what brokers say of one setting, each of its topic (by id): they are asked at once. Raises AdminError."""
+    from confluent_kafka.admin import ConfigResource, ResourceType
+
+    futures: list[Future[Any]] = []
+    for broker, topic in asked.items():
+        resource = ConfigResource(ResourceType.TOPIC, topic)
+        futures += admin.client.describe_configs([resource], request_timeout=timeout, broker=broker).values()
+    entries = [answer(future, timeout).get(name) for future in futures]
+    return [entry.value for entry in entries if entry]
+
+
 def racks(admin: Admin, brokers: Iterable[int], timeout: float = ASK) -> dict[int, str | None]:
     """Return the rack of each broker that answers, None where it says none. Raises NotAllowed."""
     found: dict[int, str | None] = {}
