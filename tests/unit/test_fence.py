@@ -50,6 +50,33 @@ def test_another_controller_stays(host: Host, server: Server) -> None:
     assert server.ended == [0x51]
 
 
+def test_a_controller_that_is_not_registered_goes(host: Host, server: Server) -> None:
+    """It had lost its registration when it died, or somebody had removed that: nobody rules until it is gone."""
+    del server.znodes["/kafka/brokers/ids/1"]
+    assert host.fence() == "removed broker 1 as the controller, of session 0x51, not registered\n"
+    assert (server.ended, list(server.znodes)) == ([0x51], ["/kafka/brokers/ids/2"])
+
+
+def test_what_two_processes_left_goes(host: Host, server: Server) -> None:
+    """The controller is of an older one than the registration."""
+    server.znodes["/kafka/controller"] = ({"brokerid": 1}, 0x53)
+    assert host.fence() == (
+        "removed the registration of broker 1, of session 0x51; "
+        "removed broker 1 as the controller, of session 0x53, not registered\n"
+    )
+    assert server.ended == [0x51, 0x53]
+
+
+def test_who_becomes_the_controller_meanwhile_stays(host: Host, server: Server) -> None:
+    """Registered elsewhere under this id, and then the controller, while this host looks."""
+    elsewhere = ({"endpoints": ["CLIENT://198.18.1.29:9092"]}, 0x53)
+    server.znodes = {}
+    there = {"/kafka/brokers/ids/1": elsewhere, "/kafka/controller": ({"brokerid": 1}, 0x53)}
+    server.before[4] = lambda: server.before.update({4: lambda: server.znodes.update(there)})
+    assert "it is of another process, at CLIENT://198.18.1.29:9092" in host.fence()
+    assert server.ended == []
+
+
 def test_a_registration_elsewhere_stays(host: Host, server: Server) -> None:
     """The id runs on another host, or at an address that the file of this one no longer says."""
     server.znodes["/kafka/brokers/ids/1"] = ({"endpoints": ["CLIENT://198.18.1.29:9092"]}, 0x51)

@@ -97,6 +97,8 @@ def unlocked(folders: Sequence[str]) -> None:
 def removed(zookeeper: ZooKeeper, properties: Mapping[str, str]) -> str:
     """End the sessions that a dead process of this broker had; return what was done."""
     number, znode, done = properties["broker.id"], place(properties), []
+    # In this order: a process is registered before it is the controller, so one that is, and is not registered after
+    # that, has lost its registration, and is not about to get it.
     ruler, found = zookeeper.get(CONTROLLER), zookeeper.get(znode)
     if found:
         registered = json.loads(found.data)["endpoints"]
@@ -106,6 +108,10 @@ def removed(zookeeper: ZooKeeper, properties: Mapping[str, str]) -> str:
         if ended(zookeeper, znode, found.owner):
             both = ", and as the controller" if ruler and ruler.owner == found.owner else ""
             done.append(f"removed the registration of broker {number}, of session {found.owner:#x}{both}")
+    if ruler and ruler.owner and not (found and ruler.owner == found.owner):
+        named = str(json.loads(ruler.data)["brokerid"])
+        if named == number and ended(zookeeper, CONTROLLER, ruler.owner):
+            done.append(f"removed broker {number} as the controller, of session {ruler.owner:#x}, not registered")
     return "; ".join(done) or f"broker {number} is not registered"
 
 
