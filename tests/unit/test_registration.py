@@ -68,6 +68,21 @@ def test_one_that_has_lost_its_registration_is_restarted(server: Server, said: P
     assert said.read_text().splitlines().count(RESTART) == 1, "one that starts is left alone"
 
 
+@pytest.mark.parametrize(("key", "value"), [("zookeeper.connect", "/kafka2"), ("broker.id", "7")])
+def test_a_file_of_another_place_restarts_nobody(host: Host, server: Server, said: Path, key: str, value: str) -> None:
+    """The process was started with another one, and is registered there: that the new one fails is seen elsewhere."""
+    before = host.lines[key]
+    host.lines[key] = value if key == "broker.id" else before.replace("/kafka", value)
+    host.write()
+    look_again(server)
+    assert RESTART not in said.read_text().splitlines()
+    host.lines[key] = before
+    host.write()
+    look_again(server)
+    del server.znodes["/kafka/brokers/ids/1"]
+    until("it is restarted", lambda: RESTART in said.read_text().splitlines(), 20)
+
+
 def looks(*seen: tuple[float, str, bool | None]) -> list[bool]:
     """Return what each look at a broker comes to, where it may be away for 40 s."""
     lost = runpy.run_path(str(REGISTRATION))["Lost"](40)

@@ -39,9 +39,16 @@ def watch(path: str, unit: str, seconds: str) -> None:
 
 
 def look(path: str, unit: str) -> tuple[str, bool | None]:
-    """Return which process runs, and whether it is registered."""
+    """Return which process runs, and whether it is registered.
+
+    Where it registers is in its name: a file that was written since the process was started may say another place, of
+    which nobody knows whether it was ever registered there. What it says is read once.
+    """
     run = running(unit)
-    return run, registered(read(path)) if run else None
+    if not run:
+        return "", None
+    properties = read(path)
+    return f"{run} {properties['broker.id']} {properties['zookeeper.connect']}", registered(properties)
 
 
 class Lost:
