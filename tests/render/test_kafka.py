@@ -11,7 +11,6 @@ import pytest
 from render.conftest import INVENTORIES, Hosts
 from render.site import readme_command
 
-ROOT = Path(__file__).parents[2]
 SERVER = "/etc/kafka/server.properties"
 # host, id, rack, then the host's number in both networks; the networks of each inventory are below.
 RACKS = {
@@ -234,29 +233,6 @@ def test_class_data_is_made_beside_the_broker(rendered: Callable[[str], Hosts]) 
     )
     assert (maker["CapabilityBoundingSet"], maker["KillSignal"]) == ([""], ["SIGKILL"])
     assert "class-data" not in plain.text("/etc/systemd/system/kafka.service")
-
-
-def test_a_dead_broker_is_unregistered_by_its_own_unit(rendered: Callable[[str], Hosts]) -> None:
-    """When its processes are gone, and before a start; whatever that comes to, it keeps no broker from starting."""
-    fence = "-/usr/bin/python3 -I -S /etc/kafka/fence.py /etc/kafka/server.properties kafka.service"
-    lab, production = rendered("lab")["dc1-kafka1"], rendered("dc1")["dc1-kafka1"]
-    unit = lab.unit("kafka.service")
-    assert (unit["ExecStartPre"][-1], unit["ExecStopPost"], unit["RestartSec"]) == (fence, [fence], ["1"])
-    assert lab.text("/etc/kafka/fence.py") == (ROOT / "roles" / "kafka" / "files" / "fence.py").read_text()
-    assert "ExecStopPost" not in production.unit("kafka.service")
-    assert production.unit("kafka.service")["RestartSec"] == ["3"]
-    assert not [file for file in production.items("files") if file["path"] == "/etc/kafka/fence.py"]
-
-
-def test_who_restarts_a_broker_that_lost_its_registration(rendered: Callable[[str], Hosts]) -> None:
-    """A service of its own, which is there where a time is said, and gone where none is."""
-    lab, production = rendered("lab")["dc1-kafka1"], rendered("dc1")["dc1-kafka1"]
-    unit = lab.unit("kafka-registration.service")
-    command = "/usr/bin/python3 -I -S /etc/kafka/fence.py /etc/kafka/server.properties kafka.service 40"
-    assert (unit["ExecStart"], unit["Restart"], unit["CapabilityBoundingSet"]) == ([command], ["always"], [""])
-    path = "/etc/systemd/system/kafka-registration.service"
-    found = [(host.services[1]["state"], host.file(path)["state"]) for host in (lab, production)]
-    assert found == [("converged", "present"), ("absent", "absent")]
 
 
 @pytest.mark.parametrize("inventory_name", INVENTORIES)

@@ -1,4 +1,4 @@
-"""A host whose broker is registered, and a server that speaks ZooKeeper's protocol, for tests of fence.py."""
+"""A host whose broker is registered, and a server that speaks ZooKeeper's protocol: for tests of roles/kafka/files."""
 
 import contextlib
 import json
@@ -7,23 +7,33 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-FENCE = ROOT / "roles" / "kafka" / "files" / "fence.py"
+FILES = ROOT / "roles" / "kafka" / "files"
+FENCE, REGISTRATION, SESSION = (FILES / f"{name}.py" for name in ("fence", "registration", "zookeeper_session"))
 SELF = "0::/system.slice/kafka.service\n"
 STAT = struct.Struct(">qqqqiiiqiiq")
+TAKE = 0  # no number of a request: one takes a session over
+# What Java says: new Random(session ^ 0xB3415C00L).nextBytes(...), as ZooKeeper does.
+PASSWORDS = {
+    0x51: "9a7fad4935605b9c10755f05ba1aca79",
+    0x53: "743db949f5c89c1226ef90ae1309a1df",
+    0x1000ABCDEF123456: "bc0dedb66d82d0e2f18b0cda69174198",
+    -0x7000000000000001: "20f62cb5648dc2d771471c8a2486a9ee",
+}
 
 
 class Server(threading.Thread):
-    """Answers connect, getData, setData, delete and closeSession of one client after the other."""
+    """Answers connect, exists, getData and closeSession; who has the password of a session may take it over."""
 
     def __init__(self, znodes: dict[str, tuple[object, int]]) -> None:
         """`znodes`: {path: (what its JSON says, session of its owner)}."""
         super().__init__(daemon=True)
-        self.znodes, self.versions = znodes, dict[str, int]()
-        self.deleted, self.closed, self.before = list[str](), 0, dict[int, Callable[[], object]]()
+        self.znodes, self.passwords, self.slow = znodes, PASSWORDS, 0.0
+        self.ended, self.closed, self.before = list[int](), 0, dict[int, Callable[[], object]]()
         self.greeting = struct.pack(">iiqi16s?", 0, 6000, 77, 16, b"p" * 16, False)
         self.listening = socket.create_server(("127.0.0.1", 0))
         self.port = self.listening.getsockname()[1]
@@ -36,40 +46,52 @@ class Server(threading.Thread):
                 connection = self.listening.accept()[0]
             except OSError:
                 return
-            with connection, contextlib.suppress(OSError):
-                self.serve(connection)
+            threading.Thread(target=self.one, args=(connection,), daemon=True).start()
+
+    def one(self, connection: socket.socket) -> None:
+        """One connection."""
+        with connection, contextlib.suppress(OSError):
+            self.serve(connection)
 
     def serve(self, connection: socket.socket) -> None:
-        """One session."""
-        self.receive(connection)
-        self.send(connection, self.greeting)
+        """One session, of its own or taken over."""
+        asked = self.receive(connection)
+        session, taken = struct.unpack_from(">q", asked, 16)[0], asked[28:44].hex()
+        if not session:
+            time.sleep(self.slow)
+            self.send(connection, self.greeting)
+        else:
+            self.before.pop(TAKE, lambda: None)()
+            lives = session in [owner for _, owner in self.znodes.values()] and self.passwords.get(session) == taken
+            self.send(connection, struct.pack(">iiqi16s?", 0, 4000 * lives, session * lives, 16, bytes(16), False))
+            if not lives:
+                return
         while request := self.receive(connection):
             number, kind = struct.unpack_from(">ii", request)
             self.before.pop(kind, lambda: None)()
             if kind == -11:
-                self.closed += 1
+                self.end(session)
                 self.send(connection, struct.pack(">iqi", number, 9, 0))
                 return
             length = struct.unpack_from(">i", request, 8)[0]
-            path = request[12 : 12 + length].decode()
-            code, answer = self.answer(kind, path, struct.unpack_from(">i", request, len(request) - 4)[0])
+            code, answer = self.answer(kind, request[12 : 12 + length].decode())
             self.send(connection, struct.pack(">iqi", number, 9, code) + answer)
 
-    def answer(self, kind: int, path: str, version: int) -> tuple[int, bytes]:
+    def end(self, session: int) -> None:
+        """End a session, with all that is its own."""
+        self.closed += not session
+        if session:
+            self.ended.append(session)
+            for path in [path for path, (_, owner) in self.znodes.items() if owner == session]:
+                del self.znodes[path]
+
+    def answer(self, kind: int, path: str) -> tuple[int, bytes]:
         """Return the code and the body of an answer."""
         if path not in self.znodes:
             return -101, b""
-        data, now = json.dumps(self.znodes[path][0]).encode(), self.versions.get(path, 0)
-        if kind != 4 and version != now:
-            return -103, b""
-        if kind == 2:
-            self.deleted.append(path)
-            self.versions.pop(path, None)
-            del self.znodes[path]
-            return 0, b""
-        self.versions[path] = now + (kind == 5)
-        stat = STAT.pack(1, 1, 1, 1, self.versions[path], 0, 0, self.znodes[path][1], len(data), 0, 1)
-        return 0, stat if kind == 5 else struct.pack(">i", len(data)) + data + stat
+        data = json.dumps(self.znodes[path][0]).encode()
+        stat = STAT.pack(1, 1, 1, 1, 0, 0, 0, self.znodes[path][1], len(data), 0, 1)
+        return 0, stat if kind == 3 else struct.pack(">i", len(data)) + data + stat
 
     def receive(self, connection: socket.socket) -> bytes:
         """Return a message, b"" at the end."""
@@ -107,9 +129,13 @@ class Host:
         endpoints = self.lines["advertised.listeners"].split(",")[::-1]
         server.znodes["/kafka/brokers/ids/1"] = ({"endpoints": endpoints}, 0x51)
 
+    def write(self) -> None:
+        """Write server.properties."""
+        self.properties.write_text("".join(f"{key}={value}\n" for key, value in self.lines.items()))
+
     def fence(self) -> str:
         """Run it; return what it says."""
-        self.properties.write_text("".join(f"{key}={value}\n" for key, value in self.lines.items()))
+        self.write()
         script = (
             "import os, runpy, sys; from pathlib import Path\n"
             "file, properties, groups, own, left = sys.argv[1:]\n"
@@ -120,5 +146,6 @@ class Host:
         )
         own = self.groups / "own"
         own.write_text(self.cgroup)
-        command = [sys.executable, "-c", script, *map(str, (FENCE, self.properties, self.groups, own)), self.left]
+        given = map(str, (FENCE, self.properties, self.groups, own))
+        command = [sys.executable, "-I", "-S", "-c", script, *given, self.left]
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=30).stdout

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from faults.lab import until
-from unit.fenced import FENCE, Host, Server
+from unit.fenced import REGISTRATION, Host, Server
 
 
 @pytest.fixture
@@ -27,38 +27,65 @@ def host(tmp_path: Path, server: Server) -> Iterator[Host]:
     made.kept.close()
 
 
-def test_one_that_has_lost_its_registration_is_restarted(host: Host, server: Server, tmp_path: Path) -> None:
-    """By the real loop, with looks that follow one another fast; systemctl is a stand-in."""
+RESTART = "--no-block try-restart kafka.service"
+
+
+@pytest.fixture
+def said(host: Host, server: Server, tmp_path: Path) -> Iterator[Path]:
+    """What systemctl, a stand-in, was told by the real loop; looks follow one another fast, and begin registered."""
     systemctl, said = tmp_path / "bin" / "systemctl", tmp_path / "said"
     systemctl.parent.mkdir()
     systemctl.write_text(
         f'#!/bin/sh\necho "$@" >>{said}\nif [ "$1" = show ]; then echo ActiveState=active; echo InvocationID=run1; fi\n'
     )
     systemctl.chmod(0o755)
-    host.fence()  # writes the properties
-    server.znodes["/kafka/brokers/ids/1"] = ({"endpoints": host.lines["advertised.listeners"].split(",")}, 0x51)
+    host.write()
     script = (
         "import runpy, sys; watch = runpy.run_path(sys.argv[1])['watch']; watch.__globals__.update(EVERY=0.1)\n"
         "watch(sys.argv[2], 'kafka.service', '0.5')\n"
     )
-    command = [sys.executable, "-c", script, str(FENCE), str(host.properties)]
+    command = [sys.executable, "-I", "-S", "-c", script, str(REGISTRATION), str(host.properties)]
     with subprocess.Popen(command, env={"PATH": f"{systemctl.parent}:/usr/bin:/bin"}) as process:
         try:
             until("it is seen registered", lambda: server.closed > 3, 20)
             assert "try-restart" not in said.read_text()
-            del server.znodes["/kafka/brokers/ids/1"]
-            restart = "--no-block try-restart kafka.service"
-            until("it is restarted", lambda: restart in said.read_text().splitlines(), 20)
-            looks = server.closed
-            until("it is looked at again", lambda: server.closed > looks + 10, 20)
-            assert said.read_text().splitlines().count(restart) == 1, "one that starts is left alone"
+            yield said
         finally:
             process.kill()
 
 
+def look_again(server: Server) -> None:
+    """Wait for as many looks as are too many."""
+    looks = server.closed
+    until("it is looked at again", lambda: server.closed > looks + 10, 20)
+
+
+def test_one_that_has_lost_its_registration_is_restarted(server: Server, said: Path) -> None:
+    """Once."""
+    del server.znodes["/kafka/brokers/ids/1"]
+    until("it is restarted", lambda: RESTART in said.read_text().splitlines(), 20)
+    look_again(server)
+    assert said.read_text().splitlines().count(RESTART) == 1, "one that starts is left alone"
+
+
+@pytest.mark.parametrize(("key", "value"), [("zookeeper.connect", "/kafka2"), ("broker.id", "7")])
+def test_a_file_of_another_place_restarts_nobody(host: Host, server: Server, said: Path, key: str, value: str) -> None:
+    """The process was started with another one, and is registered there: that the new one fails is seen elsewhere."""
+    before = host.lines[key]
+    host.lines[key] = value if key == "broker.id" else before.replace("/kafka", value)
+    host.write()
+    look_again(server)
+    assert RESTART not in said.read_text().splitlines()
+    host.lines[key] = before
+    host.write()
+    look_again(server)
+    del server.znodes["/kafka/brokers/ids/1"]
+    until("it is restarted", lambda: RESTART in said.read_text().splitlines(), 20)
+
+
 def looks(*seen: tuple[float, str, bool | None]) -> list[bool]:
     """Return what each look at a broker comes to, where it may be away for 40 s."""
-    lost = runpy.run_path(str(FENCE))["Lost"](40)
+    lost = runpy.run_path(str(REGISTRATION))["Lost"](40)
     return [lost.seen(process, there, now) for now, process, there in seen]
 
 
