@@ -19,7 +19,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import (
     blocks,
     uncontrolled,
 )
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate_facts import snapshot
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate_facts import UntoldError, snapshot
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart_order import batches
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart_waits import (
@@ -52,7 +52,8 @@ description:
     ends.
   - Where the cluster is not whole elsewhere, only what has been so for 30 s is judged (for half of a shorter
     I(timeout)).
-  - A gate that nobody answers is closed.
+  - A gate that nobody answers is closed. Where no broker says the settings of topics, as without a quorum of
+    ZooKeeper, it is closed at once, for each such question keeps a thread of a broker until there is one.
   - Runs where confluent-kafka and kafka-python are installed and the listeners can be reached (the control node, or a
     host of the group admin).
 options:
@@ -183,6 +184,9 @@ def order(module: AnsibleModule, cluster: Cluster) -> None:
             found.append(snapshot(cluster, state, stop, one_by_one=True))
             if headless := uncontrolled(found[-1]):
                 return Look(None, str(headless))
+        except UntoldError as error:
+            untold = Verdict(False, {}, str(error), lasting=True)
+            return Look({}, "", lambda: untold)
         except ClusterError as error:
             return Look(None, str(error))
         return Look({}, "", lambda: Verdict(True, {}))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from ansible.module_utils.testing import patch_module_args
 from unit.fake_cluster import FakeCluster
-from unit.fake_settings import Answer
+from unit.fake_settings import TIMED_OUT, Answer
 from unit.fake_wire import brokers
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster
@@ -99,10 +99,38 @@ def test_the_one_that_is_cut_off_may_be_restarted(capsys: pytest.CaptureFixture[
         assert "restart first the one that is cut off" in asked(servers, [1, 2, 3], capsys)["msg"]
 
 
-def asked(servers: str, stop: list[int], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+class WithoutQuorum(FakeCluster):
+    """Brokers that wait for ZooKeeper where somebody asks for the settings of topics, which they read from it."""
+
+    asked = 0
+
+    def describe_configs(self, request: Any, broker: int) -> Any:
+        """Say nothing in time."""
+        self.asked += 1
+        one = request.resources[0]
+        about = {"resource_type": one.resource_type, "resource_name": one.resource_name}
+        return {"results": [{"error_code": TIMED_OUT, **about}]}
+
+
+@pytest.mark.parametrize("question", ["order", "may_stop"])
+def test_brokers_are_not_asked_again_while_zookeeper_has_no_quorum(
+    question: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each such question keeps a thread of a broker for as long; with all of them gone it answers nobody."""
+    cluster = WithoutQuorum(3)
+    cluster.topics = {"orders": [[1, 2, 3]]}
+    with brokers(cluster) as servers:
+        said = asked(servers, [1], capsys, question, timeout=60)
+    assert said["failed"] and "Has ZooKeeper a quorum" in said["msg"] and "after 60 s" not in said["msg"]
+    assert cluster.asked == 1
+
+
+def asked(
+    servers: str, stop: list[int], capsys: pytest.CaptureFixture[str], question: str = "order", timeout: int = 1
+) -> dict[str, Any]:
     """Return what the module answers."""
     listeners = {"CLIENT": {"bootstrap.servers": servers}}
-    said = {"listeners": listeners, "brokers": stop, "stop": stop, "question": "order", "timeout": 1}
+    said = {"listeners": listeners, "brokers": stop, "stop": stop, "question": question, "timeout": timeout}
     capsys.readouterr()
     with patch_module_args(said), pytest.raises(SystemExit):
         kafka_gate.main()

@@ -7,7 +7,12 @@ from dataclasses import replace
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, ClusterError, State
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import moves, topics
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import (
+    Admin,
+    AdminError,
+    Metadata,
+    Unanswered,
+)
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import Snapshot, held, uncontrolled
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.views import Views, gone, views
@@ -15,8 +20,12 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.views import 
 MIN_ISR = "min.insync.replicas"
 
 
+class UntoldError(ClusterError):
+    """No broker says the settings of topics, and asking again makes it worse: the text says why."""
+
+
 def snapshot(cluster: Cluster, state: State, stop: Sequence[int], one_by_one: bool = False) -> Snapshot:
-    """Return all that the gate has to know before these brokers stop. Raises ClusterError, ImportError.
+    """Return all that the gate has to know before these brokers stop. Raises ClusterError, UntoldError, ImportError.
 
     Each of those that stay is asked: one alone may say what was, and those that stop may be the very ones that know
     least. So is their controller: of what it decides the others may not have been told. Who does not answer a part
@@ -60,13 +69,20 @@ def snapshot(cluster: Cluster, state: State, stop: Sequence[int], one_by_one: bo
 
 
 def highest_min_isr(cluster: Cluster, seen: Mapping[int, State], names: Sequence[str]) -> dict[str, int]:
-    """Return min.insync.replicas of topics, the highest that brokers say. Raises AdminError.
+    """Return min.insync.replicas of topics, the highest that brokers say. Raises AdminError, UntoldError.
 
     What was set for a topic is the same for all brokers. Else whoever leads judges by what it has of its own, and that
     is the same for all of those topics: each is asked for one of them, all at the same time.
     """
     admin = who_answers(cluster, seen)
-    settings = topics.describe(admin, "TOPIC", names)
+    try:
+        settings = topics.describe(admin, "TOPIC", names)
+    except Unanswered as error:  # a broker that asks ZooKeeper waits for a quorum, though nobody waits for it any more
+        raise UntoldError(
+            f"the gate stays closed: no broker says the settings of topics ({error}). Has ZooKeeper a quorum "
+            "(check.yml)? Without one each question keeps a thread of the broker that was asked (num.io.threads) until "
+            "there is one again, so it is not asked again. Mend ZooKeeper, and run this again"
+        ) from error
     found = {name: one[MIN_ISR] for name, one in settings.items() if MIN_ISR in one}
     unsaid = {name for name, one in found.items() if not one.dynamic}
     known = {one: {p.topic for p in state.partitions} & unsaid for one, state in seen.items()}

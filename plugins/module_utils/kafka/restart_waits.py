@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import ClusterError, State
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import Block
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate_facts import UntoldError
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import Lacking, Look, Patience, Verdict, watch
 
 # Lacking, of a cluster: `brokers`, `offline`, `under_replicated` (each replica, as `topic-0 without 3`).
@@ -98,6 +99,8 @@ def before_restart(
     def settled(state: State, found: Lacking) -> Verdict:
         try:
             blocks = judge(state)
+        except UntoldError as error:
+            return Verdict(False, found, str(error), lasting=True)
         except ClusterError as error:
             return Verdict(False, found, str(error))
         if blocks:
