@@ -179,6 +179,31 @@ def controller_last(hosts: Sequence[str], hostvars: Mapping[str, Any], register:
     return sorted(hosts, key=lambda host: int((hostvars.get(host) or {}).get("kafka_broker_id", -1)) == controller >= 0)
 
 
+def silent_hosts(
+    hosts: Sequence[str],
+    present: Sequence[str],
+    hostvars: Mapping[str, Any] | None = None,
+    own: Sequence[str] = (),
+    asked: Sequence[str] = (),
+    admin: str = "",
+    complete: bool = False,
+) -> list[str]:
+    """Return who could not be reached: of these hosts, and `admin`, which was asked for them (silent_hosts.yml)."""
+    silent = set()
+    for host in hosts:
+        found = (hostvars or {}).get(host) or {}
+        answers = [found.get(name) or {} for name in own]
+        if any(answer.get("unreachable") for answer in answers):
+            silent.add(host)
+        elif any((found.get(name) or {}).get("unreachable") for name in asked):
+            silent.add(admin)
+        elif host not in present:
+            silent.add(admin or host)
+        elif complete and all(answer.get("skipped", not answer) for answer in answers):
+            silent.add(host)
+    return sorted(silent)
+
+
 def _ordered(answer: Mapping[str, Any]) -> bool:
     return "batches" in answer or "order" in answer
 
@@ -202,6 +227,7 @@ class FilterModule:
             "restart_marking": restart_marking,
             "restart_unnamed": restart_unnamed,
             "settings_owed": settings_owed,
+            "silent_hosts": silent_hosts,
             "sick_brokers": sick_brokers,
             "touched": touched,
         }

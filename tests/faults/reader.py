@@ -38,7 +38,8 @@ def read_all(properties: Mapping[str, str], topic: str, seconds: float = 60) -> 
             for message in consumer.consume(5000, timeout=0.5):
                 error, number, offset = message.error(), _number(message.partition()), _number(message.offset())
                 if error is None:
-                    found.append(Record(text_of(message.key()), message.value() or b"", number, offset))
+                    key, where = text_of(message.key()), text_of(message.topic())
+                    found.append(Record(key, message.value() or b"", number, offset, where))
                 elif error.code() != KafkaError._PARTITION_EOF:
                     raise KafkaException(error)
                 if offset >= ends[number] - (error is None):

@@ -1,4 +1,4 @@
-"""What a load says once it has ended: nothing lost, nothing double, no send failed, and every partition goes on."""
+"""What a load says once it has ended: nothing lost, double or out of order, and every partition goes on."""
 
 from pathlib import Path
 
@@ -10,8 +10,8 @@ from .reader import read_all
 def verdict(lab: Lab, topic: str, directory: Path, whole: float) -> tuple[Ledger, Report]:
     """Read all again, and return the ledger of a directory and how it compares.
 
-    AssertionError where a record is missing, double or wrong, a send failed, or a partition has acknowledged nothing
-    since `whole` (monotonic seconds).
+    AssertionError where a record is missing, double, wrong or in another place, a send failed, or a partition has
+    acknowledged nothing since `whole` (monotonic seconds).
     """
     ledger = load(directory)
     report = ledger.compare(read_all(lab.inventory.kafka_properties, topic))

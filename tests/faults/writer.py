@@ -18,7 +18,8 @@ class Writer:
     Bounded: at most `limit` records, at most `rate` a second, each given up after `delivery_timeout` seconds.
     With acks=all the producer is idempotent, and has one request at a time with each broker: with several, librdkafka
     begins another epoch where one fails and the next is refused as out of order, and what is sent again then may be
-    there twice (confluentinc/librdkafka#4953). Use as a context manager: it ends when everything sent is answered.
+    there twice (confluentinc/librdkafka#4953). So its records keep their order with any acks, too. Use as a context
+    manager: it ends when everything sent is answered.
     """
 
     def __init__(
@@ -96,7 +97,7 @@ class Writer:
             if self._stopping.wait(pause) if pause > 0 else self._stopping.is_set():
                 break
             key = f"{self.prefix}-{number}"
-            self._note("intents", key)
+            self._note("intents", key, self.topic)
             self._produce(key)
         left = self._producer.flush(self._delivery_timeout + 10)
         if left:
@@ -118,7 +119,8 @@ class Writer:
             self._note("unknown", key, error.name())
         else:
             took = message.latency() or 0.0  # from produce() to here
-            self._note("acks", key, str(message.partition()), f"{time.monotonic():.6f}", f"{took:.6f}")
+            place = text_of(message.topic())
+            self._note("acks", key, str(message.partition()), f"{time.monotonic():.6f}", f"{took:.6f}", place)
             self.acked += 1
 
     def _note(self, kind: str, *fields: str) -> None:

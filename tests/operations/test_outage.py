@@ -30,7 +30,7 @@ def test_an_outage_leaves_out_who_cannot_be_reached(operator: Operator, monkeypa
     try:
         run = operator.play("stop", "-e", "outage=true")
         words = re.sub(r"\s+", " ", run.output)
-        assert run.code != 0 and f"could not be reached: {away}." in words, run.output[-3000:]
+        assert run.code != 0 and f"Could not be reached: {away}." in words, run.output[-3000:]
         runs = operator.inventory.run(away, "systemctl is-active kafka", check=False).strip()
         assert runs == "active"
         at = {host: stopped_at(operator, host, "zookeeper") for host in servers}

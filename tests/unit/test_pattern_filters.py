@@ -184,3 +184,27 @@ def test_whether_a_restart_begins_goes_on_or_ends() -> None:
     left = {"a": probed(done, "a", "b", "d"), "c": none}
     assert general["restart_unnamed"](["a", "c"], left, "probe") == ["b", "d"]
     assert general["restart_unnamed"](["c"], left, "probe") == []
+
+
+LOST = {"unreachable": True, "msg": "Failed to connect to the host via ssh"}
+DONE: dict[str, Any] = {"changed": True, "units": {}}
+
+
+@pytest.mark.parametrize(
+    ("hostvars", "present", "more", "expected"),
+    [
+        ({}, "abc", {}, []),
+        ({}, "bc", {}, ["a"]),  # the run has lost it
+        ({"b": {"own": LOST}, "a": {"own": DONE}}, "abc", {"own": ["own"]}, ["b"]),  # and ignored that
+        ({"a": {"own": DONE}}, "abc", {"own": ["own"]}, []),
+        ({"a": {"own": DONE}, "b": {"own": {"skipped": True}}}, "abc", {"own": ["own"], "complete": True}, ["b", "c"]),
+        ({"a": {"gate": LOST}}, "abc", {"asked": ["gate"], "admin": "x"}, ["x"]),  # a was asked for at x
+        ({"a": {"own": DONE}}, "bc", {"own": ["own"], "admin": "x"}, ["x"]),  # a itself did answer
+        ({"a": {"own": LOST}, "b": {"gate": LOST}}, "c", {"own": ["own"], "asked": ["gate"], "admin": "x"}, ["a", "x"]),
+    ],
+)
+def test_who_could_not_be_reached(
+    hostvars: dict[str, Any], present: str, more: dict[str, Any], expected: list[str]
+) -> None:
+    """What is charged to a host of the admin host's silence, and what it answered itself, are told apart."""
+    assert general["silent_hosts"]([*"abc"], [*present], hostvars, **more) == expected

@@ -12,11 +12,11 @@ from faults.verdict import verdict
 @pytest.mark.parametrize(
     ("acks", "unknown", "found", "said"),
     [
-        ("k-0\t0\t5.0\t0.004\nk-1\t1\t5.0\t0.004\n", "", ("k-0", "k-1"), ""),
-        ("k-0\t0\t5.0\t0.004\nk-1\t1\t5.0\t0.004\n", "", ("k-0",), "1 missing"),
-        ("k-0\t0\t5.0\t0.004\nk-1\t1\t5.0\t0.004\n", "", ("k-0", "k-1", "k-1"), "1 double"),
-        ("k-0\t0\t5.0\t0.004\n", "k-1\t_MSG_TIMED_OUT\n", ("k-0",), "sends failed"),
-        ("k-0\t0\t5.0\t0.004\nk-1\t1\t3.0\t0.004\n", "", ("k-0", "k-1"), "partitions that acknowledge no more"),
+        ("k-0\t0\t5.0\t0.004\tt\nk-1\t1\t5.0\t0.004\tt\n", "", ("k-0", "k-1"), ""),
+        ("k-0\t0\t5.0\t0.004\tt\nk-1\t1\t5.0\t0.004\tt\n", "", ("k-0",), "1 missing"),
+        ("k-0\t0\t5.0\t0.004\tt\nk-1\t1\t5.0\t0.004\tt\n", "", ("k-0", "k-1", "k-1"), "1 double"),
+        ("k-0\t0\t5.0\t0.004\tt\n", "k-1\t_MSG_TIMED_OUT\n", ("k-0",), "sends failed"),
+        ("k-0\t0\t5.0\t0.004\tt\nk-1\t1\t3.0\t0.004\tt\n", "", ("k-0", "k-1"), "partitions that acknowledge no more"),
     ],
 )
 def test_verdict(
@@ -25,9 +25,9 @@ def test_verdict(
     """Two partitions, all whole again at 4 s."""
     lab = MagicMock()
     lab.partitions.return_value = {0: None, 1: None}
-    records = [Record(key, payload(key, 60), 0, offset) for offset, key in enumerate(found)]
+    records = [Record(key, payload(key, 60), int(key[-1]), offset, "t") for offset, key in enumerate(found)]
     monkeypatch.setattr(module, "read_all", lambda *_: records)
-    for kind, text in (("intents", "k-0\nk-1\n"), ("acks", acks), ("unknown", unknown)):
+    for kind, text in (("intents", "k-0\tt\nk-1\tt\n"), ("acks", acks), ("unknown", unknown)):
         (tmp_path / f"w.{kind}").write_text(text)
     if not said:
         assert verdict(lab, "t", tmp_path, 4.0)[1].acknowledged == 2

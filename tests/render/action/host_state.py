@@ -39,10 +39,14 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
         answer: dict[str, Any] = NOTED.noted("host_state", self._task, variables)
         if answer.get("failed"):
             return answer
-        if variables["inventory_hostname"] in variables.get("noted_unreachable", ()):
+        host, wanted = variables["inventory_hostname"], result.validated_parameters["units"]
+        lost = variables.get("noted_lost", {}).get(host)  # silent from when a unit is to be in this state
+        if host in variables.get("noted_unreachable", ()) or lost in [unit["state"] for unit in wanted]:
             return {"unreachable": True, "msg": "Failed to connect to the host via ssh"}
-        said = variables.get("noted_live", {}).get(variables["inventory_hostname"], {})
-        units = {unit["name"]: answered(unit, said) for unit in result.validated_parameters["units"]}
+        said = variables.get("noted_live", {}).get(host, {})
+        units = {unit["name"]: answered(unit, said) for unit in wanted}
+        for unit in units.values():
+            unit["restart_owed"] |= variables.get("noted_owed", False)
         return {"changed": False, "changes": [], "units": units}
     folder = Path(variables["render_directory"]) / variables["inventory_hostname"]
     folder.mkdir(parents=True, exist_ok=True)
