@@ -14,6 +14,7 @@ from model.probes import lab
 
 Broker = tuple[str, str, str]
 """Installed, running and protocol, as host_probe answers."""
+Pin = str | list[str] | None
 OLD: Broker = ("3.8.1", "3.8.1", "")
 NEW_PINNED: Broker = ("3.9.2", "3.9.2", "3.8")
 NEW: Broker = ("3.9.2", "3.9.2", "3.9-IV0")
@@ -21,14 +22,14 @@ UNPACKED: Broker = ("3.9.2", "3.8.1", "3.8")
 DOWN: Broker = ("3.8.1", "", "")
 
 
-def declared(version: str, pin: str | None) -> Model:
+def declared(version: str, pin: Pin) -> Model:
     """Return the lab with this version and pin."""
     said: dict[str, Any] = {"kafka_version": version, "kafka_config": {PROTOCOL: pin} if pin else {}}
     hosts = {host: {**values, **said} for host, values in lab().hosts.items()}
     return replace(lab(), hosts=hosts)
 
 
-def codes(version: str, pin: str | None, *brokers: Broker | None) -> list[str]:
+def codes(version: str, pin: Pin, *brokers: Broker | None, registered: Collection[str] = ()) -> list[str]:
     """Return what is said, each code once; None is a broker of which nothing is known."""
     probes: Mapping[str, Mapping[str, Any]] = {
         f"dc1-kafka{number}": {
@@ -67,6 +68,9 @@ TOO_NEW, BOTH, LOWERED, BACK = (
         ("3.9.2", None, (OLD, OLD, OLD), TOO_NEW),
         ("3.9.2", "3.8", (OLD, OLD, OLD), []),
         ("3.9.2", "3.9", (OLD, OLD, OLD), TOO_NEW),
+        ("3.9.2", ["3.9"], (OLD, OLD, OLD), TOO_NEW),
+        ("3.9.2", ["3.8"], (OLD, OLD, OLD), []),
+        ("3.9.2", ["3.7"], (NEW, NEW, NEW), LOWERED),
         ("3.9.2", "3.9", (("3.8.1", "3.8.1", "3.8"),) * 3, TOO_NEW),
         ("3.9.2", "3.7", (OLD, OLD, OLD), LOWERED),
         ("3.9.2", "3.8", (NEW_PINNED, UNPACKED, OLD), []),
@@ -95,5 +99,5 @@ TOO_NEW, BOTH, LOWERED, BACK = (
         ("latest", None, (NEW, NEW, NEW), []),
     ],
 )
-def test_protocol(version: str, pin: str | None, brokers: tuple[Broker | None, ...], said: list[str]) -> None:
+def test_protocol(version: str, pin: Pin, brokers: tuple[Broker | None, ...], said: list[str]) -> None:
     assert codes(version, pin, *brokers) == said
