@@ -194,10 +194,15 @@ def rule(text: str) -> dict[str, Any]:
          ["KEYSTORE_FORM group kafka/kafka_keystore_password"]),
         ({"kafka": {"kafka_zookeeper_keystore": "/etc/kafka/tls/zookeeper.p12"}},
          ["KEYSTORE_FORM group kafka/kafka_zookeeper_keystore"]),
-        ({"kafka": {"kafka_zookeeper_keystore": "/etc/kafka/tls/zookeeper.p12",
+        ({"kafka": {"kafka_zookeeper_keystore": "/etc/kafka/tls/zookeeper.p12", "kafka_fencing": False,
                     "kafka_config": {"zookeeper.ssl.keystore.type": "PKCS12",
                                      "zookeeper.ssl.keystore.password": "{{ vault.pki_passphrase }}"}}},
          ["warn KEYSTORE_UNKNOWN group kafka/kafka_zookeeper_keystore"]),
+        # What fences a broker reads PEM alone.
+        *[({"kafka": {"kafka_fencing": fencing, "kafka_config": {f"zookeeper.ssl.{store}.type": kind}}}, said)
+          for store in ("truststore", "keystore") for fencing, kind, said in (
+              (True, "JKS", [f"KEYSTORE_FORM group kafka/kafka_config[zookeeper.ssl.{store}.type]"]),
+              (True, "pem", []), (False, "JKS", []))],
     ],
 )  # fmt: skip
 def test_of_hosts(variables: dict[str, Any], wanted: list[str], tmp_path: Path) -> None:
