@@ -91,6 +91,7 @@ def healthy(number: int, host: str, inventory: str = "lab") -> dict[str, Any]:
         "units": {},
         "to_restart": [],
         "restarted": [],
+        "zookeeper_connect": "",
         "meta_properties": {},
         "myid": "",
         "archives": {

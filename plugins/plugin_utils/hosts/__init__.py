@@ -10,6 +10,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import (
     archives,
+    chroots,
     connections,
     databases,
     departed,
@@ -18,6 +19,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import (
     ports,
     protocol,
 )
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model import risks
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
@@ -63,9 +65,9 @@ def check_hosts(
             problems += disks.of_a_broker(broker, probes[broker.name])
     for server in model.servers:
         if server.name in probes:
+            problems += chroots.kept(model, broker, probes[broker.name])
             problems += disks.of_a_server(model, server, probes[server.name])
-    return [
-        *problems,
+    problems += [
         *disks.clusters(model, probes),
         *disks.capacity(model, probes),
         *archives.verified(model, probes),
@@ -75,3 +77,4 @@ def check_hosts(
         *departed.log_dirs(model, probes, offline, alone or {}),
         *departed.emptied(model, probes, alone or {}, lost),
     ]
+    return list(risks.weighed_of_hosts(model, probes, problems))
