@@ -49,6 +49,13 @@ PROBES: tuple[dict[str, Any], ...] = (
         "change": answer(zookeeper_connect="192.0.2.11:2281,192.0.2.12:2281/kafka", meta_properties=SERVED),
     },
     {
+        "code": "PROTOCOL_UNKNOWN",
+        "where": f"{KAFKA}/kafka_version",
+        "advice": f"-l {KAFKA},dc1-kafka2",
+        "limited": True,
+        "registered": ("2", "3"),
+    },
+    {
         "code": "KAFKA_ROLLBACK",
         "where": f"{KAFKA}/kafka_version",
         "advice": "stay with 3.9.2",

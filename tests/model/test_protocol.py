@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -38,7 +38,7 @@ def codes(version: str, pin: Pin, *brokers: Broker | None, registered: Collectio
         for number, one in enumerate(brokers, start=1)
         if one is not None
     }
-    found = list(protocols(declared(version, pin), probes))
+    found = list(protocols(declared(version, pin), probes, registered))
     assert not any(problem.warning for problem in found)
     return sorted({problem.code for problem in found})
 
@@ -101,3 +101,32 @@ TOO_NEW, BOTH, LOWERED, BACK = (
 )
 def test_protocol(version: str, pin: Pin, brokers: tuple[Broker | None, ...], said: list[str]) -> None:
     assert codes(version, pin, *brokers) == said
+
+
+@pytest.mark.parametrize(
+    ("version", "brokers", "registered", "said"),
+    [
+        ("3.9.2", (FRESH, None, None), ["2", "3"], ["PROTOCOL_UNKNOWN"]),
+        ("3.8.1", (FRESH, None, None), ["2"], ["PROTOCOL_UNKNOWN"]),
+        ("3.9.2", (FRESH, FRESH, None), ["3"], ["PROTOCOL_UNKNOWN"]),
+        ("3.9.2", (FRESH, None, None), [], []),
+        ("3.9.2", (FRESH, FRESH, FRESH), ["2"], []),
+        ("3.9.2", (FRESH, OLD, None), ["2", "3"], TOO_NEW),
+        ("3.9.2", (FRESH, NEW, None), ["2", "3"], []),
+        ("3.9.2", (None, None, None), ["1", "2", "3"], []),
+    ],
+)
+def test_a_host_with_nothing_beside_brokers_that_are_not_of_the_run(
+    version: str, brokers: tuple[Broker | None, ...], registered: list[str], said: list[str]
+) -> None:
+    """What they speak is not known, unless the site only begins, and nobody lives."""
+    assert codes(version, None, *brokers, registered=registered) == said
+
+
+def test_a_host_that_was_installed_anew_around_its_disks() -> None:
+    """They say that there is a cluster, whoever answers."""
+    probe: dict[str, Any] = {"releases": {}, "meta_properties": {"/data/kafka1": {"cluster.id": "x"}}}
+    found = list(protocols(declared("3.9.2", None), {"dc1-kafka1": probe}))
+    assert [(problem.code, problem.variable) for problem in found] == [("PROTOCOL_UNKNOWN", "kafka_version")]
+    assert found[0].advice.endswith("(-l dc1-kafka1,dc1-kafka2)")
+    assert "(-l dc1-kafka1,dc1-kafka3)" in next(protocols(declared("3.9.2", None), {"dc1-kafka1": probe}, ["3"])).advice
