@@ -140,7 +140,8 @@ def said() -> dict[str, str]:
             (Path(folder) / code.lower()).mkdir()
             rows[code] = row(run(Path(folder) / code.lower()), False)
     for probe in PROBES:
-        (problem,) = merged(check_hosts(model(probe), probed(probe), probe.undeclared, (), probe.alone))
+        told_of = (probe.undeclared, (), probe.alone, (), probe.registered)
+        (problem,) = merged(check_hosts(model(probe), probed(probe), *told_of))
         rows[probe.code] = row(line(problem, model(probe).groups), problem.warning)
     return rows
 

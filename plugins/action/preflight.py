@@ -61,7 +61,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             mends = self._task.args.get("mends") or ()
             undeclared, offline = self._task.args.get("undeclared"), self._task.args.get("offline")
             alone, lost = self._task.args.get("alone"), self._task.args.get("lost")
-            found = check_hosts(model, probes, undeclared or {}, offline or (), alone or {}, lost or ())
+            registered = self._task.args.get("registered") or ()
+            found = check_hosts(model, probes, undeclared or {}, offline or (), alone or {}, lost or (), registered)
             problems = [replace(one, warning=True) if one.code in mends else one for one in found]
             versions = upgrades(model, probes)
         errors = [problem for problem in problems if not problem.warning]

@@ -81,6 +81,9 @@ probe:
       description: "Of these, those that are not in I(kafka_log_dirs), each as in C(mounts)."
       type: dict
     listeners: {description: "By listener of the broker that is installed, its port.", type: dict}
+    zookeeper_connect:
+      description: "C(zookeeper.connect) of the broker that is installed, empty where there is none."
+      type: str
     client_ports:
       description: Ports for clients of the ZooKeeper server that is installed.
       type: list

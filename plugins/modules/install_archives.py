@@ -8,6 +8,7 @@ import os
 import shutil
 import tarfile
 import zlib
+from collections.abc import Mapping
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -75,8 +76,8 @@ def digest(path: str) -> str:
         )
 
 
-def unpack(uploaded: str, name: str, dest: str, checksum: str) -> None:
-    """Make `dest` from an uploaded file: first beside it, then by a rename, so that it is whole or absent."""
+def unpack(uploaded: str, name: str, dest: str) -> None:
+    """Unpack an uploaded file beside `dest`."""
     new = f"{dest}.new"
     shutil.rmtree(new, ignore_errors=True)
     os.makedirs(new, mode=0o755)
@@ -101,6 +102,18 @@ def unpack(uploaded: str, name: str, dest: str, checksum: str) -> None:
             tar.extractall(new, members)
     else:
         shutil.copyfile(uploaded, os.path.join(new, name))
+
+
+def put(unpacked: Mapping[str, str]) -> None:
+    """Give each `dest` what was unpacked beside it, by a rename, so that it is whole or absent; checksums by `dest`."""
+    if unpacked:
+        os.sync()  # after a power cut, a marker on the disk would say that files are whole that are empty
+    for dest, checksum in unpacked.items():
+        _put(dest, checksum)
+
+
+def _put(dest: str, checksum: str) -> None:
+    new = f"{dest}.new"
     with open(os.path.join(new, MARKER), "w", encoding="ascii") as stream:
         stream.write(checksum + "\n")
     if os.path.exists(dest):
@@ -117,7 +130,7 @@ def main() -> None:
         argument_spec={"archives": {"type": "list", "elements": "dict", "required": True, "options": options}},
         supports_check_mode=True,
     )
-    missing = []
+    missing, unpacked = [], dict[str, str]()
     for archive in module.params["archives"]:
         wanted, dest = archive["checksum"].partition(":")[2], archive["dest"]
         if installed(dest) == wanted:
@@ -131,9 +144,15 @@ def main() -> None:
                 )
             try:
                 with umask(0o022):  # services read what is unpacked
-                    unpack(archive["uploaded"], os.path.basename(archive["src"]), dest, wanted)
+                    unpack(archive["uploaded"], os.path.basename(archive["src"]), dest)
+                unpacked[dest] = wanted
             except (EOFError, OSError, ValueError, tarfile.TarError, zlib.error) as error:
                 module.fail_json(msg=f"{dest}: cannot be unpacked: {error}")
+    try:
+        with umask(0o022):
+            put(unpacked)
+    except OSError as error:
+        module.fail_json(msg=f"{', '.join(unpacked)}: cannot be put in place: {error}")
     module.exit_json(
         changed=bool(missing),
         missing=missing,

@@ -48,6 +48,13 @@ options:
     type: list
     elements: str
     default: []
+  registered:
+    description:
+      - With I(register), ids of the brokers that live. Beside them nothing is installed in a run that knows nothing of
+        what they run.
+    type: list
+    elements: str
+    default: []
   survival:
     description: Whether what the layout survives is printed, where nothing is wrong.
     type: bool

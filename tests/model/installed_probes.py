@@ -7,6 +7,8 @@ from typing import Any
 
 KAFKA, PLACE = "dc1-kafka1", "kafka_config[inter.broker.protocol.version]"
 
+SERVED = {path: {"cluster.id": "x", "broker.id": "1"} for path in ("/data/kafka1", "/data/kafka2")}
+
 
 def broker(version: str, protocol: str = "") -> Callable[[dict[str, Any]], None]:
     """Return a change of a broker's host: what it runs, and what it speaks to the others where that is said."""
@@ -32,6 +34,26 @@ PROBES: tuple[dict[str, Any], ...] = (
         "where": f"{KAFKA}/kafka_listeners[REPLICATION]",
         "advice": "name another listener in kafka_admin_listeners",
         "change": answer(units={"kafka.service": "active"}, listeners={"CLIENT": 9092, "REPLICATION": 9094}),
+    },
+    {
+        "code": "ZOOKEEPER_CHROOT_CHANGED",
+        "where": f"{KAFKA}/kafka_zookeeper_chroot",
+        "advice": "say /kafka again",
+        "change": answer(zookeeper_connect="198.18.2.11:2281,198.18.2.12:2281/kafka", meta_properties=SERVED),
+        "declared": {"kafka_zookeeper_chroot": "/kafka2"},
+    },
+    {
+        "code": "ZOOKEEPER_SERVERS_CHANGED",
+        "where": f"{KAFKA}/kafka_zookeeper_connect",
+        "advice": "replace them one by one",
+        "change": answer(zookeeper_connect="192.0.2.11:2281,192.0.2.12:2281/kafka", meta_properties=SERVED),
+    },
+    {
+        "code": "PROTOCOL_UNKNOWN",
+        "where": f"{KAFKA}/kafka_version",
+        "advice": f"-l {KAFKA},dc1-kafka2",
+        "limited": True,
+        "registered": ("2", "3"),
     },
     {
         "code": "KAFKA_ROLLBACK",

@@ -43,6 +43,10 @@ class Probe:
     undeclared: Mapping[str, int] = field(default_factory=dict)
     alone: Mapping[str, list[str]] = field(default_factory=dict)
     """By id, replicas of brokers that nobody declares, and what only that broker was in sync with."""
+    registered: tuple[str, ...] = ()
+    """Ids of brokers that live."""
+    limited: bool = False
+    """Whether the run is for that host alone."""
 
 
 @cache
@@ -87,6 +91,7 @@ def healthy(number: int, host: str, inventory: str = "lab") -> dict[str, Any]:
         "log_dirs": [],
         "dropped": {},
         "listeners": {},
+        "zookeeper_connect": "",
         "client_ports": [],
         "units": {},
         "to_restart": [],
@@ -117,7 +122,7 @@ def probed(probe: Probe) -> dict[str, dict[str, Any]]:
     for host, answer in answers.items():
         if probe.code == "KAFKA_CLUSTER_FOREIGN" and host in lab().groups["kafka"] and host != probe.host:
             answer["meta_properties"] = {"/data/kafka1": {"cluster.id": "first", "broker.id": host[-1]}}
-    return answers
+    return {probe.host: answers[probe.host]} if probe.limited else answers
 
 
 def mount(path: str, **changes: Any) -> Callable[[dict[str, Any]], None]:

@@ -64,7 +64,7 @@ def test_no_broker_begins_with_nothing_what_it_alone_had_in_sync(
     probe = Probe("", "", "", change)
     problems = merged(check_hosts(model(probe), probed(probe), {}, [], alone))
     assert [problem.code for problem in problems] == codes
-    verb = "replace_disk.yml -e broker=1 -e log_dir=" if told.get("log_dirs") else "site.yml -l dc1-kafka1 -e lost="
+    verb = "replace_disk.yml -e broker=1 -e log_dir=" if told.get("log_dirs") else "site.yml -e lost="
     for one in problems:
         assert alone["1"][0] in str(one.wrong) and verb in one.advice
     assert not [one for one in check_hosts(model(probe), probed(probe), {}, [], alone, alone.get("1", ()))]

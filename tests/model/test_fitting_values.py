@@ -84,7 +84,7 @@ def rule(text: str) -> dict[str, Any]:
         (java("-Xss0"), []),  # as much as it takes by itself
         (java("-javaagent:jmx.jar=7071:a.yml"), [f"OPTION_FORM {JAVA}"]),
         (java("-javaagent:/opt/jmx.jar=7071:/etc/a.yml"), []),
-        (java("-XX:MaxDirectMemorySize=1m"), [f"HEAP_SMALL {JAVA}"]),
+        (java("-XX:MaxDirectMemorySize=1m"), [f"BUFFERS_SMALL {JAVA}"]),
         (java("-XX:MaxDirectMemorySize=0"), []),  # as much as the heap
         # Units.
         (unit(CPUAffinity="all"), [f"UNIT_VALUE {UNIT}[CPUAffinity]"]),
@@ -127,9 +127,9 @@ def rule(text: str) -> dict[str, Any]:
         (config(queued_max_request_bytes=0), []),  # no limit either
         (config(replica_lag_time_max_ms=-1), [f"PROPERTY_ORDER {KAFKA}[replica.fetch.wait.max.ms]"]),
         # Topics.
-        (topics({"retention.ms": 7}), [f"TOPIC_PROPERTY_VALUE {PLACE}.config[retention.ms]"]),
+        (topics({"retention.ms": 7}), [f"TOPIC_TIME_MEANT {PLACE}.config[retention.ms]"]),
         (topics({"local.retention.ms": "1d"}), [f"warn TOPIC_RETENTION {PLACE}.config[local.retention.ms]"]),
-        (topics({"segment.index.bytes": "1KiB"}), [f"warn TOPIC_PROPERTY_VALUE {PLACE}.config[segment.index.bytes]"]),
+        (topics({"segment.index.bytes": "1KiB"}), [f"warn TOPIC_INDEX_SMALL {PLACE}.config[segment.index.bytes]"]),
         (topics({"segment.index.bytes": "1MiB"}), []),
         # The kernel.
         (kernel(net__ipv4__tcp_rmem="4096"), [f"SYSCTL_VALUE {SYSCTL}[net.ipv4.tcp_rmem]"]),
@@ -145,16 +145,16 @@ def rule(text: str) -> dict[str, Any]:
          [f"JOB_CHECKPOINT_DATA {SPARK}[spark.local.dir]"]),
         (job(spark={"spark.local.dir": "/data/tmp,/var/lib/spark-job/count_words/tmp"}), []),
         # Waits, and what may stand still.
-        ({"kafka": {"kafka_stop_timeout": 5}}, ["warn TIMEOUT_NONE group kafka/kafka_stop_timeout"]),
+        ({"kafka": {"kafka_stop_timeout": 5}}, ["warn STOP_TIMEOUT_SHORT group kafka/kafka_stop_timeout"]),
         ({"kafka": {"kafka_restart_accepts": ["ordres"]}}, ["warn RESTART_ACCEPTS group kafka/kafka_restart_accepts"]),
         ({"kafka": {"kafka_restart_accepts": ["streams-*", "__consumer_offsets"]}}, []),
         # A topic that a client makes may be called almost as one that is declared.
         ({"kafka": {"kafka_restart_accepts": ["streams-plaintext-inputs"]}},
          ["warn RESTART_ACCEPTS group kafka/kafka_restart_accepts"]),
         # Names.
-        ({"rack_b": {"rack": "b "}}, ["PLACE_CASE group rack_b/rack"]),
-        ({"rack_b": {"kafka_rack": "b "}}, ["PLACE_CASE dc1-kafka2/kafka_rack"]),
-        ({"dc1-kafka1": {"datacenter": "dc1 "}}, ["PLACE_CASE dc1-kafka1/datacenter"]),
+        ({"rack_b": {"rack": "b "}}, ["PLACE_BLANK group rack_b/rack"]),
+        ({"rack_b": {"kafka_rack": "b "}}, ["PLACE_BLANK dc1-kafka2/kafka_rack"]),
+        ({"dc1-kafka1": {"datacenter": "dc1 "}}, ["PLACE_BLANK dc1-kafka1/datacenter"]),
         ({"zookeeper": {"zookeper_heap": "1g"}}, ["VARIABLE_SUSPECT group zookeeper/zookeper_heap"]),
         ({"kafka": {"kafka2_heap": "6g", "kafkaui_port": 9000}}, []),  # of somebody else
         # The control node may be one of the hosts, under any of its own addresses; it is not two of them.
@@ -194,10 +194,15 @@ def rule(text: str) -> dict[str, Any]:
          ["KEYSTORE_FORM group kafka/kafka_keystore_password"]),
         ({"kafka": {"kafka_zookeeper_keystore": "/etc/kafka/tls/zookeeper.p12"}},
          ["KEYSTORE_FORM group kafka/kafka_zookeeper_keystore"]),
-        ({"kafka": {"kafka_zookeeper_keystore": "/etc/kafka/tls/zookeeper.p12",
+        ({"kafka": {"kafka_zookeeper_keystore": "/etc/kafka/tls/zookeeper.p12", "kafka_fencing": False,
                     "kafka_config": {"zookeeper.ssl.keystore.type": "PKCS12",
                                      "zookeeper.ssl.keystore.password": "{{ vault.pki_passphrase }}"}}},
          ["warn KEYSTORE_UNKNOWN group kafka/kafka_zookeeper_keystore"]),
+        # What fences a broker reads PEM alone.
+        *[({"kafka": {"kafka_fencing": fencing, "kafka_config": {f"zookeeper.ssl.{store}.type": kind}}}, said)
+          for store in ("truststore", "keystore") for fencing, kind, said in (
+              (True, "JKS", [f"KEYSTORE_FORM group kafka/kafka_config[zookeeper.ssl.{store}.type]"]),
+              (True, "pem", []), (False, "JKS", []))],
     ],
 )  # fmt: skip
 def test_of_hosts(variables: dict[str, Any], wanted: list[str], tmp_path: Path) -> None:

@@ -125,8 +125,8 @@ def kernel(**settings: Any) -> dict[str, Any]:
         (topics({"min.insync.replicas": 1}, replication_factor=1, accepts=["streams-*"]),
          [f"TOPIC_REPLICATION_ONE {PLACE}.replication_factor"]),
         # Numbers whose unit is another one.
-        (topics({"retention.ms": 604800}), [f"TOPIC_PROPERTY_VALUE {TOPIC}[retention.ms]"]),
-        (topics({"segment.ms": "43200"}), [f"TOPIC_PROPERTY_VALUE {TOPIC}[segment.ms]"]),
+        (topics({"retention.ms": 604800}), [f"TOPIC_TIME_MEANT {TOPIC}[retention.ms]"]),
+        (topics({"segment.ms": "43200"}), [f"TOPIC_TIME_MEANT {TOPIC}[segment.ms]"]),
         (topics({"retention.ms": "604800ms", "segment.ms": 1800000}),
          [f"warn TOPIC_RETENTION {TOPIC}[retention.ms]"]),
         (config(log_retention_ms=604800), [f"LIMIT_MEANT {KAFKA}[log.retention.ms]"]),

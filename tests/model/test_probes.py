@@ -125,7 +125,7 @@ def test_the_port_of_ssh_stays_open_on_a_closed_host() -> None:
 @pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.code)
 def test_probe(probe: Probe) -> None:
     """The code is said once, of the right place, with its advice, as docs/errors.md shows it; nothing else is said."""
-    problems = merged(check_hosts(model(probe), probed(probe), probe.undeclared, (), probe.alone))
+    problems = merged(check_hosts(model(probe), probed(probe), probe.undeclared, (), probe.alone, (), probe.registered))
     lines = [line(problem, model(probe).groups) for problem in problems]
     assert [problem.code for problem in problems] == [probe.code], "\n".join(lines)
     assert re.match(rf"{probe.code} {re.escape(probe.where)}( = .*)?: .", lines[0]), lines[0]

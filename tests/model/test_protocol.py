@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from model.probes import lab
 
 Broker = tuple[str, str, str]
 """Installed, running and protocol, as host_probe answers."""
+Pin = str | list[str] | None
 OLD: Broker = ("3.8.1", "3.8.1", "")
 NEW_PINNED: Broker = ("3.9.2", "3.9.2", "3.8")
 NEW: Broker = ("3.9.2", "3.9.2", "3.9-IV0")
@@ -21,14 +22,14 @@ UNPACKED: Broker = ("3.9.2", "3.8.1", "3.8")
 DOWN: Broker = ("3.8.1", "", "")
 
 
-def declared(version: str, pin: str | None) -> Model:
+def declared(version: str, pin: Pin) -> Model:
     """Return the lab with this version and pin."""
     said: dict[str, Any] = {"kafka_version": version, "kafka_config": {PROTOCOL: pin} if pin else {}}
     hosts = {host: {**values, **said} for host, values in lab().hosts.items()}
     return replace(lab(), hosts=hosts)
 
 
-def codes(version: str, pin: str | None, *brokers: Broker | None) -> list[str]:
+def codes(version: str, pin: Pin, *brokers: Broker | None, registered: Collection[str] = ()) -> list[str]:
     """Return what is said, each code once; None is a broker of which nothing is known."""
     probes: Mapping[str, Mapping[str, Any]] = {
         f"dc1-kafka{number}": {
@@ -37,7 +38,7 @@ def codes(version: str, pin: str | None, *brokers: Broker | None) -> list[str]:
         for number, one in enumerate(brokers, start=1)
         if one is not None
     }
-    found = list(protocols(declared(version, pin), probes))
+    found = list(protocols(declared(version, pin), probes, registered))
     assert not any(problem.warning for problem in found)
     return sorted({problem.code for problem in found})
 
@@ -67,6 +68,9 @@ TOO_NEW, BOTH, LOWERED, BACK = (
         ("3.9.2", None, (OLD, OLD, OLD), TOO_NEW),
         ("3.9.2", "3.8", (OLD, OLD, OLD), []),
         ("3.9.2", "3.9", (OLD, OLD, OLD), TOO_NEW),
+        ("3.9.2", ["3.9"], (OLD, OLD, OLD), TOO_NEW),
+        ("3.9.2", ["3.8"], (OLD, OLD, OLD), []),
+        ("3.9.2", ["3.7"], (NEW, NEW, NEW), LOWERED),
         ("3.9.2", "3.9", (("3.8.1", "3.8.1", "3.8"),) * 3, TOO_NEW),
         ("3.9.2", "3.7", (OLD, OLD, OLD), LOWERED),
         ("3.9.2", "3.8", (NEW_PINNED, UNPACKED, OLD), []),
@@ -95,5 +99,34 @@ TOO_NEW, BOTH, LOWERED, BACK = (
         ("latest", None, (NEW, NEW, NEW), []),
     ],
 )
-def test_protocol(version: str, pin: str | None, brokers: tuple[Broker | None, ...], said: list[str]) -> None:
+def test_protocol(version: str, pin: Pin, brokers: tuple[Broker | None, ...], said: list[str]) -> None:
     assert codes(version, pin, *brokers) == said
+
+
+@pytest.mark.parametrize(
+    ("version", "brokers", "registered", "said"),
+    [
+        ("3.9.2", (FRESH, None, None), ["2", "3"], ["PROTOCOL_UNKNOWN"]),
+        ("3.8.1", (FRESH, None, None), ["2"], ["PROTOCOL_UNKNOWN"]),
+        ("3.9.2", (FRESH, FRESH, None), ["3"], ["PROTOCOL_UNKNOWN"]),
+        ("3.9.2", (FRESH, None, None), [], []),
+        ("3.9.2", (FRESH, FRESH, FRESH), ["2"], []),
+        ("3.9.2", (FRESH, OLD, None), ["2", "3"], TOO_NEW),
+        ("3.9.2", (FRESH, NEW, None), ["2", "3"], []),
+        ("3.9.2", (None, None, None), ["1", "2", "3"], []),
+    ],
+)
+def test_a_host_with_nothing_beside_brokers_that_are_not_of_the_run(
+    version: str, brokers: tuple[Broker | None, ...], registered: list[str], said: list[str]
+) -> None:
+    """What they speak is not known, unless the site only begins, and nobody lives."""
+    assert codes(version, None, *brokers, registered=registered) == said
+
+
+def test_a_host_that_was_installed_anew_around_its_disks() -> None:
+    """They say that there is a cluster, whoever answers."""
+    probe: dict[str, Any] = {"releases": {}, "meta_properties": {"/data/kafka1": {"cluster.id": "x"}}}
+    found = list(protocols(declared("3.9.2", None), {"dc1-kafka1": probe}))
+    assert [(problem.code, problem.variable) for problem in found] == [("PROTOCOL_UNKNOWN", "kafka_version")]
+    assert found[0].advice.endswith("(-l dc1-kafka1,dc1-kafka2)")
+    assert "(-l dc1-kafka1,dc1-kafka3)" in next(protocols(declared("3.9.2", None), {"dc1-kafka1": probe}, ["3"])).advice

@@ -79,3 +79,19 @@ def test_nothing_is_rotated_in_the_clear(tmp_path: Path) -> None:
     assert "nothing to rotate: security_profile is plaintext" in " ".join(done.stdout.split())
     assert "TASK [Wait until the ensemble is whole]" not in done.stdout
     assert "Traceback" not in done.stdout
+
+
+@pytest.mark.parametrize("living", [[], ["2", "3"]])
+def test_a_host_with_nothing_beside_brokers_that_live(living: list[str], tmp_path: Path) -> None:
+    """Of those outside of --limit nothing is known but that they are there; where nobody is, a site begins."""
+    make_archives(tmp_path / "archives")
+    inventory = ROOT / "inventories" / "lab"
+    settings = {
+        **control_node(inventory, tmp_path),
+        "noted_calls": str(tmp_path / "calls"),
+        "noted_answers": {"kafka_cluster": {"may_stop": {"brokers": {key: {} for key in living}}}},
+        "noted_probe": {"meta_properties": {"/data/kafka1": {}}},
+    }
+    done = run_playbooks(inventory, ["playbooks/preflight.yml"], "-l", "dc1-kafka1", "-e", json.dumps(settings))
+    assert ("PROTOCOL_UNKNOWN dc1-kafka1/kafka_version" in done.stdout) is bool(living), done.stdout
+    assert (done.returncode != 0) is bool(living), done.stdout

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -38,7 +39,8 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         products[name] = (unit, str(tmp_path / name / "current" / folder), jar)
     monkeypatch.setattr(releases, "PRODUCTS", products)
     monkeypatch.setattr(releases, "FILE", str(tmp_path / "server.properties"))
-    monkeypatch.setattr(releases.in_file, "__defaults__", (str(tmp_path / "server.properties"),))
+    for function in (releases.in_file, releases.read_it):
+        monkeypatch.setattr(function, "__defaults__", (str(tmp_path / "server.properties"),))
     runs(monkeypatch, {})
     return tmp_path
 
@@ -70,7 +72,6 @@ def test_what_is_unpacked_and_down(host: Path) -> None:
 
 def test_what_runs(host: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The process is of the release before, and speaks what it was started with, whatever the file says since."""
-    (host / "server.properties").write_text("inter.broker.protocol.version=3.9\n")
     old = host / "kafka-clients-3.8.1.jar"
     old.touch()
     sleeping = "import sys, time; held = open(sys.argv[1]); print(flush=True); time.sleep(60)"
@@ -80,8 +81,26 @@ def test_what_runs(host: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
             assert process.stdout and process.stdout.readline()
             runs(monkeypatch, {"kafka.service": process.pid})
+            (host / "server.properties").write_text("inter.broker.protocol.version=3.9\n")
             assert releases.releases(["kafka"]) == {
                 "kafka": {"installed": "3.9.1", "running": "3.8.1", "protocol": protocol}
             }
             process.kill()
+    assert not releases.read_it("0")
     assert (releases.open_files("0"), releases.in_force("0")) == ([], "")
+
+
+def test_who_began_after_the_file_was_written_has_read_it(host: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that ended before systemd was told of the new unit, and a crash: the environment is that of the old one."""
+    file = host / "server.properties"
+    command = [sys.executable, "-c", "print(flush=True); import time; time.sleep(60)"]
+    environment, found = {**os.environ, "KAFKA_PROTOCOL": "3.8"}, list[tuple[str, str]]()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
+        assert process.stdout and process.stdout.readline()
+        runs(monkeypatch, {"kafka.service": process.pid})
+        for text, age, protocol in (("=3.9\n", 60, "3.9"), ("=3.9\n", -60, "3.8"), ("x=1\n", 60, "")):
+            file.write_text(f"inter.broker.protocol.version{text}" if text.startswith("=") else text)
+            os.utime(file, (time.time() - age,) * 2)
+            found.append((releases.releases(["kafka"])["kafka"]["protocol"], protocol))
+        process.kill()
+    assert [one for one, _ in found] == [wanted for _, wanted in found]

@@ -16,7 +16,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.module_utils.host.marks import run_of
 from ansible_collections.millrace.kafka.plugins.module_utils.host.network import reach
 from ansible_collections.millrace.kafka.plugins.module_utils.host.properties import pairs
-from ansible_collections.millrace.kafka.plugins.module_utils.host.releases import releases
+from ansible_collections.millrace.kafka.plugins.module_utils.host.releases import FILE, releases
 from ansible_collections.millrace.kafka.plugins.module_utils.host.units import behind, restarts
 
 
@@ -276,6 +276,7 @@ def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
         "log_dirs": log_dirs,
         "dropped": mounts(dropped(log_dirs, wanted["kafka_log_dirs"])),
         "listeners": installed_listeners() if wanted["kafka_log_dirs"] else {},
+        "zookeeper_connect": properties(FILE).get("zookeeper.connect", "") if wanted["kafka_log_dirs"] else "",
         "client_ports": installed_client_ports() if wanted.get("zookeeper_data_dir") else [],
         "meta_properties": {path: properties(f"{path}/meta.properties") for path in wanted["kafka_log_dirs"]},
         "myid": first_line(f"{wanted['zookeeper_data_dir']}/myid") if wanted.get("zookeeper_data_dir") else "",

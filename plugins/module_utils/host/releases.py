@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -38,7 +39,7 @@ def releases(products: Iterable[str]) -> dict[str, dict[str, Any]]:
         if process != "0":
             found[name]["running"] = version_of(open_files(process), jar)
         if name == "kafka":
-            found[name]["protocol"] = (process != "0" and in_force(process)) or in_file()
+            found[name]["protocol"] = (process != "0" and not read_it(process) and in_force(process)) or in_file()
     return found
 
 
@@ -63,6 +64,21 @@ def held(process: str, descriptor: str) -> str:
         return os.readlink(f"/proc/{process}/fd/{descriptor}")
     except OSError:
         return ""
+
+
+def read_it(process: str, path: str = FILE) -> bool:
+    """Tell whether a process has begun since the file was written, so that it has read what stands there.
+
+    Its environment may be older than that: systemd gives the one that it has loaded, and a run that ended between the
+    file and systemd's reload left the two apart.
+    """
+    try:
+        with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as stream:
+            ticks = int(stream.read().rpartition(")")[2].split()[19])  # starttime (proc_pid_stat(5)), since the boot
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+        return os.stat(path).st_mtime < time.time() - age
+    except (OSError, ValueError, IndexError):
+        return False
 
 
 def in_force(process: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import (
     archives,
+    chroots,
     connections,
     databases,
     departed,
@@ -18,6 +19,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import (
     ports,
     protocol,
 )
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model import risks
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
@@ -45,12 +47,14 @@ def check_hosts(
     offline: Sequence[str] = (),
     alone: Mapping[str, Sequence[str]] | None = None,
     lost: Collection[str] = (),
+    registered: Collection[str] = (),
 ) -> list[Problem]:
     """Return everything on the probed hosts that contradicts the model.
 
     `probes` holds the answers of the hosts of this run (with --limit: of some); the others are not judged.
     `undeclared` holds, by id, the replicas of brokers that nobody declares, `offline` the partitions without a leader,
-    `alone`, by id, those of them with which that broker alone was in sync, `lost` those whose records are given up.
+    `alone`, by id, those of them with which that broker alone was in sync, `lost` those whose records are given up,
+    `registered` the ids of brokers that live.
     """
     problems: list[Problem] = []
     older = {host: connections.older_ports(model.machines[host], probe) for host, probe in probes.items()}
@@ -61,17 +65,18 @@ def check_hosts(
     for broker in model.brokers:
         if broker.name in probes:
             problems += disks.of_a_broker(broker, probes[broker.name])
+            problems += chroots.kept(model, broker, probes[broker.name])
     for server in model.servers:
         if server.name in probes:
             problems += disks.of_a_server(model, server, probes[server.name])
-    return [
-        *problems,
+    problems += [
         *disks.clusters(model, probes),
         *disks.capacity(model, probes),
         *archives.verified(model, probes),
         *ports.changed(model, probes),
-        *protocol.protocols(model, probes),
+        *protocol.protocols(model, probes, registered),
         *departed.brokers(model, probes, undeclared or {}),
         *departed.log_dirs(model, probes, offline, alone or {}),
         *departed.emptied(model, probes, alone or {}, lost),
     ]
+    return list(risks.weighed_of_hosts(model, probes, problems))

@@ -81,7 +81,7 @@ def emptied(
             if probe["log_dirs"]:
                 verb = _replaced(broker, paths[0], left)
             else:  # that takes in a disk of a broker that is installed
-                verb = f"playbooks/site.yml -l {broker.name} -e lost={','.join(left)}"
+                verb = f"playbooks/site.yml -e lost={','.join(left)}"
             advice = f"bring the old disk back; or give their records up ({verb})"
             yield broker.problem("kafka_log_dirs", "LOG_DIR_EMPTY", ", ".join(paths), wrong, advice)
 

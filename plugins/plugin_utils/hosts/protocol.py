@@ -8,7 +8,7 @@ second cannot be taken back (https://kafka.apache.org/39/documentation.html#upgr
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,15 +61,21 @@ def standing(broker: Broker, probe: Mapping[str, Any]) -> Standing:
     return Standing(broker, version, minor(version if said is None else said), runs, speaks)
 
 
-def protocols(model: Model, probes: Mapping[str, Mapping[str, Any]]) -> Iterator[Problem]:
+def protocols(
+    model: Model, probes: Mapping[str, Mapping[str, Any]], registered: Collection[str] = ()
+) -> Iterator[Problem]:
     """No broker speaks what another does not understand, and none forgets what it has written.
 
-    Brokers that are not of this run, or of which nothing is installed, are known by name alone.
+    Brokers that are not of this run, or of which nothing is installed, are known by name alone. `registered` is what
+    kafka_cluster answers: ids of brokers that live.
     """
     found = [standing(broker, probes[broker.name]) for broker in model.brokers if broker.name in probes]
     there = [one for one in found if minor(one.runs) != NONE]
-    strangers = [broker.name for broker in model.brokers if broker.name not in probes]
+    absent = (broker for broker in model.brokers if broker.name not in probes)
+    strangers = [broker.name for broker in sorted(absent, key=lambda one: str(one.number) not in registered)]
     if not there:
+        if strangers and (registered or any(_served(probes[one.broker.name]) for one in found)):
+            yield from (_unknown(one, strangers) for one in found)
         return
     oldest = min(there, key=lambda one: minor(one.runs))
     latest = max(there, key=lambda one: one.speaks)
@@ -85,6 +91,21 @@ def protocols(model: Model, probes: Mapping[str, Mapping[str, Any]]) -> Iterator
             yield _not_understood(one, oldest)
         elif one.speaks != NONE and one.protocol > one.speaks:
             yield from _with_binaries(one, there, strangers)
+
+
+def _served(probe: Mapping[str, Any]) -> bool:
+    """Tell whether a broker has served from the disks of a host, which may have been installed anew since."""
+    return any(meta.get("cluster.id") for meta in probe.get("meta_properties", {}).values())
+
+
+def _unknown(one: Standing, strangers: list[str]) -> Problem:
+    names = ", ".join(strangers)
+    wrong = (
+        f"nothing is installed here, the cluster is there already, and what {names} runs is not known: not of this "
+        "run (--limit)"
+    )
+    advice = f"run for all brokers, without --limit, or for one that runs as well (-l {one.broker.name},{strangers[0]})"
+    return one.broker.problem("kafka_version", "PROTOCOL_UNKNOWN", one.version, wrong, advice)
 
 
 def _no_way_back(one: Standing, latest: Standing) -> Problem:

@@ -94,7 +94,7 @@ def buffers(model: Model) -> Iterator[Problem]:
                 number = size(value) if name == "-XX:MaxDirectMemorySize" else None
                 if number is not None and 0 < number < LEAST_DIRECT:
                     wrong = "sockets take their buffers from it, and connections would end for lack of memory"
-                    yield machine.problem(variable, "HEAP_SMALL", option, wrong, "leave it out: as much as the heap")
+                    yield machine.problem(variable, "BUFFERS_SMALL", option, wrong, "leave it out: as much as the heap")
 
 
 def flags(model: Model) -> Iterator[Problem]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.listener_options import Listener
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import Inputs, members, whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import Inputs, as_written, members, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 NETWORKS = ("client", "replication")
@@ -143,8 +143,8 @@ class ZooKeeperServer(Machine):
 
     @cached_property
     def config(self) -> Mapping[Any, Any]:
-        """zookeeper_config."""
-        return self.inputs.mapping("zookeeper_config")
+        """zookeeper_config, lists as the file has them."""
+        return as_written(self.inputs.mapping("zookeeper_config"))
 
     @cached_property
     def data_dirs(self) -> tuple[Any, Any]:
@@ -194,8 +194,8 @@ class Broker(Machine):
 
     @cached_property
     def layers(self) -> list[tuple[str, Mapping[Any, Any]]]:
-        """The two dicts by their names, the stronger last."""
-        return [(name, self.inputs.mapping(name)) for name in ("kafka_config", "kafka_config_overrides")]
+        """The two dicts by their names, the stronger last; lists as the file has them."""
+        return [(name, as_written(self.inputs.mapping(name))) for name in ("kafka_config", "kafka_config_overrides")]
 
     @cached_property
     def replication_factor(self) -> int | None:

@@ -132,7 +132,7 @@ def blanks(model: Model) -> Iterator[Problem]:
         for name in found:
             if name != "kafka_rack" or found == [name]:  # else made of the other two
                 text = told[name]
-                yield machine.problem(name, "PLACE_CASE", repr(text), "a blank at an end", f"write {text.strip()}")
+                yield machine.problem(name, "PLACE_BLANK", repr(text), "a blank at an end", f"write {text.strip()}")
 
 
 def rack_groups(model: Model) -> Iterator[Problem]:

@@ -147,6 +147,7 @@ def _of_broker(broker: Broker, name: str) -> Any:
     """Return what the role writes of a property that is its own."""
     derived: dict[str, Any] = {
         "broker.id.generation.enable": False,
+        "zookeeper.connect": ",".join(broker.zookeeper_connect) + (broker.inputs.text("kafka_zookeeper_chroot") or ""),
         "log.dirs": broker.log_dirs,
         "super.users": ";".join(broker.super_users),
         "listeners": [f"{item.name}://{item.address}:{item.port}" for item in broker.listeners],

@@ -8,11 +8,13 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.listener_options import Listener
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.features import place
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.listening import shared
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker, Machine, ZooKeeperServer
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import WILDCARDS, is_address
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.words import BESIDES
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 from ansible_collections.millrace.kafka.plugins.plugin_utils.store_kinds import kind_of
 
 # org.apache.kafka.common.security.oauthbearer.internals.secured.ConfigurationUtils
@@ -63,6 +65,7 @@ def forms(model: Model) -> Iterator[Problem]:
         if path and kind_of(path) != "PEM" and not any(said.values()):
             wrong, advice = "no PEM by its name, and ZooKeeper's client is told of one", "name a file of this kind"
             yield broker.problem("kafka_zookeeper_keystore", "KEYSTORE_FORM", path, wrong, advice)
+        yield from _fenced(broker)
     for server in model.servers:
         clients = ["ssl"] if server.inputs.get("zookeeper_secure_client_port") else []
         for prefix in [*clients, *(["ssl.quorum"] if server.quorum_tls else [])]:
@@ -70,6 +73,26 @@ def forms(model: Model) -> Iterator[Problem]:
             path = "" if said["location"] else str(server.inputs.get("zookeeper_keystore") or "")
             if said["password"] is said["passwordPath"] is None:
                 yield from _closed(server, "zookeeper_keystore_password", path, said["type"])
+
+
+def _fenced(broker: Broker) -> Iterator[Problem]:
+    """What removes the registration of a broker that died reads PEM alone (roles/kafka/files/fence.py)."""
+    ours = broker.zookeeper_keystore
+    if not broker.inputs.on("kafka_fencing") or not switch(
+        broker.config.get("zookeeper.ssl.client.enable", bool(ours))
+    ):
+        return
+    for store, usual in (("keystore", ours), ("truststore", broker.truststore())):
+        prefix = f"zookeeper.ssl.{store}"
+        kind = broker.config.get(f"{prefix}.type", "PEM" if ours else None)
+        path = str(broker.config.get(f"{prefix}.location") or usual)
+        if (said := str(kind or kind_of(path)).upper()) != "PEM":
+            wrong = (
+                "no PEM, and kafka_fencing reads nothing else: it would do nothing, and only the journal would say so"
+            )
+            advice = "name a PEM, or leave kafka_fencing out"
+            where = next((name for name in ("type", "location") if broker.config.get(f"{prefix}.{name}")), "type")
+            yield broker.problem(place(broker, f"{prefix}.{where}"), "KEYSTORE_FORM", said, wrong, advice)
 
 
 def _own(machine: Broker | ZooKeeperServer, prefix: str, *names: str) -> dict[str, Any]:

@@ -124,11 +124,11 @@ def _properties(model: Model, topic: Topic) -> Iterator[Problem]:
         shown = topic.written.get(name)
         if name in TINY and tiny(shown):
             wrong, place = "milliseconds, less than a second", topic.property_place(name)
-            yield Problem(where, place, "TOPIC_PROPERTY_VALUE", shown, wrong, f"write {shown}d if days were meant")
+            yield Problem(where, place, "TOPIC_TIME_MEANT", shown, wrong, f"write {shown}d if days were meant")
         if meant := seconds(shown):
             wrong = f"milliseconds, and as seconds it would be {meant}"
             advice, place = f"write {meant} if seconds were meant, or {shown}ms", topic.property_place(name)
-            yield Problem(where, place, "TOPIC_PROPERTY_VALUE", shown, wrong, advice)
+            yield Problem(where, place, "TOPIC_TIME_MEANT", shown, wrong, advice)
     for name in THROTTLES:
         if name in config:
             wrong = "belongs to a move of replicas, which sets and removes it"
@@ -152,7 +152,7 @@ def _idle(where: tuple[str, ...], topic: Topic) -> Iterator[Problem]:
             f"its index is full after {number // 8 * 4} KiB, and the segment ends there, whatever segment.bytes says"
         )
         place, shown = topic.property_place(INDEX), topic.written.get(INDEX)
-        yield Problem(where, place, "TOPIC_PROPERTY_VALUE", shown, wrong, "leave it out: 10MiB", warning=True)
+        yield Problem(where, place, "TOPIC_INDEX_SMALL", shown, wrong, "leave it out: 10MiB", warning=True)
 
 
 def _policies(where: tuple[str, ...], topic: Topic) -> Iterator[Problem]:
@@ -161,7 +161,7 @@ def _policies(where: tuple[str, ...], topic: Topic) -> Iterator[Problem]:
     if not any(given) or len(given) > len(topic.policy):
         wrong = "named twice" if any(given) else "no policy: nothing would ever be deleted"
         shown, advice = topic.written[POLICY], "write delete, compact, or [compact, delete]"
-        yield Problem(where, topic.property_place(POLICY), "TOPIC_PROPERTY_VALUE", shown, wrong, advice)
+        yield Problem(where, topic.property_place(POLICY), "TOPIC_POLICY_NONE", shown, wrong, advice)
 
 
 def contradictions(model: Model) -> Iterator[Problem]:

@@ -48,7 +48,7 @@ def timeouts(model: Model) -> Iterator[Problem]:
                     "systemd kills a broker that is still handing over its leaders, and its logs have to be repaired"
                 )
                 advice = "leave it out: 300; a stop that is done sooner ends sooner"
-                yield machine.problem(name, "TIMEOUT_NONE", seconds, wrong, advice, warning=True)
+                yield machine.problem(name, "STOP_TIMEOUT_SHORT", seconds, wrong, advice, warning=True)
 
 
 def milliseconds(model: Model) -> Iterator[Problem]:

@@ -10,6 +10,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import PurePosixPath
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.property_values import text_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 
 WILDCARDS = ("0.0.0.0", "::", "")
@@ -87,6 +88,11 @@ def members(value: Any) -> list[int | None]:
     """Return the ids of a group, written as a list or as ZooKeeper writes it (1:2:3)."""
     items = str(value).split(":") if isinstance(value, str) else value if isinstance(value, (list, tuple)) else [value]
     return [whole(item) for item in items]
+
+
+def as_written(settings: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Return properties with each list as its file has it: of one item, it is what the product reads as that item."""
+    return {name: text_of(value) if isinstance(value, (list, tuple)) else value for name, value in settings.items()}
 
 
 def holders(pairs: Iterator[tuple[Any, str]]) -> dict[Any, list[str]]:

@@ -9,6 +9,12 @@ OPTIONS = f"{BROKERS}/kafka_java_options"
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake("HEAP_NOTATION", f"{BROKERS}/kafka_heap", "512m or 6g", variables=kafka(kafka_heap="2 GB")),
+    Mistake(
+        "BUFFERS_SMALL",
+        f"{BROKERS}/kafka_java_options",
+        "as much as the heap",
+        variables=kafka(kafka_java_options=["-XX:MaxDirectMemorySize=1m"]),
+    ),
     Mistake("HEAP_SMALL", f"{SERVERS}/zookeeper_heap", "512m or 6g", variables=zookeeper(zookeeper_heap="2048")),
     Mistake("OPTION_HEAP", OPTIONS, "set kafka_heap", variables=kafka(kafka_java_options=["-Xmx8g"])),
     Mistake("OPTION_COLLECTOR", OPTIONS, "kafka_gc_options", variables=kafka(kafka_java_options=["-XX:+UseZGC"])),

@@ -20,6 +20,7 @@ MISTAKES: tuple[Mistake, ...] = (
         variables={"dc1-kafka3": {"allow_colocated": True, "memory": "8g", "kafka_heap": "5g", "zookeeper_heap": "4g"}},
         also=frozenset({"HEAP_HALF"}),
     ),
+    Mistake("PLACE_BLANK", "group rack_b/rack", "write b", variables={"rack_b": {"rack": "b "}}),
     Mistake("PLACE_CASE", "group rack_b/rack", "write both alike", hosts={"vars: {rack: b}": "vars: {rack: A}"}),
     Mistake(
         "CERTIFICATE_PURPOSE",

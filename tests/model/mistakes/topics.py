@@ -65,6 +65,21 @@ MISTAKES: tuple[Mistake, ...] = (
         variables=config("retention.ms", "7 days"),
     ),
     Mistake(
+        "TOPIC_TIME_MEANT",
+        f"{ORDERS}.config[retention.ms]",
+        "write 7d if seconds were meant",
+        variables=config("retention.ms", 604800),
+    ),
+    Mistake(
+        "TOPIC_INDEX_SMALL",
+        f"{ORDERS}.config[segment.index.bytes]",
+        "leave it out: 10MiB",
+        variables=config("segment.index.bytes", "1KiB"),
+    ),
+    Mistake(
+        "TOPIC_POLICY_NONE", f"{ORDERS}.config[cleanup.policy]", "write delete", variables=config("cleanup.policy", "")
+    ),
+    Mistake(
         "TOPIC_THROTTLED",
         f"{ORDERS}.config[leader.replication.throttled.replicas]",
         "take it out",

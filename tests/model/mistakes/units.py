@@ -7,6 +7,9 @@ from model.mistakes.base import BROKERS, SERVERS, Mistake, kafka, zookeeper
 MISTAKES: tuple[Mistake, ...] = (
     Mistake("TIMEOUT_NONE", f"{BROKERS}/kafka_restart_timeout", "1 at least", variables=kafka(kafka_restart_timeout=0)),
     Mistake(
+        "STOP_TIMEOUT_SHORT", f"{BROKERS}/kafka_stop_timeout", "ends sooner", variables=kafka(kafka_stop_timeout=5)
+    ),
+    Mistake(
         "TIMEOUT_LONG", f"{BROKERS}/kafka_stop_timeout", "write 300 if", variables=kafka(kafka_stop_timeout=300000)
     ),
     Mistake(

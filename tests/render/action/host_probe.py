@@ -28,6 +28,7 @@ def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = No
         "log_dirs": [],
         "dropped": {},
         "listeners": {},
+        "zookeeper_connect": "",
         "client_ports": [],
         "meta_properties": {},
         "myid": "",
