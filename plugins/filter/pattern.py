@@ -183,8 +183,8 @@ def silent_hosts(
     hosts: Sequence[str],
     present: Sequence[str],
     hostvars: Mapping[str, Any] | None = None,
-    own: Sequence[str] = (),
-    asked: Sequence[str] = (),
+    own: Sequence[str] | None = None,
+    asked: Sequence[str] | None = None,
     admin: str = "",
     complete: bool = False,
 ) -> list[str]:
@@ -192,10 +192,10 @@ def silent_hosts(
     silent = set()
     for host in hosts:
         found = (hostvars or {}).get(host) or {}
-        answers = [found.get(name) or {} for name in own]
+        answers = [found.get(name) or {} for name in own or ()]
         if any(answer.get("unreachable") for answer in answers):
             silent.add(host)
-        elif any((found.get(name) or {}).get("unreachable") for name in asked):
+        elif any((found.get(name) or {}).get("unreachable") for name in asked or ()):
             silent.add(admin)
         elif host not in present:
             silent.add(admin or host)

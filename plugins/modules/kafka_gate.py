@@ -48,12 +48,10 @@ description:
     min.insync.replicas of its topic without them (and I(margin) more), and none of its replicas is being moved; where
     there is a controller, and no other rack is out. What is down, offline or answers nobody may always be restarted.
   - Each broker that stays is asked itself, and the worst answer counts, also of min.insync.replicas. One that has just
-    started, or that the controller does not reach, says what was; one that died counts as in sync until its session
-    ends.
-  - Where the cluster is not whole elsewhere, only what has been so for 30 s is judged (for half of a shorter
-    I(timeout)).
-  - A gate that nobody answers is closed. Where no broker says the settings of topics, as without a quorum of
-    ZooKeeper, it is closed at once, for each such question keeps a thread of a broker until there is one.
+    started, or that the controller does not reach, says what was; a dead one is in sync until its session ends.
+  - Where the cluster is not whole elsewhere, only what has been so for 30 s is judged (half of a shorter I(timeout)).
+  - A gate that nobody answers is closed; at once where no broker says settings of topics, as without a quorum of
+    ZooKeeper, for each such question keeps a thread of a broker until there is one.
   - Runs where confluent-kafka and kafka-python are installed and the listeners can be reached (the control node, or a
     host of the group admin).
 options:
@@ -80,8 +78,7 @@ options:
     choices: [may_stop, order, back, started]
     default: may_stop
   parallel:
-    description: >-
-      With C(order), C(rack) for all brokers of a rack together, where what they hold bears that, and all answer.
+    description: With C(order), C(rack) for all brokers of a rack together, where what they hold bears that.
     type: str
     choices: [one, rack]
     default: one
@@ -91,10 +88,7 @@ options:
       By id, what is restarted together with C(parallel=rack), where that is not what I(racks) says: in a stretched
       cluster broker.rack is a whole datacenter. Those with none go one by one.
     type: dict
-  margin:
-    description: Replicas in sync that have to stay besides min.insync.replicas.
-    type: int
-    default: 0
+  margin: {type: int, default: 0, description: Replicas in sync that have to stay besides min.insync.replicas.}
   accepts:
     description: >-
       Names or patterns of topics with too few replicas, whose partitions may be without a leader, or without writers,
