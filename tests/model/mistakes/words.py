@@ -15,7 +15,6 @@ MISTAKES: tuple[Mistake, ...] = (
         "did you mean replication_address?",
         variables={"dc1-kafka1": {"replication_adress": "198.18.2.21"}},
         hosts={", replication_address: 198.18.2.21": ""},
-        also=frozenset({"ADDRESS_MISSING"}),
     ),
     Mistake(
         "SECRET_DEFAULT",
