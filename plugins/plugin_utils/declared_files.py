@@ -46,12 +46,43 @@ def strays(raw: Mapping[str, Mapping[str, Any]], groups: Collection[str]) -> Ite
                 wrong = f"no {what} has this name, so nobody reads it"
                 problem = Problem((), f"{kind}/{place.name}", "FILE_UNREAD", None, wrong, advice, warning=not near)
                 yield Stray(problem, frozenset(_names(place)))
+            yield from _skipped(Path(folder, kind))
         yield from _misplaced(Path(folder))
         yield from _twice(Path(folder))
 
 
+def _owner(place: Path) -> str:
+    """Return the group or host whose variables a file or folder holds."""
+    return place.stem if place.is_file() and place.suffix in SUFFIXES else place.name
+
+
+def _read(kind: Path) -> dict[str, Path]:
+    """Return by group or host what Ansible reads of its variables: the first of these names that is there.
+
+    As ansible.parsing.dataloader.DataLoader.find_vars_files: what has no suffix first, a folder or a file.
+    """
+    places = [place for place in kind.glob("[!.]*") if place.is_dir() or place.suffix in SUFFIXES]
+    ordered = sorted(places, key=lambda place: SUFFIXES.index(place.suffix) if place.is_file() else 0)
+    return {_owner(place): place for place in reversed(ordered)}
+
+
+def _skipped(kind: Path) -> Iterator[Stray]:
+    """Yield files of variables that are not read, because a folder or another file of that name is."""
+    read = _read(kind)
+    for place in sorted(kind.glob("[!.]*")):
+        first = read.get(_owner(place), place)
+        if first != place and place.is_file() and place.suffix in SUFFIXES:
+            folder = first.is_dir()
+            wrong = (
+                f"Ansible reads {'the folder ' if folder else ''}{kind.name}/{first.name}{'/' if folder else ''} alone,"
+            )
+            wrong += " and nothing of this file"
+            advice = "move it into the folder" if folder else f"move what it says to {kind.name}/{first.name}"
+            yield _stray(place, f"{kind.name}/{place.name}", wrong, advice)
+
+
 def _twice(folder: Path) -> Iterator[Stray]:
-    """Yield variables that two files of one group or host say, of which one wins, and a second file of hosts."""
+    """Yield variables that two folders of one group or host say, of which one wins, and a second file of hosts."""
     sites = [file.name for file in sorted(folder.glob("*.y*ml")) if PLUGIN.search(file.read_text(errors="replace"))]
     if len(sites) > 1:
         wrong = f"{sites[0]} names the plugin as well: both are read, and hosts become a mixture of the two"
@@ -59,11 +90,10 @@ def _twice(folder: Path) -> Iterator[Stray]:
         yield Stray(problem, frozenset())
     for kind in ("group_vars", "host_vars"):
         told: dict[tuple[str, str], list[str]] = {}
-        for place in sorted(Path(folder, kind).glob("[!.]*")):
+        for owner, place in sorted(_read(Path(folder, kind)).items()):
             files = [place] if place.is_file() else sorted(file for file in place.rglob("*") if file.is_file())
             for file in (file for file in files if file.suffix in SUFFIXES):
                 if not file.read_bytes().startswith(b"$ANSIBLE_VAULT"):
-                    owner = place.name if place.is_dir() else place.stem
                     for name in dict.fromkeys(_names(file)):
                         told.setdefault((owner, name), []).append(str(file.relative_to(folder)))
         for (_, name), paths in told.items():

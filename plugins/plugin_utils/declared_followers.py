@@ -24,14 +24,15 @@ OF_HOSTS: Mapping[str, tuple[str, ...]] = {
     "KEYSTORE_UNKNOWN": ("KEYSTORE_FORM",),
     "NETWORK_ELSEWHERE": ("NETWORK_OVERLAP",),
     "PRINCIPAL_NOT_SUPER": ("CERTIFICATE_DUPLICATE",),
-    "RACK_UNEVEN": ("LAYOUT_DATACENTERS", "RACK_GROUP", "RACK_SAME", "RACK_TWICE"),
+    "STORE_GROUP": ("CERTIFICATE_DUPLICATE",),
+    "RACK_UNEVEN": ("DATACENTER_GROUP", "LAYOUT_DATACENTERS", "RACK_GROUP", "RACK_SAME", "RACK_TWICE"),
     "ZOOKEEPER_GROUP_EVEN": ("ZOOKEEPER_GROUP_NONE", "ZOOKEEPER_GROUP_TWICE"),
     "ZOOKEEPER_GROUP_MIXED": ("ZOOKEEPER_GROUP_TWICE",),
     "ZOOKEEPER_GROUPS_MISSING": ("DATACENTER_MISSING",),
     "ZOOKEEPER_GROUP_SIZES": ("ZOOKEEPER_GROUP_NONE", "ZOOKEEPER_GROUP_TWICE"),
     # The brokers' listener is one for clients, or one without a login.
     "FIREWALL_PEER": ("BROKERS_LISTENER",),
-    "LISTENER_CLIENT_CA": ("BROKERS_LISTENER",),
+    "LISTENER_CLIENT_CA": ("BROKERS_LISTENER", "CERTIFICATE_DUPLICATE"),  # the file of which is the brokers'
     "LISTENER_NETWORK": ("BROKERS_LISTENER",),
 }
 # The same, said of the same entry or setting.
@@ -50,6 +51,20 @@ OF_ENTRY: Mapping[str, tuple[str, ...]] = {
     "CHROOT_INVALID": ("BROKERS_DIFFER",),
     "SUPER_USER_INVALID": ("BROKERS_DIFFER",),
 }
+# A grant that is wrong, and what of a job's needs it would have been: one without its group lacks that.
+GRANTS: Mapping[str, str] = {
+    "GRANT_BESIDE": "",
+    "GRANT_EMPTY": "",
+    "GRANT_LACKS": " on group ",
+    "GRANT_STAR": "",
+    "GRANT_VERBS": "",
+}
+# What is counted of datacenters, where a host is in the groups of two of them.
+TWO_GROUPS = ", and in group "
+OF_PLACES = re.compile(
+    r"ADDRESS_OUTSIDE|DATACENTER_(MISSING|WITHOUT_ZOOKEEPER)|LAYOUT_DATACENTERS|MIN_ISR_(STOPS|TOO_LOW)|PROMISE_UNKEPT"
+    r"|RACK_(IN_TWO_DATACENTERS|ODD|UNEVEN)|TOPIC_DATACENTER_\w+|ZOOKEEPER_(DATACENTER_MAJORITY|GROUP\w*|INDISPENSABLE)"
+)
 # The same, said of the same value.
 OF_VALUE: Mapping[str, tuple[str, ...]] = {"JOB_MECHANISM": ("USER_MECHANISM",)}
 
@@ -81,9 +96,13 @@ def _follows(problem: Problem, other: Problem) -> bool:
         return together and bool(problem.value == other.value) and base(other.variable).endswith("firewall_rules")
     if pair == ("JOB_ACL", "JOB_TOPIC"):
         return together and _inside(other.variable, problem.variable) and f"topic {other.value}," in problem.wrong
-    if pair == ("JOB_ACL", "GRANT_STAR"):
-        name = re.match(r"User:(.*?) needs ", problem.wrong)
+    if problem.code == "JOB_ACL" and other.code in GRANTS:
+        name = re.match(rf"User:(.*?) needs .*{GRANTS[other.code]}", problem.wrong)
         return name is not None and other.variable.startswith(f"kafka_users[{name[1]}].grants[")
+    if other.code == "DATACENTER_GROUP" and TWO_GROUPS in other.wrong:
+        return bool(OF_PLACES.fullmatch(problem.code)) or (
+            pair[0] == pair[1] and together and TWO_GROUPS not in problem.wrong
+        )
     if pair == ("NOT_COMPUTED", "USER_CREDENTIAL"):
         name = SECRETLESS.search(problem.wrong)
         return name is not None and other.variable.startswith(f"kafka_users[{name[1]}]")

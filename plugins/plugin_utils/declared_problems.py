@@ -36,8 +36,15 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_writers im
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model, check_model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.causes import NAME, Causes, Standing, base, texts
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.causes import (
+    NAME,
+    Causes,
+    Standing,
+    base,
+    meant_by,
+    texts,
+)
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, merged
 
 UNDEFINED = re.compile(r"'(\w+)' is undefined")
 LACKING = re.compile(r"has no attribute '(\w+)'|has no element '(\w+)'")
@@ -119,7 +126,11 @@ def _folded(found: Sequence[Problem], reader: Reader, model: Model, files: Seque
     for problem in model.mistyped:
         causes.add(problem)
     for problem in found:
-        if problem.code in CAUSES:
+        if meant := meant_by(problem):
+            causes.add(problem, [meant])
+        elif problem.code == "GROUP_RIVALS" and not problem.warning:
+            causes.add(problem)
+        elif problem.code in CAUSES:
             causes.add(problem, CAUSES[problem.code])
         elif problem.code == "NOT_COMPUTED" and LOOP.search(problem.wrong):
             causes.add(problem)
@@ -131,6 +142,8 @@ def _folded(found: Sequence[Problem], reader: Reader, model: Model, files: Seque
     kept = [problem for problem in kept if not _said_of_another(problem, kept, standing)]
     kept = [problem for problem in kept if not _in_a_file(problem, files) and not of_a_whole(problem, kept, model)]
     kept = [problem for problem in kept if not of_refused(problem, kept, standing) and not follows(problem, kept)]
+    slips = [problem for problem in merged(kept) if meant_by(problem)]
+    kept = [problem for problem in kept if not _of_its_true_name(problem, slips)]
     failed = [problem for problem in kept if problem.code == "NOT_COMPUTED" and not causes.explain(problem)]
     missing = [problem for problem in _missing(failed, standing) if not _in_a_file(problem, files)]
     for problem in missing:
@@ -184,6 +197,12 @@ def _said_of_another(problem: Problem, found: Sequence[Problem], standing: Stand
         and problem.variable not in standing.on(problem.hosts[0], other.variable)
         for other in found
     )
+
+
+def _of_its_true_name(problem: Problem, slips: Sequence[Problem]) -> bool:
+    """Tell whether a problem is of a variable that a slip of its name, on all its hosts, was meant to be."""
+    name, hosts = base(problem.variable), set(problem.hosts)
+    return any(meant_by(other) == name and hosts <= set(other.hosts) for other in slips)
 
 
 def _in_a_file(problem: Problem, files: Iterable[Any]) -> bool:

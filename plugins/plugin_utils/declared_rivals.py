@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import laid
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, laid
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
@@ -14,6 +15,9 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 SAID_ELSEWHERE = "kafka_config"  # as CONFIG_REPLACED
 # What lacks of the vault is said where it is wanted; sources that replace others are documented as that.
 WHOLE = ("vault", "firewall_extra_sources", SAID_ELSEWHERE)
+
+# Where a host stands, and what is said of one that stands in two places.
+PLACES = {"datacenter": "DATACENTER_GROUP", "rack": "RACK_TWICE"}
 
 # What playbooks take from a broker.
 LISTS = ("kafka_topics", "kafka_users", "kafka_acls", "kafka_quotas")
@@ -31,6 +35,7 @@ def rivals(reader: Reader, model: Model) -> Iterator[Problem]:
     }
     yield from _replaced(reader, model, {group: found for group, found in everything.items() if found})
     yield from _unread_by_brokers(reader, model, everything.get("all", {}))
+    yield from _two_places(reader, model)
     said = {
         group: {name: value for name, value in found.items() if name != SAID_ELSEWHERE}
         for group, found in everything.items()
@@ -46,10 +51,35 @@ def rivals(reader: Reader, model: Model) -> Iterator[Problem]:
             for name in said.get(one, {}).keys() & said.get(other, {}).keys():
                 lost = _lost(said[one][name], said[other][name])
                 if lost and raw.get(name) == said[other][name]:
-                    wrong = f"groups {one} and {other} both write it, and {other} goes first: {', '.join(lost)} is lost"
+                    wrong = f"groups {one} and {other} both write it, and {other} goes first: {_are_lost(lost)}"
                     advice = "write it for one of the two, with all that is meant, or for the host itself"
+                    if _by_mistake(model, one, other):
+                        advice = f"take the host out of {one} or {other}, or {advice}"
                     warning = isinstance(said[one][name], Mapping)
                     yield Problem((host,), name, "GROUP_RIVALS", None, wrong, advice, warning=warning)
+
+
+def _by_mistake(model: Model, *groups: str) -> bool:
+    """Tell whether a host is alone in two groups, of which none is one that hosts have besides others."""
+    both = set.intersection(*(set(model.all_groups.get(group, ())) for group in groups))
+    besides = any(group.startswith("rack_") or group in functions() for group in groups)
+    return len(both) == 1 and not besides
+
+
+def _two_places(reader: Reader, model: Model) -> Iterator[Problem]:
+    """Yield hosts of two groups that say where it stands, each otherwise: the last by name goes before."""
+    every = reader.said_by_groups()
+    for name, code in PLACES.items():
+        said = {group: found[name] for group, found in every.items() if name in found and group != "all"}
+        told = Counter(host for group in said for host in model.all_groups.get(group, ()))
+        for host in (host for host in model.function_hosts if told[host] > 1):
+            pairs = [(one, other) for one, other in reader.rivals(host) if one in said and other in said]
+            for one, other in pairs:
+                racks = one.startswith("rack_") and other.startswith("rack_")  # said as RACK_TWICE
+                if said[one] != said[other] and reader.raw(host).get(name) == said[other] and not racks:
+                    wrong = f"in group {one}, which says {said[one]}, and in group {other}, which goes before"
+                    advice = f"take the host out of {other} if it stands in {said[one]}, else out of {one}"
+                    yield Problem((host,), name, code, said[other], wrong, advice)
 
 
 def _replaced(reader: Reader, model: Model, said: Mapping[str, Mapping[str, Any]]) -> Iterator[Problem]:
@@ -66,8 +96,7 @@ def _replaced(reader: Reader, model: Model, said: Mapping[str, Mapping[str, Any]
                 lost = _keys(weaker, stronger)
                 if lost and (one, other) not in rivals:
                     what = f"what group {other} says" if other else "what the host itself says"
-                    shown = f"{', '.join(lost[:3])}{', ...' if len(lost) > 3 else ''}"
-                    wrong = f"{what} replaces all that group {one} says: {shown} is lost"
+                    wrong = f"{what} replaces all that group {one} says: {_are_lost(lost)}"
                     advice = f"repeat there what of it is meant, or take {name} out of one of the two"
                     yield Problem((host,), name, "DICT_REPLACED", None, wrong, advice, warning=True)
 
@@ -83,9 +112,14 @@ def _unread_by_brokers(reader: Reader, model: Model, of_all: Mapping[str, Any]) 
         lost = next((names for _, names in found if names), [])
         hosts = tuple(host for host, names in found if names)
         if lost and len(hosts) == len(model.brokers):  # else BROKERS_DIFFER
-            shown = f"{', '.join(lost[:3])}{', ...' if len(lost) > 3 else ''}"
-            wrong = f"it takes the place of the list that all hosts have, and nobody reads that: {shown} is lost"
+            wrong = f"it takes the place of the list that all hosts have, and nobody reads that: {_are_lost(lost)}"
             yield Problem(hosts, name, "RESOURCES_REPLACED", None, wrong, "join the two, in group_vars/all")
+
+
+def _are_lost(names: Sequence[str]) -> str:
+    """Return `a is lost`, `a, b are lost`; of many the first three."""
+    shown = f"{', '.join(names[:3])}{', ...' if len(names) > 3 else ''}"
+    return f"{shown} {'is' if len(names) == 1 else 'are'} lost"
 
 
 def _entries(value: Any) -> bool:

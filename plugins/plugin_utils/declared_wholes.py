@@ -80,6 +80,8 @@ def of_refused(problem: Problem, found: Iterable[Problem], standing: Standing) -
 
 def where_written(problem: Problem, model: Model) -> Problem:
     """Return a problem of an entry with the list in which the site wrote it."""
+    if problem.code == "CERTIFICATE_DUPLICATE" and (place := _of_the_second(problem, model)):
+        return replace(problem, variable=place)
     found = KEYED.fullmatch(problem.variable)
     word = OF_SITE.get(found[1]) if found else None
     if not found or not word or not problem.hosts:
@@ -94,6 +96,19 @@ def where_written(problem: Problem, model: Model) -> Problem:
         [_count(model.hosts[host].get(name), found[2]) for host in problem.hosts] for name in (found[1], word)
     )
     return replace(problem, variable=f"{word}[{found[2]}]{found[3]}") if own == besides and all(own) else problem
+
+
+def _of_the_second(problem: Problem, model: Model) -> str | None:
+    """Return where a site said a name or a path that something of the wiring has too; None where that is not seen."""
+    word = OF_SITE.get(base(problem.variable))
+    key = "name" if problem.variable == "pki_certificates" else "path"
+    if not word or not problem.hosts or problem.value is None:
+        return None
+    entries = model.machines[problem.hosts[0]].inputs.entries(word)
+    numbers = [number for number, entry in enumerate(entries) if str(entry.get(key)) == str(problem.value)]
+    if not numbers or (word == "site_certificates" and key == "path"):
+        return None  # of which the name is told
+    return f"{word}[{numbers[-1]}].{key}"
 
 
 def _count(entries: Any, key: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from itertools import combinations
 from typing import Any
 
 WHOLE = "the whole inventory"
+OWN_NAME = "{{ inventory_hostname }}"
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,31 @@ def merged(problems: Iterable[Problem]) -> list[Problem]:
         hosts[replace(problem, hosts=(), value=str(problem.value) if problem.value is not None else None)] += (
             problem.hosts
         )
-    return [replace(problem, hosts=tuple(dict.fromkeys(names))) for problem, names in hosts.items()]
+    return _alike([replace(problem, hosts=tuple(dict.fromkeys(names))) for problem, names in hosts.items()])
+
+
+def _alike(problems: Sequence[Problem]) -> list[Problem]:
+    """Return once what differs in the host's own name alone, with OWN_NAME in its place, as a site writes it."""
+    plain = [_without_name(problem) for problem in problems]
+    together: dict[Problem, list[str]] = defaultdict(list)
+    for problem, same in zip(problems, plain, strict=True):
+        if same is not None:
+            together[same] += problem.hosts
+    found = dict[Problem, None]()
+    for problem, same in zip(problems, plain, strict=True):
+        several = same is not None and len(together[same]) > 1
+        found[replace(same, hosts=tuple(together[same])) if same is not None and several else problem] = None
+    return list(found)
+
+
+def _without_name(problem: Problem) -> Problem | None:
+    """Return a problem of one host without the host's name in its texts; None where it is not in them."""
+    if len(problem.hosts) != 1:
+        return None
+    name = re.compile(rf"(?<![\w.-]){re.escape(problem.hosts[0])}(?![\w-])")
+    texts = {key: getattr(problem, key) for key in ("variable", "value", "wrong", "advice")}
+    changed: dict[str, Any] = {key: name.sub(OWN_NAME, text) for key, text in texts.items() if isinstance(text, str)}
+    return replace(problem, hosts=(), **changed) if any(texts[key] != text for key, text in changed.items()) else None
 
 
 def line(problem: Problem, groups: Mapping[str, Sequence[str]]) -> str:

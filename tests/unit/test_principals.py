@@ -74,8 +74,8 @@ def test_names_of_a_certificate(listener: dict[str, object], names: list[str], l
         "pki_certificates": [{"name": "broker", "path": "/k.pem", "names": names}],
     }
     model = Model({"k1": values}, {"kafka": ["k1"]}, {}, {}, {}, frozenset(), frozenset())
-    found = [problem.wrong.split(",")[0] for problem in certificate_names(model)]
-    assert found == ([f"names lack {lacking}"] if lacking else [])
+    told = [problem.value or problem.wrong.split(",")[0] for problem in certificate_names(model)]
+    assert [text.removeprefix("names lack ") for text in told] == ([lacking] if lacking else [])
 
 
 ALLOW, DENY = {"permission": "allow"}, {"permission": "deny"}

@@ -28,24 +28,30 @@ COMPARED = {
     "TOPIC_PARTITIONS": ("kafka_topic_defaults",),
     "ADVERTISED_SHARED": ("kafka_listeners",),
     "ADMIN_LOCKED_OUT": ("kafka_super_users",),
-    "TOPIC_DATACENTER_LOSS": ("kafka_replication_factor",),
-    "TOPIC_DATACENTER_STOPS": ("kafka_replication_factor",),
+    "TOPIC_DATACENTER_LOSS": ("kafka_replication_factor", "datacenter"),
+    "TOPIC_DATACENTER_STOPS": ("kafka_replication_factor", "datacenter"),
     "TOPIC_MIN_ISR_ONE": ("kafka_replication_factor",),
     "ACL_UNKNOWN_USER": ("kafka_users",),
     "JOB_LOGIN": ("kafka_users",),
     "CERTIFICATE_NAMES": ("kafka_listeners",),
     "GC_LOG_DIR": ("kafka_log_dirs", "zookeeper_data_dir", "zookeeper_data_log_dir"),
     "ZOOKEEPER_EVEN": ("layout",),
-    "ZOOKEEPER_DATACENTER_MAJORITY": ("layout",),
-    "MIN_ISR_TOO_LOW": ("layout",),
-    "MIN_ISR_STOPS": ("layout",),
-    "RACK_MISSING": ("layout",),
+    "ZOOKEEPER_DATACENTER_MAJORITY": ("layout", "datacenter"),
+    "MIN_ISR_TOO_LOW": ("layout", "datacenter"),
+    "MIN_ISR_STOPS": ("layout", "datacenter"),
+    "RACK_MISSING": ("layout", "datacenter"),
+    "DATACENTER_WITHOUT_ZOOKEEPER": ("datacenter",),
+    "LAYOUT_DATACENTERS": ("datacenter",),
+    "RACK_UNEVEN": ("datacenter",),
     "JOB_ACL": ("kafka_users",),
     "JOB_TOPIC": ("kafka_topics",),
     "GRANT_TOPIC": ("kafka_topics",),
     "ACL_UNKNOWN_TOPIC": ("kafka_topics",),
     "QUOTA_UNKNOWN_USER": ("kafka_users",),
+    "JOB_STANDBY": ("spark_job_jobs",),
+    "JOB_TWICE": ("spark_job_jobs",),
 }
+SUSPECT = re.compile(r"did you mean (\w+)\?")
 TEMPLATE = re.compile(r"\{[{%](.*?)[%}]\}", re.DOTALL)
 NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -53,6 +59,14 @@ NAME = re.compile(r"[A-Za-z_]\w*")
 def base(variable: str) -> str:
     """Return the variable of a place, as `kafka_listeners` of `kafka_listeners[CLIENT].port`."""
     return re.split(r"[.[]", variable, maxsplit=1)[0]
+
+
+def meant_by(problem: Problem) -> str | None:
+    """Return the name that a variable of another name was meant to have; None where a problem is of something else."""
+    if problem.code not in ("VARIABLE_SUSPECT", "VARIABLE_UNKNOWN") or problem.warning:
+        return None
+    found = SUSPECT.match(problem.advice)
+    return found[1] if found else None
 
 
 def texts(value: Any) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import Definitions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import usual
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.bootstrap import Places
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker, Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.properties import judged
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
@@ -61,6 +62,7 @@ def bootstrap(model: Model) -> Iterator[Problem]:
         return  # what is missing is reported as such
     yield from _ports(model, advertised)
     hosts = {told.rpartition(":")[0] for told in advertised}
+    places_of = Places(model)
     for machine in model.functional:
         places: list[tuple[str, Any]] = [("kafka_client", machine.inputs.get("kafka_client"))]
         if model.is_in("kafka", machine):
@@ -78,9 +80,11 @@ def bootstrap(model: Model) -> Iterator[Problem]:
                 yield machine.problem(f"{variable}[bootstrap.servers]", "BOOTSTRAP_UNKNOWN", None, wrong, advice)
             for entry in map(str.strip, str(servers).split(",") if servers else []):
                 if entry not in advertised:
-                    known = entry.rpartition(":")[0] in hosts
+                    known = entry.rpartition(":")[0] in hosts or places_of.nobody(entry)
                     place, advice = f"{variable}[bootstrap.servers]", "name address:port of a listener"
                     wrong = "no declared broker advertises it"
+                    if variable == "kafka_client" and places_of.nobody(entry):
+                        advice = f"write {places_of.right(entry)}"
                     yield machine.problem(place, "BOOTSTRAP_UNKNOWN", entry, wrong, advice, warning=not known)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.exposure import EMPTIED
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.hidden import UNSEEN, hidden, services_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import options
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below, plain_path
@@ -15,8 +17,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 # Files of a JVM: options that name them, as far as the path.
 OUTPUT = re.compile(r"-XX:(?:HeapDumpPath|ErrorFile|LogFile)=(/.*)|-Xlog:.*?file=(?P<log>/[^:]*)")
 DATA = ("zookeeper_data_dir", "zookeeper_data_log_dir")
-# Not for data: the system's own, and homes, which units do not see (ProtectHome).
-UNSEEN = ("/home", "/root", "/run/user", "/tmp", "/var/tmp")
+# Not for data: the system's own, and homes, which units do not see (hidden.py).
 SYSTEM = ("/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/sbin", "/sys", "/usr", "/home", "/root")
 
 
@@ -30,7 +31,7 @@ def written(model: Model) -> Iterator[Problem]:
         for path, name in model.executables(machine).items():
             yield from _written(machine, name, path)
         for path, name in class_paths(model, machine):
-            yield from _written(machine, name, path.removesuffix("/*"))
+            yield from _pattern(machine, name, path) or _written(machine, name, path.removesuffix("/*"))
     for broker in model.brokers:
         for path in broker.log_dirs:
             if path.startswith("/") and path.strip("/"):  # else said as LOG_DIRS_PATH
@@ -53,6 +54,16 @@ def _written(machine: Machine, name: str, path: str) -> Iterator[Problem]:
         wrong = "another way to write a path: what is the same directory would not look so"
         advice = "leave .. out" if ".." in path.split("/") else f"write {plain}"
         yield machine.problem(name, "PATH_FORM", path, wrong, advice)
+
+
+def _pattern(machine: Machine, name: str, path: str) -> list[Problem]:
+    """Return what is wrong with a star of a class path that names no file to the JVM."""
+    folder, star, rest = path.partition("*")
+    if not star or (not rest and folder.endswith("/")) or ":" in path:
+        return []
+    wrong = "the JVM takes a star for all jars of a folder only where it is the whole last name: this is no file to it"
+    advice = f"write {folder.rpartition('/')[0]}/*, which is all its jars, or name each jar"
+    return [machine.problem(name, "PATH_SIGNS", path, wrong, advice)]
 
 
 def class_paths(model: Model, machine: Machine) -> list[tuple[str, str]]:
@@ -90,9 +101,29 @@ def kept(model: Model) -> Iterator[Problem]:
         yield from _kept(database, "postgresql_data_dir", str(database.inputs.get("postgresql_data_dir") or ""))
     for machine in model.functional:
         for path, name in [*model.executables(machine).items(), *class_paths(model, machine)]:
-            if folder := below(path, *UNSEEN):
+            if (folder := below(path, *UNSEEN)) and hidden(path, _services(model, machine)):
                 wrong = f"below {folder}, which units do not see (ProtectHome, PrivateTmp)"
                 yield machine.problem(name, "PATH_SYSTEM", path, wrong, "install it for all, as below /usr/lib/jvm")
+        for path, name in _stores(model, machine):
+            if (folder := below(path, *UNSEEN)) and hidden(path, _services(model, machine)):
+                wrong = f"below {folder}, which units do not see (ProtectHome, PrivateTmp)"
+                yield machine.problem(name, "PATH_SYSTEM", path, wrong, "put it elsewhere, as below /etc/kafka/tls")
+
+
+def _services(model: Model, machine: Machine) -> list[Mapping[Any, Any]]:
+    """Return the sections Service that a site lays over units of a host."""
+    return services_of(machine, *(f"{function.prefix}_unit_overrides" for function in model.functions_of(machine)))
+
+
+def _stores(model: Model, machine: Machine) -> Iterator[tuple[str, str]]:
+    """Yield keystores and truststores of a host's services, each with what says it."""
+    for name in model.input_names(machine, "paths"):
+        if name.endswith(("keystore", "truststore")) and (path := machine.inputs.text(name)):
+            yield path, name
+    for entry in machine.inputs.entries("kafka_listeners"):
+        for key in ("keystore", "truststore"):
+            if entry.get(key):
+                yield str(entry[key]), f"kafka_listeners[{entry.get('name')}].{key}"
 
 
 def dumped(model: Model) -> Iterator[Problem]:

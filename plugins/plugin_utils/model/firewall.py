@@ -9,7 +9,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import NETWORKS, Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.peers import peers
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.ports import of_services
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.ports import of_jvms, of_services
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import subnet, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.nft_rules import SSH, lets_in
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
@@ -120,6 +120,46 @@ def idle(model: Model) -> Iterator[Problem]:
                 advice = "take it out; to let in fewer, write base_firewall_rules, instead of the rules of functions"
                 place, shown = f"site_firewall_rules[{rule.get('port')}]", ", ".join(idle)
                 yield machine.problem(place, "FIREWALL_IDLE", shown, wrong, advice, warning=not rejecting)
+
+
+def meant(model: Model) -> Iterator[Problem]:
+    """A rule of the site's own for a port at which nothing of ours listens is not a slip of one that no rule names.
+
+    A rule for what others run on the host is right: a slip is one figure too many, too few or another, or two
+    exchanged; of ports that hosts have anyway, whose neighbours others use, one is not taken for another.
+    """
+    for machine in model.functional:
+        own = [rule for rule in machine.inputs.entries(SITE) if rule.get("action") != "reject"]
+        told = {port for rule in own if (port := whole(rule.get("port"))) is not None}
+        if not told or not rules_of(machine):
+            continue
+        there = [port for port in of_services(machine, model) if isinstance(port.number, int)]
+        open_ports = {SSH, *(port.number for port in [*there, *of_jvms(machine, model)])}
+        usual = {f"kafka_listeners[{entry.get('name')}]" for entry in machine.inputs.entries("standard_listeners")}
+        for number in sorted(port for port in told - open_ports if 1 <= port <= 65535):  # else said as FIREWALL_PORT
+            left = (port for port in there if port.number not in told)
+            near = (
+                port
+                for port in left
+                if _slip(
+                    str(number),
+                    str(port.number),
+                    another=port.variable.startswith("kafka_listeners[") and port.variable not in usual,
+                )
+            )
+            if found := next(near, None):
+                wrong, advice = "nothing of ours listens there", f"did you mean {found.number} ({found.what})?"
+                yield machine.problem(f"{SITE}[{number}]", "FIREWALL_MEANT", number, wrong, advice, warning=True)
+
+
+def _slip(one: str, other: str, another: bool) -> bool:
+    """Tell whether two numbers differ by a slip; by another figure in one place only where that is asked."""
+    if len(one) == len(other):
+        differ = [place for place, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1]]
+        exchanged = len(differ) == 2 and differ[1] == differ[0] + 1 and one[differ[0]] == other[differ[1]]
+        return (another and len(differ) == 1) or (exchanged and one[differ[1]] == other[differ[0]])
+    short, long = sorted((one, other), key=len)
+    return len(long) == len(short) + 1 and any(long[:at] + long[at + 1 :] == short for at in range(len(long)))
 
 
 def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import active, end
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
@@ -104,6 +105,9 @@ def whole(model: Model) -> Iterator[Problem]:
             yield Problem(where, place, "GRANT_VERBS", None, wrong, advice)
         elif lost:
             advice = f"it stands beside {' or '.join(BESIDE[lost])}"
+            beside_it = [key for key, others in BESIDE.items() if verbs[0] in others and grant.get(key) is None]
+            if near := nearest(lost, beside_it):
+                advice = f"did you mean {near}: {', '.join(listed(grant[lost]))}?"
             yield Problem(where, place, "GRANT_BESIDE", lost, f"does nothing beside {verbs[0]}", advice)
         elif lacking := _lacking(grant, verbs[0]):
             key, wrong = lacking

@@ -21,6 +21,7 @@ MOST_ID = 2**31 - 1  # of Java's int
 MEANT = {"broker": "kafka", "brokers": "kafka", "zk": "zookeeper", "zookeepers": "zookeeper", "zoo": "zookeeper"}
 # What a subject (RFC 4514) has to escape, and what means something in a rule that maps subjects.
 STRANGE = re.compile(r"""[^\w\s.&:@!%~-]|[^\S ]""")
+OF_RULES = frozenset("()[]{}*?|^$/")
 
 
 def ids(model: Model) -> Iterator[Problem]:
@@ -179,14 +180,21 @@ def organization(model: Model) -> Iterator[Problem]:
             continue
         strange = sorted(set(STRANGE.findall(value)))
         if strange or not value.strip() or value != value.strip():
-            wrong = (
-                f"{' '.join(map(repr, strange))} would break the subjects of certificates"
-                if strange
-                else "empty at an end"
-            )
+            wrong = _strange(strange) if strange else "empty at an end"
             wrong = wrong if value.strip() else "empty, and every certificate has it in its subject"
             advice = "write a name of letters, digits, spaces, dots and hyphens, as Example Inc."
             yield machine.problem("organization", "ORGANIZATION_INVALID", repr(value), wrong, advice)
+
+
+def _strange(signs: Sequence[str]) -> str:
+    """Return what signs of an organization break: subjects of certificates, or the rules that match them."""
+    ours = [sign for sign in signs if sign in OF_RULES]
+    others = [sign for sign in signs if sign not in OF_RULES]
+    told = [f"{' '.join(map(repr, others))} would break the subjects of certificates"] if others else []
+    means = "means" if len(ours) == 1 else "mean"
+    more = f"{' '.join(map(repr, ours))} {means} something else in the rules that make names of subjects "
+    told += [f"{more}(principal_mapping_rules), which would not match"] if ours else []
+    return ", and ".join(told)
 
 
 def pki_directory(model: Model) -> Iterator[Problem]:

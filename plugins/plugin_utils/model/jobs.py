@@ -1,23 +1,20 @@
-"""Rules on jobs as the cluster and their node see them: login, listener, directories, memory."""
+"""Rules on jobs as the cluster and their node see them: login, listener, memory."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.listener_options import Listener
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.job_limits import limit_of, over
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import LEAST_MEMORY, UNITS, overrides, size
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import LEAST_MEMORY, UNITS, size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Job, SparkNode
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below, plain_path
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import plain_path
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
-# What the unit lets its job write to (roles/spark_job); everything else is read-only or another /tmp.
-WRITABLE = "/var/lib/spark-job"
 # Where jobs read and write when not told (spark_jobs/README.md).
 TOPICS = {
     "archive_events": (None, None),
@@ -109,41 +106,6 @@ def reads(job: Job) -> list[str]:
     if back:
         found.append(back[1])
     return list(dict.fromkeys(found))
-
-
-def directories(model: Model) -> Iterator[Problem]:
-    """A job writes where its unit may, and its checkpoint is its own, however it is written."""
-    for node in model.spark_nodes:
-        found: list[tuple[Job, str]] = []
-        for job in node.jobs:
-            writable = [WRITABLE, *_more_writable(node, job)]
-            for key in ("checkpoint", "output_directory"):
-                path = job.config.get(key)
-                if not isinstance(path, str) or not path.startswith("/"):
-                    continue  # said by the job itself
-                if not below(path, *writable) or ".." in path.split("/"):
-                    wrong = f"the job's unit may not write there: below {' and '.join(writable)} alone"
-                    advice = f"put it below {WRITABLE}, or name it in ReadWritePaths of its unit_overrides"
-                    yield node.problem(f"{job.variable}.config.{key}", "JOB_DIRECTORY", path, wrong, advice)
-                elif key == "checkpoint":
-                    found.append((job, path))
-        for (one, first), (other, second) in combinations(found, 2):
-            alike = below(first, second) or below(second, first)
-            if alike and first != second and one.name != other.name:
-                wrong = f"the directory of job {one.name}, {first}, or inside it or around it"
-                place, advice = f"{other.variable}.config.checkpoint", "give each job a checkpoint of its own"
-                yield node.problem(place, "JOB_CHECKPOINT_NESTED", second, wrong, advice)
-
-
-def _more_writable(node: SparkNode, job: Job) -> list[str]:
-    texts: list[Any] = []
-    for name, sections in overrides(node):
-        service = (
-            sections.get("Service") if name in ("spark_job_unit_overrides", f"{job.variable}.unit_overrides") else {}
-        )
-        given = service.get("ReadWritePaths") if isinstance(service, Mapping) else None
-        texts += given if isinstance(given, (list, tuple)) else [given] if given else []
-    return [path.lstrip("+-") for text in texts for path in str(text).split() if path.lstrip("+-").startswith("/")]
 
 
 def groups(model: Model) -> Iterator[Problem]:

@@ -197,20 +197,27 @@ def advertised(model: Model) -> Iterator[Problem]:
 
 def shared(model: Model) -> set[tuple[str, int | None]]:
     """Return the addresses and ports at which clients are told to find several brokers."""
-    told = ((f"{item.advertised_address}", whole(item.advertised_port)) for b in model.brokers for item in b.listeners)
+    told = (
+        place
+        for broker in model.brokers
+        for place in {(str(item.advertised_address), whole(item.advertised_port)) for item in broker.listeners}
+    )
     counted = Counter((address, port) for address, port in told if address not in (*WILDCARDS, "None"))
-    own = {str(address) for broker in model.brokers for address in broker.addresses}
-    return {place for place, count in counted.items() if count > 1 and place[0] not in own}
+    return {place for place, count in counted.items() if count > 1}
 
 
 def advertised_once(model: Model) -> Iterator[Problem]:
-    """Clients are told of each broker where to find it alone: a name for all leads to any of them."""
+    """Clients are told of each broker where to find it alone: a name for all leads to any of them.
+
+    Kafka refuses it as well (kafka.server.KafkaServer.createBrokerInfo, of all listeners of brokers that are there).
+    """
     twice = shared(model)
     for broker in model.brokers:
         for item in broker.listeners:
             if (str(item.advertised_address), whole(item.advertised_port)) in twice:
                 place = f"{item.variable}.advertised_address"
-                wrong = "told of other brokers as well: who wants a partition of one would come to another"
+                wrong = "told of other brokers as well: who wants a partition of one would come to another, and Kafka "
+                wrong += "starts no broker whose address and port another one has"
                 advice = "give each broker a name or a port of its own; one for all is for bootstrap.servers of clients"
                 yield broker.problem(place, "ADVERTISED_SHARED", item.advertised_address, wrong, advice)
 

@@ -94,7 +94,7 @@ def anybody(model: Model) -> Iterator[Problem]:
     for broker in model.brokers:
         almighty = frozenset(name for name, _ in super_users(broker))
         for item in broker.encrypted if almighty else ():
-            variable, rules = _rules(broker, item)
+            variable, rules = rules_of(broker, item)
             found = next((one for one in strangers if f"User:{_principal(rules, one)}" in almighty), None)
             if found is not None:
                 wrong = f"{found} becomes User:{_principal(rules, found)}, who may do everything"
@@ -135,7 +135,7 @@ def written(text: Any) -> str:
     return re.sub(r"\s*,\s*", ",", str(text))
 
 
-def _rules(broker: Broker, item: Listener) -> tuple[str, tuple[str, ...]]:
+def rules_of(broker: Broker, item: Listener) -> tuple[str, tuple[str, ...]]:
     """Return the rules that hold for a listener, and where they are said."""
     for variable, layer in reversed(broker.layers):
         name = f"listener.name.{item.name.lower()}.ssl.principal.mapping.rules"
@@ -231,5 +231,5 @@ def admin_principals(model: Model, broker: Broker) -> set[str]:
         return set()
     entries = [entry for machine in model.machines.values() for entry in machine.inputs.entries("admin_certificates")]
     subjects = {written(entry.get("subject")) for entry in entries if entry.get("subject")}
-    found = (_principal(_rules(broker, item)[1], subject) for subject in subjects)
+    found = (_principal(rules_of(broker, item)[1], subject) for subject in subjects)
     return {f"User:{name}" for name in found if name}

@@ -131,8 +131,19 @@ def internal_topics(model: Model) -> Iterator[Problem]:
             value, wanted = found[name].value, found[profile].value
             if value is not None and wanted is not None and value != wanted:
                 wrong = f"an internal topic with {value} where {profile} is {wanted}"
+                wrong += _hurts(name, value, wanted, found[MIN_ISRS[1]].value)
                 advice = f"leave {name} out, the role sets it"
                 yield broker.problem(found[name].variable, "INTERNAL_TOPICS_DIFFER", value, wrong, advice)
+
+
+def _hurts(name: str, value: int, wanted: int, in_sync: int | None) -> str:
+    """Return what comes of fewer replicas, or of more in sync, than records have."""
+    if name == TRANSACTIONS and in_sync is not None and value <= in_sync:
+        when = "" if value < in_sync else " while one of the brokers that have it is away"
+        return f": {in_sync} have to be in sync, so no transaction would begin or end{when}"
+    if name in (OFFSETS, TRANSACTIONS) and value < wanted:
+        return f": {'how far groups are is' if name == OFFSETS else 'transactions are'} lost sooner than records"
+    return ""
 
 
 def unclean(model: Model) -> Iterator[Problem]:

@@ -180,16 +180,14 @@ def certificate_names(model: Model) -> Iterator[Problem]:
     Peers compare it, and ZooKeeper both ways.
     """
     wanted: dict[str, dict[str, list[Any]]] = {machine.name: {} for machine in model.cluster}
-    told: dict[str, set[str]] = {}
-    twice = {address for address, _ in shared(model)}
     for broker in model.brokers:
         for item in broker.encrypted:
             path = broker.keystore(item)
             # Whoever comes to a listener was told what it advertises, and that is what he verifies.
             own = [item.address, *broker.addresses] if path == broker.keystore() else []
-            reached = [item.advertised_address] if str(item.advertised_address) not in twice else []
+            reached = [item.advertised_address] if item.advertised_address == item.address else []
             wanted[broker.name].setdefault(path, []).extend([*reached, *own])
-            told.setdefault(broker.name, set()).add(str(item.advertised_address))
+    yield from _advertised_names(model)
     for server in model.servers:
         if server.speaks_tls:
             # An address that is not the host's is another mistake.
@@ -204,12 +202,26 @@ def certificate_names(model: Model) -> Iterator[Problem]:
             if lacking:
                 where = "where the host is reached or connects from, and peers would refuse it there"
                 variable, wrong = f"pki_certificates[{made.get('name')}]", f"names lack {', '.join(lacking)}, {where}"
-                advice = "add every address of the host"
-                if set(lacking) <= told.get(machine.name, set()) - set(map(str, machine.addresses)):
-                    advice = (
-                        "make one with this name (site_certificates), and name its path as keystore of the listener"
-                    )
-                yield machine.problem(variable, "CERTIFICATE_NAMES", None, wrong, advice)
+                yield machine.problem(variable, "CERTIFICATE_NAMES", None, wrong, "add every address of the host")
+
+
+def _advertised_names(model: Model) -> Iterator[Problem]:
+    """Yield what listeners advertise besides their own address, and their certificate does not name."""
+    twice = {address for address, _ in shared(model)}
+    for broker in model.brokers:
+        for item in broker.encrypted:
+            told, path = str(item.advertised_address), broker.keystore(item)
+            if item.advertised_address == item.address or told in twice:
+                continue
+            own = path == broker.keystore() and told in map(str, broker.addresses)  # said of the certificate
+            for made in (one for one in broker.certificates if one.get("path") == path and not own):
+                if _lacking([told], made.get("names")):
+                    name = f"pki_certificates[{made.get('name')}]"
+                    wrong = f"its certificate ({name}) lacks this name, and clients would refuse the broker there"
+                    advice = "make one with it (site_certificates), and name its path as keystore of the listener"
+                    advice = f"add it to the names of {name}" if item.keystore else advice
+                    place = f"{item.variable}.advertised_address"
+                    yield broker.problem(place, "CERTIFICATE_NAMES", told, wrong, advice)
 
 
 def _lacking(wanted: Sequence[str], names: Any) -> list[str]:

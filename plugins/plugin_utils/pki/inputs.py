@@ -75,7 +75,7 @@ def of_truststores(settings: Mapping[str, Any]) -> Iterator[Problem]:
         if os.path.splitext(file)[0] in certificates:
             wrong = "would have the file of the certificate of that name on the control node"
             yield mistake(variable, "DUPLICATE", None, wrong, "give one of the two another name")
-        if any(store[option] != other[option] for option in ("authorities", "extra")):
+        if store["path"] != other["path"] and any(store[key] != other[key] for key in ("authorities", "extra")):
             wrong = f"has the file name of {other['path']} and other CAs, and both are kept under that name "
             yield mistake(variable, "DUPLICATE", None, f"{wrong}on the control node", "give it another file name")
         for name in {*store["authorities"]} - authorities(settings):

@@ -54,6 +54,12 @@ SAID: dict[str, Any] = {
 NEW: dict[str, Any] = {"name": "orders", "password": "{{ vault.passwords.lab }}2"}
 
 MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        "USER_NOBODY",
+        f"{BROKERS}/kafka_users[CN=reports,O=lab].credential",
+        "a listener for clients with certificates",
+        variables=users({"name": "CN=reports,O=lab", "credential": False}),
+    ),
     # Users
     Mistake(
         "USER_DUPLICATE",

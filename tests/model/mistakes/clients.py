@@ -32,7 +32,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "BOOTSTRAP_UNKNOWN",
         "group spark/kafka_client[bootstrap.servers]",
-        "a listener",
+        "write 198.18.1.21:9092 (listener CLIENT)",
         variables={"spark": {"kafka_client": {"bootstrap.servers": "198.18.1.21:9093"}}},
         also=frozenset({"FIREWALL_PEER", "JOB_PROTOCOL"}),
     ),

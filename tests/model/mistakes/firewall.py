@@ -48,6 +48,17 @@ MISTAKES: tuple[Mistake, ...] = (
         variables=kafka(site_firewall_rules=[{"port": 9092, "from": ["198.18.1.31"]}]),
     ),
     Mistake(
+        "FIREWALL_MEANT",
+        f"{BROKERS}/site_firewall_rules[9096]",
+        "did you mean 9095 (listener PARTNERS)?",
+        variables=kafka(
+            site_listeners=[
+                {"name": "PARTNERS", "address": "{{ client_address }}", "port": 9095, "protocol": "SASL_SSL"}
+            ],
+            site_firewall_rules=[{"port": 9096, "from": ["192.0.2.0/24"]}],
+        ),
+    ),
+    Mistake(
         "FIREWALL_CLIENTS",
         "groups zookeeper and kafka/firewall_sources",
         "set client_network",

@@ -21,6 +21,7 @@ TO_ZOOKEEPER: dict[str, Any] = {
     "authority": "infra",
     "usage": ["client"],
     "path": "/etc/kafka/tls/zookeeper.pem",
+    "group": "kafka",
 }
 APP: dict[str, Any] = {"name": "APP", "address": "{{ client_address }}", "port": 9094, "protocol": "SSL"}
 
@@ -65,6 +66,23 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{SERVERS}/zookeeper_truststore",
         "site_truststores",
         variables=zookeeper(zookeeper_truststore="/etc/ca.pem"),
+    ),
+    Mistake(
+        "STORE_GROUP",
+        f"{BROKERS}/site_truststores[/etc/kafka/tls/clients.pem].group",
+        "group: kafka",
+        variables=kafka(
+            site_listeners=[
+                {
+                    "name": "MTLS",
+                    "address": "{{ client_address }}",
+                    "port": 9094,
+                    "protocol": "SSL",
+                    "truststore": "/etc/kafka/tls/clients.pem",
+                }
+            ],
+            site_truststores=[{"path": "/etc/kafka/tls/clients.pem", "authorities": ["clients"]}],
+        ),
     ),
     Mistake(
         "CERTIFICATE_NAMES",

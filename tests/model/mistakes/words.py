@@ -15,7 +15,6 @@ MISTAKES: tuple[Mistake, ...] = (
         "did you mean replication_address?",
         variables={"dc1-kafka1": {"replication_adress": "198.18.2.21"}},
         hosts={", replication_address: 198.18.2.21": ""},
-        also=frozenset({"ADDRESS_MISSING"}),
     ),
     Mistake(
         "SECRET_DEFAULT",
@@ -149,8 +148,8 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("VALUE_NONE", f"{BROKERS}/kafka_heap", "take the line out", variables=kafka(kafka_heap=None)),
     Mistake(
         "FILE_RIVALS",
-        "group_vars/kafka.yml/kafka_heap",
+        "group_vars/kafka/more/b.yml/kafka_heap",
         "in one of the two",
-        files={"group_vars/kafka/a.yml": "kafka_heap: 512m\n", "group_vars/kafka.yml": "kafka_heap: 768m\n"},
+        files={"group_vars/kafka/a.yml": "kafka_heap: 512m\n", "group_vars/kafka/more/b.yml": "kafka_heap: 768m\n"},
     ),
 )

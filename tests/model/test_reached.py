@@ -1,0 +1,153 @@
+"""Ports and names at which nobody is met: of clients, of the firewall, of certificates, of brokers, of users."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from model.mistakes.access import users
+from model.mistakes.base import LAB, kafka, spoil
+from model.mistakes.jobs import PLACE, client, job
+from model.said import check
+from model.test_said_in_place import MTLS, OWN_NAME
+from model.test_said_in_place import PARTNERS as BEHIND_NAT
+
+SERVERS = "bootstrap.servers"
+PARTNERS = {"name": "PARTNERS", "address": "{{ client_address }}", "port": 9095, "protocol": "SASL_SSL"}
+RULE = "group kafka/site_firewall_rules"
+CLIENT_1 = "write 198.18.1.21:9092 (listener CLIENT)"
+
+
+def said(variables: dict[str, Any], folder: Path, inventory: str = "lab") -> list[str]:
+    """Return the lines of a wrong inventory, warnings marked, without what dc1 says of its racks."""
+    problems, lines = check(spoil(folder / "inventory", replace(LAB, inventory=inventory, variables=variables)))
+    return [
+        f"{'warn ' if problem.warning else ''}{line}"
+        for problem, line in zip(problems, lines, strict=True)
+        if problem.code != "RACK_UNEVEN"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("servers", "value", "advice"),
+    [
+        ("198.18.1.21:9093,198.18.1.22:9093", "198.18.1.21:9093, 198.18.1.22:9093", f"{CLIENT_1}, and so on"),
+        ("198.18.1.21:9999, 198.18.1.22:9092", "198.18.1.21:9999", CLIENT_1),
+        ("198.18.2.21:9999", "198.18.2.21:9999", CLIENT_1),
+        ("dc1-kafka1:9999", "dc1-kafka1:9999", CLIENT_1),
+        ("198.18.1.21:9092,198.18.1.22:9092", "", ""),
+        ("dc1-kafka1:9092", "", ""),
+        ("kafka.example.org:9999", "", ""),  # another cluster, or a name for all
+    ],
+)
+def test_the_port_of_no_listener(servers: str, value: str, advice: str, tmp_path: Path) -> None:
+    """Wherever a job says whom it asks first, and nowhere else what it does with them."""
+    lines = said(job(kafka=client(SERVERS, servers)), tmp_path)
+    assert len(lines) == bool(value), lines
+    assert all(line.startswith(f"BOOTSTRAP_UNKNOWN {PLACE}.kafka[{SERVERS}] = {value}: no listener") for line in lines)
+    assert all(line.endswith(advice) for line in lines), lines
+
+
+@pytest.mark.parametrize(
+    ("variables", "place"),
+    [
+        (kafka(kafka_client_properties={SERVERS: "198.18.1.21:9999"}), f"kafka_client_properties[{SERVERS}]"),
+        (
+            kafka(
+                kafka_config={f"confluent.metrics.reporter.{SERVERS}": "198.18.1.21:9999"},
+                known_properties=[f"confluent.metrics.reporter.{SERVERS}"],
+            ),
+            f"kafka_config[confluent.metrics.reporter.{SERVERS}]",
+        ),
+    ],
+)
+def test_of_brokers_tools_and_plugins(variables: dict[str, Any], place: str, tmp_path: Path) -> None:
+    lines = said(variables, tmp_path)
+    assert f"BOOTSTRAP_UNKNOWN group kafka/{place} = 198.18.1.21:9999: no listener" in "\n".join(lines), lines
+
+
+@pytest.mark.parametrize(
+    ("listeners", "rules", "wanted"),
+    [
+        ([PARTNERS], [9096], [f"warn FIREWALL_MEANT {RULE}[9096] = 9096: nothing of ours listens there; "
+                              "did you mean 9095 (listener PARTNERS)?"]),
+        ([PARTNERS], [9059], [f"warn FIREWALL_MEANT {RULE}[9059] = 9059: nothing of ours listens there; "
+                              "did you mean 9095 (listener PARTNERS)?"]),
+        ([PARTNERS], [95], []),
+        ([PARTNERS], [9095, 9096], []),  # the listener has its rule
+        ([PARTNERS], [9100], []),  # of somebody else
+        ([], [9096], []),
+        ([], [9029], [f"warn FIREWALL_MEANT {RULE}[9029] = 9029: nothing of ours listens there; "
+                      "did you mean 9092 (listener CLIENT)?"]),
+    ],
+)  # fmt: skip
+def test_a_rule_for_a_port_where_nothing_listens(
+    listeners: list[Any], rules: list[int], wanted: list[str], tmp_path: Path
+) -> None:
+    own = [{"port": port, "from": ["192.0.2.0/24"]} for port in rules]
+    assert said(kafka(site_listeners=listeners, site_firewall_rules=own), tmp_path) == wanted
+
+
+ALL_ALIKE = {**PARTNERS, "advertised_address": "{{ hostvars[groups['kafka'][0]].client_address }}"}
+NAT = {**PARTNERS, "keystore": OWN_NAME["path"], "advertised_address": "nat.example.org"}
+PORTS = {**NAT, "advertised_port": "{{ 9100 + kafka_broker_id }}"}
+NAT_NAME = {**OWN_NAME, "names": ["nat.example.org"]}
+
+
+@pytest.mark.parametrize(
+    ("variables", "wanted"),
+    [
+        (
+            kafka(site_listeners=[ALL_ALIKE]),
+            "ADVERTISED_SHARED group kafka/site_listeners[PARTNERS].advertised_address = 198.18.1.21: told of other "
+            "brokers as well",
+        ),
+        # Of one name that the certificate lacks each host once.
+        (
+            kafka(site_listeners=[{**PARTNERS, "advertised_address": "{{ inventory_hostname }}.kafka.example.org"}]),
+            "CERTIFICATE_NAMES group kafka/site_listeners[PARTNERS].advertised_address = "
+            "{{ inventory_hostname }}.kafka.example.org: its certificate (pki_certificates[broker]) lacks this name",
+        ),
+        (
+            kafka(site_listeners=[BEHIND_NAT], site_certificates=[{**OWN_NAME, "names": ["{{ inventory_hostname }}"]}]),
+            "CERTIFICATE_NAMES group kafka/site_listeners[PARTNERS].advertised_address = "
+            "{{ inventory_hostname }}.partners.example.org: its certificate (pki_certificates[partners]) lacks",
+        ),
+        (kafka(site_listeners=[PORTS], site_certificates=[NAT_NAME]), ""),
+    ],
+    ids=["one address", "a name", "of its own certificate", "ports"],
+)
+def test_what_brokers_advertise(variables: dict[str, Any], wanted: str, tmp_path: Path) -> None:
+    lines = said(variables, tmp_path)
+    assert len(lines) == bool(wanted), lines
+    assert all(line.startswith(wanted) for line in lines), lines
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "nobody"),
+    [
+        ("CN=reports,OU=clients,O=example", {}, True),
+        ("CN=reports,OU=clients,O=example", {"site_listeners": [MTLS]}, True),  # which calls them by their CN
+        ("CN=reports,OU=clients,O=example",
+         {"site_listeners": [{**MTLS, "principal_mapping_rules": ["DEFAULT"]}]}, False),
+        ("CN=reports,OU=clients,O=example", {"site_listeners": [{**MTLS, "client_auth": "none"}]}, True),
+        ("reports", {"site_listeners": [MTLS]}, False),
+        ("reports, inc", {"site_listeners": [MTLS]}, True),
+        ("reports", {}, False),  # an admin may be called so
+        ("kafka-broker", {}, False),
+        ("REPORTS", {"site_listeners": [{**MTLS, "principal_mapping_rules": ["RULE:^CN=([^,]+),.*$/$1-x/L"]}],
+                     "kafka_config": {"listener.name.replication.ssl.principal.mapping.rules": "RULE:^CN=.*$/a/"}},
+         True),
+        ("CN=reports,OU=clients,O=example",
+         {"kafka_config": {"principal.builder.class": "org.example.Builder"}}, False),
+    ],
+)  # fmt: skip
+def test_whom_no_listener_makes(name: str, more: dict[str, Any], nobody: bool, tmp_path: Path) -> None:
+    told = users({"name": name, "credential": False})
+    lines = said({**told, "kafka": more}, tmp_path)
+    found = [line for line in lines if "USER_NOBODY" in line]
+    assert bool(found) == nobody, lines
+    assert all(f"kafka_users[{name}].credential = False: no listener (" in line for line in found)

@@ -1,0 +1,116 @@
+"""What follows from a wrong word is not said besides it, and the word is named with what is true of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from model.mistakes.access import users
+from model.mistakes.base import LAB, config, kafka, spoil
+from model.said import check
+from model.test_reached import said
+from model.test_said_in_place import MTLS
+
+BUNDLE = {"path": "/etc/kafka/tls/ca.pem", "authorities": ["clients"], "group": "kafka"}
+TRANSACTIONS = "transaction.state.log.replication.factor"
+OFFSETS = "offsets.topic.replication.factor"
+
+
+def of_hosts(inventory: str, hosts: dict[str, str], folder: Path) -> list[str]:
+    """Return the lines of a wrong hosts.yml."""
+    problems, lines = check(spoil(folder / "inventory", replace(LAB, inventory=inventory, hosts=hosts)))
+    return [
+        f"{'warn ' if problem.warning else ''}{line}"
+        for problem, line in zip(problems, lines, strict=True)
+        if problem.code != "RACK_UNEVEN" or inventory == "stretch3"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("inventory", "hosts", "wanted"),
+    [
+        (  # a host of two groups, each with its jobs
+            "dc2",
+            {"            dc2-spark2: {client_address: 198.19.11.32}\n":
+             "            dc2-spark2: {client_address: 198.19.11.32}\n            dc2-spark3: {}\n"},
+            "GROUP_RIVALS dc2-spark3/spark_job_jobs: groups spark_consumer and spark_producer both write it, and "
+            "spark_producer goes first: count_words, project_orders are lost; take the host out of spark_consumer or "
+            "spark_producer, or write it for one",
+        ),
+        ("stretch2", {"standby: true": "standbye: true"}, "VARIABLE_SUSPECT dc2-spark2/standbye: nothing of ours"),
+        ("stretch2", {"{datacenter: dc2}": "{datacentre: dc2}"}, "VARIABLE_SUSPECT group dc2/datacentre: nothing of"),
+        ("stretch2", {"    layout: stretch2": "    layot: stretch2"}, "VARIABLE_SUSPECT group all/layot: nothing of"),
+        (
+            "stretch3",
+            {"hosts: {dc2-zk1: {}, dc2-zk2: {}, ": "hosts: {dc2-zk1: {}, dc2-zk2: {}, dc1-kafka3: {}, "},
+            "DATACENTER_GROUP dc1-kafka3/datacenter = dc2: in group dc1, which says dc1, and in group dc2, which goes "
+            "before; take the host out of dc2 if it stands in dc1, else out of dc1",
+        ),
+        (  # and not what of the quorum would be wrong with it
+            "stretch3",
+            {"hosts: {dc2-zk1: {}, dc2-zk2: {}, ": "hosts: {dc2-zk1: {}, dc2-zk2: {}, dc1-zk2: {}, "},
+            "DATACENTER_GROUP dc1-zk2/datacenter = dc2: in group dc1, which says dc1, and in group dc2",
+        ),
+    ],
+    ids=["jobs", "standby", "place", "layout", "datacenter", "server"],
+)  # fmt: skip
+def test_of_hosts(inventory: str, hosts: dict[str, str], wanted: str, tmp_path: Path) -> None:
+    lines = of_hosts(inventory, hosts, tmp_path)
+    assert len(lines) == 1, lines
+    assert lines[0].startswith(wanted), lines
+
+
+def grant(*grants: dict[str, Any]) -> dict[str, Any]:
+    """Return the lab's users, that of the job with other grants."""
+    found = users()
+    found["all"]["kafka_users"][2]["grants"] = [*grants, {"produce": ["streams-wordcount-output"]}]
+    return found
+
+
+CONSUME = {"consume": ["streams-plaintext-input"]}
+OF_GRANT = "GRANT_BESIDE group kafka/kafka_users[count_words].grants[consume]"
+
+
+@pytest.mark.parametrize(
+    ("variables", "wanted"),
+    [
+        (grant({**CONSUME, "groups": ["spark-kafka-source*"]}),
+         f"{OF_GRANT} = groups: does nothing beside consume; did you mean group: spark-kafka-source*?"),
+        (grant(CONSUME), "GRANT_LACKS group kafka/kafka_users[count_words].grants[consume]"),
+        (kafka(site_listeners=[{**MTLS, "truststore": BUNDLE["path"]}], site_truststores=[BUNDLE]),
+         "CERTIFICATE_DUPLICATE group kafka/site_truststores[0].path = /etc/kafka/tls/ca.pem: two files have"),
+        (kafka(site_listeners=[{"name": "EXTRA", "address": "{{ client_address }}", "port": 9095,
+                                "protocol": "SASL_SSL", "advertised_address": "{{ inventory_hostname }}.example.org"}]),
+         "CERTIFICATE_NAMES group kafka/site_listeners[EXTRA].advertised_address = "
+         "{{ inventory_hostname }}.example.org: "),
+        # The true reason.
+        (kafka(kafka_class_path=["/opt/metrics/*.jar"]),
+         "PATH_SIGNS group kafka/kafka_class_path = /opt/metrics/*.jar: the JVM takes a star for all jars of a folder "
+         "only where it is the whole last name: this is no file to it; write /opt/metrics/*, which is all its jars"),
+        ({"zookeeper": {"zookeeper_class_path": ["/opt/a*/metrics"]}},
+         "PATH_SIGNS group zookeeper/zookeeper_class_path = /opt/a*/metrics: the JVM takes a star"),
+        ({"all": {"organization": "example (EU)"}},
+         "ORGANIZATION_INVALID group all/organization = 'example (EU)': '(' ')' mean something else in the rules that "
+         "make names of subjects (principal_mapping_rules), which would not match; write a name of letters"),
+        ({"all": {"organization": "a+b*"}},
+         "ORGANIZATION_INVALID group all/organization = 'a+b*': '+' would break the subjects of certificates, and '*' "
+         "means something else in the rules"),
+        (config(TRANSACTIONS, 2),
+         f"INTERNAL_TOPICS_DIFFER group kafka/kafka_config[{TRANSACTIONS}] = 2: an internal topic with 2 where "
+         "default.replication.factor is 3: 2 have to be in sync, so no transaction would begin or end while one of "),
+        (config(OFFSETS, 2),
+         f"INTERNAL_TOPICS_DIFFER group kafka/kafka_config[{OFFSETS}] = 2: an internal topic with 2 where "
+         "default.replication.factor is 3: how far groups are is lost sooner"),
+    ],
+)  # fmt: skip
+def test_once(variables: dict[str, Any], wanted: str, tmp_path: Path) -> None:
+    lines = said(variables, tmp_path)
+    assert len(lines) == 1, lines
+    assert lines[0].startswith(wanted), lines
+
+
+def test_all_jars_of_a_folder_are_right(tmp_path: Path) -> None:
+    assert said(kafka(kafka_class_path=["/opt/metrics/*"]), tmp_path) == []
