@@ -30,10 +30,11 @@ class Started:
         """Return how a run with these words ended, both outputs in one text."""
         try:
             process = self._idle.get_nowait()
-        except Empty:  # ends when this process has, and its input with it
+        except Empty:
             environment = {**os.environ, **self._environment}
             pipe = subprocess.PIPE
             process = subprocess.Popen(self._command, stdin=pipe, stdout=pipe, text=True, cwd=ROOT, env=environment)
+            atexit.register(process.communicate)  # ends its input, and waits: its CPU time is this process's own then
         assert process.stdin and process.stdout
         process.stdin.write(f"{json.dumps(words)}\n")
         process.stdin.flush()
