@@ -100,13 +100,18 @@ def outside(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> list[str]:
     """Return which brokers run, have all their disks, and are out of sync: what to do where it does not pass."""
     failed = {str(one["broker"]) for one in cluster.get("log_dirs", []) if one["given_up"]}
     names = names_of(hosts)
-    return [
+    found = {n: count for n, count in cluster.get("out_of_sync", {}).items() if n in names and n not in failed}
+    told = [
         f"broker {number} ({names[number]}) runs, and its replicas of {count} partitions are out of sync: it catches "
         f"up by itself; where the number stays the same for minutes, restart.yml -l {names[number]} ends it "
         "(docs/reliability.md)"
-        for number, count in cluster.get("out_of_sync", {}).items()
-        if number in names and number not in failed
+        for number, count in found.items()
     ]
+    several = (
+        "several brokers stay out of sync: where the gate refuses each of them for the others, two followers of each "
+        "partition that change places (kafka-reassign-partitions.sh) end it without a restart (docs/reliability.md)"
+    )
+    return [*told, *([several] if len(told) > 1 else [])]
 
 
 def throttled(cluster: Mapping[str, Any]) -> list[str]:

@@ -53,3 +53,10 @@ def test_a_broker_that_runs_and_stays_out_of_sync_is_named_with_what_ends_it() -
         "broker 1 (kafka1) runs, and its replicas of 3 partitions are out of sync: it catches up by itself; where the "
         "number stays the same for minutes, restart.yml -l kafka1 ends it (docs/reliability.md)"
     ]
+
+
+def test_of_several_brokers_out_of_sync_it_is_said_what_ends_it_where_no_restart_can() -> None:
+    answer = cluster() | {"out_of_sync": {"1": 3, "2": 4}}
+    found = [line for line in page(declared(), probes(), answer)[1] if "out of sync" in line]
+    assert len(found) == 3
+    assert "two followers of each partition that change places (kafka-reassign-partitions.sh)" in found[2]
