@@ -86,6 +86,8 @@ OF_GRANT = "GRANT_BESIDE group kafka/kafka_users[count_words].grants[consume]"
                                 "protocol": "SASL_SSL", "advertised_address": "{{ inventory_hostname }}.example.org"}]),
          "CERTIFICATE_NAMES group kafka/site_listeners[EXTRA].advertised_address = "
          "{{ inventory_hostname }}.example.org: "),
+        (config("listener.name.CLIENT.ssl.client.auth", "required"),
+         "KAFKA_PROPERTY_UNKNOWN group kafka/kafka_config[listener.name.CLIENT.ssl.client.auth] = required: "),
         # The true reason.
         (kafka(kafka_class_path=["/opt/metrics/*.jar"]),
          "PATH_SIGNS group kafka/kafka_class_path = /opt/metrics/*.jar: the JVM takes a star for all jars of a folder "
@@ -114,3 +116,12 @@ def test_once(variables: dict[str, Any], wanted: str, tmp_path: Path) -> None:
 
 def test_all_jars_of_a_folder_are_right(tmp_path: Path) -> None:
     assert said(kafka(kafka_class_path=["/opt/metrics/*"]), tmp_path) == []
+
+
+def test_who_runs_a_job_is_not_judged_by_a_list_that_cannot_be_read(tmp_path: Path) -> None:
+    """One host of the two has no word `standby`, and the other is the true one."""
+    found = spoil(tmp_path / "inventory", replace(LAB, inventory="dc2"))
+    file = found / "group_vars" / "spark_consumer" / "a.yml"
+    file.write_text(file.read_text().replace("standby | default(false) | bool", "standby"))
+    problems, lines = check(found)
+    assert [problem.code for problem in problems if problem.code != "RACK_UNEVEN"] == ["VARIABLE_MISSING"], lines

@@ -180,8 +180,8 @@ def listeners(model: Model) -> Iterator[Problem]:
         for variable, layer in broker.layers:
             for key, value in layer.items() if names else ():
                 found = OF_LISTENER.fullmatch(str(key))
-                if found and found[1] not in names:
-                    near = next((name for name in names if name == found[1].lower()), None) or nearest(found[1], names)
+                if found and found[1].lower() not in names:  # of capitals KAFKA_PROPERTY_UNKNOWN is said
+                    near = nearest(found[1], names)
                     wrong = f"kafka_listeners has only {', '.join(item.name for item in names.values())}"
                     wrong += ", and Kafka looks for their names in lower case"
                     advice = f"did you mean listener.name.{near}.{found[2]}?" if near else "name one of them"

@@ -48,7 +48,7 @@ COMPARED = {
     "GRANT_TOPIC": ("kafka_topics",),
     "ACL_UNKNOWN_TOPIC": ("kafka_topics",),
     "QUOTA_UNKNOWN_USER": ("kafka_users",),
-    "JOB_STANDBY": ("spark_job_jobs",),
+    "JOB_STANDBY": ("spark_job_jobs", "standby"),
     "JOB_TWICE": ("spark_job_jobs",),
 }
 SUSPECT = re.compile(r"did you mean (\w+)\?")
