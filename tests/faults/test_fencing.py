@@ -115,7 +115,9 @@ def left(lab: Lab, topic: str) -> Iterator[str]:
         host,
         f"mkdir -p {DROP_IN.rpartition('/')[0]} && printf '{text}' >{DROP_IN} && systemctl daemon-reload && "
         "{ sleep 600 >/dev/null 2>&1 & } && echo $! >/run/left.pid && "
-        f"for file in $(find /sys/fs/cgroup -path '*/{UNIT}/cgroup.procs'); do echo $! >$file; done",
+        # Of this host: there those of the others may be seen as well, and the last that a process is put into counts.
+        f"own=$(sed -n 's/^[0-9]*:\\(name=systemd\\)*://p' /proc/{lab.pid(host, UNIT)}/cgroup | grep -m 1 /{UNIT}) && "
+        'for file in $(find /sys/fs/cgroup -path "*$own/cgroup.procs"); do echo $! >$file; done',
     )
     yield host
     lab.inventory.run(host, f"kill $(cat /run/left.pid); rm -f {DROP_IN} /run/left.pid; systemctl daemon-reload")
