@@ -17,7 +17,7 @@ from operations.test_restart import Watch
 pytestmark = [pytest.mark.campaign, pytest.mark.timed]
 RATE, LONGEST, SLEEP = 2000, 600, 20
 LINGER = {"linger.ms": "20"}
-"""As the jobs' own producers: with librdkafka's 5 ms the load alone takes three quarters of two cores."""
+"""As the jobs' own producers: fewer and larger requests, or the load alone keeps the machine busy."""
 RATIO = "times the seconds of a bare script"
 
 

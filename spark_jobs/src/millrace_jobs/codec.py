@@ -1,8 +1,8 @@
 """A contract at work: records become rows with a reason where they do not fit, and rows become records.
 
 `records` have the columns of `io.read`: key, value (bytes), and `record`, a struct of topic, partition, offset,
-timestamp, headers and key. A column's type is an object where text passes, and no text: the first that Spark's parser
-reads costs a start half a CPU second.
+timestamp, headers and key. A column's type is an object where text passes, and no text: a start pays for the
+first that Spark's parser reads.
 """
 
 from __future__ import annotations

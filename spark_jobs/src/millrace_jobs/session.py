@@ -14,7 +14,7 @@ DEFAULTS = {
     "spark.master": "local[*]",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # No extension of what lies on the class path: MLlib's alone has Scala reflect on itself for a CPU second.
+    # No extension of what lies on the class path: MLlib's has Scala reflect on itself at each start.
     "spark.sql.extensions.test.loadFromCp": "false",
     "spark.sql.adaptive.enabled": "false",  # Spark turns it off for a stateful stream, with a warning
     "spark.sql.streaming.metricsEnabled": "true",
@@ -27,7 +27,7 @@ DEFAULTS = {
 _COMPILER = "-XX:CompileThresholdScaling=3"
 # Room for classes before the garbage collector first looks for some to unload: 21 MiB unless told, where a start ends.
 _CLASSES = "-XX:MetaspaceSize=64m"
-# The JVM that only puts the command line of the other one together, a third of a second long.
+# The JVM that only puts the command line of the other one together, and ends.
 _LAUNCHER, _LAUNCHER_FLAGS = "SPARK_LAUNCHER_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _CLASS_PATH = "SPARK_DIST_CLASSPATH"
 # Otherwise the driver listens on the address of the first network card.
