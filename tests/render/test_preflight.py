@@ -1,6 +1,7 @@
 """Preflight on the project's own inventories: both phases pass, on hosts that are as declared."""
 
 import json
+import subprocess
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -81,17 +82,29 @@ def test_nothing_is_rotated_in_the_clear(tmp_path: Path) -> None:
     assert "Traceback" not in done.stdout
 
 
-@pytest.mark.parametrize("living", [[], ["2", "3"]])
-def test_a_host_with_nothing_beside_brokers_that_live(living: list[str], tmp_path: Path) -> None:
-    """Of those outside of --limit nothing is known but that they are there; where nobody is, a site begins."""
-    make_archives(tmp_path / "archives")
+def beside(living: list[str], playbook: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a playbook for a host on which nothing is installed, while these brokers live."""
+    make_archives(folder / "archives")
     inventory = ROOT / "inventories" / "lab"
     settings = {
-        **control_node(inventory, tmp_path),
-        "noted_calls": str(tmp_path / "calls"),
+        **control_node(inventory, folder),
+        "noted_calls": str(folder / "calls"),
         "noted_answers": {"kafka_cluster": {"may_stop": {"brokers": {key: {} for key in living}}}},
         "noted_probe": {"meta_properties": {"/data/kafka1": {}}},
     }
-    done = run_playbooks(inventory, ["playbooks/preflight.yml"], "-l", "dc1-kafka1", "-e", json.dumps(settings))
+    return run_playbooks(inventory, [f"playbooks/{playbook}.yml"], "-l", "dc1-kafka1", "-e", json.dumps(settings))
+
+
+@pytest.mark.parametrize("living", [[], ["2", "3"]])
+def test_a_host_with_nothing_beside_brokers_that_live(living: list[str], tmp_path: Path) -> None:
+    """Of those outside of --limit nothing is known but that they are there; where nobody is, a site begins."""
+    done = beside(living, "preflight", tmp_path)
     assert ("PROTOCOL_UNKNOWN dc1-kafka1/kafka_version" in done.stdout) is bool(living), done.stdout
     assert (done.returncode != 0) is bool(living), done.stdout
+
+
+@pytest.mark.parametrize("playbook", ["restart", "start"])  # stop.yml asks the cluster nothing of this
+def test_what_files_of_brokers_would_say_refuses_nobody_who_writes_none(playbook: str, tmp_path: Path) -> None:
+    done = beside(["2", "3"], playbook, tmp_path)
+    assert "PROTOCOL_UNKNOWN dc1-kafka1/kafka_version" in done.stdout, done.stdout
+    assert "no host was changed" not in done.stdout, done.stdout
