@@ -11,6 +11,7 @@ from confluent_kafka import ElectionType, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from .containers import podman, start
 from .inventory import Inventory
 
 UNITS = {"zookeeper": "zookeeper.service", "kafka": "kafka.service"}
@@ -195,6 +196,10 @@ class Lab:
 
     def heal(self) -> None:
         """Start what a test left stopped (nothing, if it passed), and wait; leaders are where they were."""
+        containers = {self.inventory.container(host): host for host in self.inventory.hosts("all")}
+        for container in containers.keys() - set(podman("ps", "--format", "{{.Names}}")):
+            self.inventory.disconnect(containers[container])
+            start(container)
         for group, unit in UNITS.items():
             self.on_all(self.inventory.hosts(group), f"systemctl start {unit}")
         self.wait()

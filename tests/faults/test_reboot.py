@@ -1,12 +1,11 @@
 """Every container is restarted at once: services and firewall come back by themselves, no record is lost."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from .containers import podman
+from .containers import podman, restart
 from .lab import Lab, until_none
 from .ledger import load
 from .promises import COUNTED, ENSEMBLE, FULL, Clock
@@ -36,8 +35,7 @@ def test_reboot(lab: Lab, topic: str, tmp_path: Path, word_counts: LastCounts, n
 
     inventory.disconnect()
     clock = Clock("restart of every host")
-    with ThreadPoolExecutor(len(containers)) as pool:  # one podman after the other would be a rolling restart
-        list(pool.map(lambda container: podman("restart", container), containers))
+    late = restart(containers)
     assert not set(started) & set(podman("inspect", "--format", "{{.State.StartedAt}}", *containers))
 
     def units_missing() -> list[str]:
@@ -63,4 +61,4 @@ def test_reboot(lab: Lab, topic: str, tmp_path: Path, word_counts: LastCounts, n
     report = load(tmp_path).compare(read_all(inventory.kafka_properties, topic))
     assert report.ok, str(report)
     assert report.acknowledged == RECORDS
-    note(f"{len(hosts)} containers, {sum(map(len, before.values()))} units: {clock}; {report}")
+    note(f"{len(hosts)} containers, {sum(map(len, before.values()))} units: {clock}; {report}{'; '.join(['', *late])}")
