@@ -1,4 +1,4 @@
-"""What a host has beside its broker, for its registration in ZooKeeper: files, and who runs them."""
+"""What a host has beside its broker, for its znodes in ZooKeeper: files, and who runs them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -19,13 +19,20 @@ def test_a_dead_broker_is_unregistered_by_its_own_unit(rendered: Callable[[str],
 
 
 def test_what_runs_beside_a_broker(rendered: Callable[[str], Hosts]) -> None:
-    """Every file that is Python, what others import first, and none where nobody runs them."""
+    """Every file that is Python, what others import first, before the unit that runs it."""
     there = {str(file["path"]): file["content"] for file in rendered("lab")["dc1-kafka1"].items("files")}
     python = {path: text for path, text in there.items() if path.endswith(".py")}
     files = (ROOT / "roles" / "kafka" / "files").glob("*.py")
     assert python == {f"/etc/kafka/{file.name}": file.read_text() for file in files}
-    assert list(python)[2:] == ["/etc/kafka/fence.py", "/etc/kafka/registration.py"]
-    assert not [file for file in rendered("dc1")["dc1-kafka1"].items("files") if file["path"].endswith(".py")]
+    assert {Path(path).name for path in list(python)[:2]} == {"zookeeper_session.py", "broker_file.py"}
+    assert list(there).index("/etc/kafka/hand_over.py") < list(there).index("/etc/systemd/system/kafka.service")
+
+
+def test_a_broker_that_stops_is_not_the_controller(rendered: Callable[[str], Hosts]) -> None:
+    """Everywhere; whatever comes of it, the broker stops."""
+    for inventory in ("lab", "dc1"):
+        unit = rendered(inventory)["dc1-kafka1"].unit("kafka.service")
+        assert unit["ExecStop"] == ["-/usr/bin/python3 -I -S /etc/kafka/hand_over.py /etc/kafka/server.properties"]
 
 
 def test_who_restarts_a_broker_that_lost_its_registration(rendered: Callable[[str], Hosts]) -> None:

@@ -13,7 +13,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FILES = ROOT / "roles" / "kafka" / "files"
-FENCE, REGISTRATION, SESSION = (FILES / f"{name}.py" for name in ("fence", "registration", "zookeeper_session"))
+FENCE, HAND_OVER, REGISTRATION, SESSION = (
+    FILES / f"{name}.py" for name in ("fence", "hand_over", "registration", "zookeeper_session")
+)
 SELF = "0::/system.slice/kafka.service\n"
 STAT = struct.Struct(">qqqqiiiqiiq")
 TAKE = 0  # no number of a request: one takes a session over
@@ -27,12 +29,17 @@ PASSWORDS = {
 
 
 class Server(threading.Thread):
-    """Answers connect, exists, getData and closeSession; who has the password of a session may take it over."""
+    """Answers connect, exists, getData, getChildren, delete and closeSession.
+
+    Who has the password of a session may take it over. Who is elected next, each time that the controller is deleted,
+    is in `elections`: (broker id, session); nobody, where none is left.
+    """
 
     def __init__(self, znodes: dict[str, tuple[object, int]]) -> None:
         """`znodes`: {path: (what its JSON says, session of its owner)}."""
         super().__init__(daemon=True)
         self.znodes, self.passwords, self.slow = znodes, PASSWORDS, 0.0
+        self.elections = list[tuple[int, int]]()
         self.ended, self.closed, self.before = list[int](), 0, dict[int, Callable[[], object]]()
         self.greeting = struct.pack(">iiqi16s?", 0, 6000, 77, 16, b"p" * 16, False)
         self.listening = socket.create_server(("127.0.0.1", 0))
@@ -87,8 +94,17 @@ class Server(threading.Thread):
 
     def answer(self, kind: int, path: str) -> tuple[int, bytes]:
         """Return the code and the body of an answer."""
+        if kind == 8:
+            names = [name[len(path) + 1 :].encode() for name in self.znodes if name.startswith(f"{path}/")]
+            return 0, struct.pack(">i", len(names)) + b"".join(struct.pack(">i", len(n)) + n for n in names)
         if path not in self.znodes:
             return -101, b""
+        if kind == 2:
+            del self.znodes[path]
+            if path.endswith("/controller") and self.elections:
+                number, session = self.elections.pop(0)
+                self.znodes[path] = ({"brokerid": number}, session)
+            return 0, b""
         data = json.dumps(self.znodes[path][0]).encode()
         stat = STAT.pack(1, 1, 1, 1, 0, 0, 0, self.znodes[path][1], len(data), 0, 1)
         return 0, stat if kind == 3 else struct.pack(">i", len(data)) + data + stat
@@ -132,6 +148,12 @@ class Host:
     def write(self) -> None:
         """Write server.properties."""
         self.properties.write_text("".join(f"{key}={value}\n" for key, value in self.lines.items()))
+
+    def hand_over(self) -> str:
+        """Run it; return what it says."""
+        self.write()
+        command = [sys.executable, "-I", "-S", str(HAND_OVER), str(self.properties)]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=30).stdout
 
     def fence(self) -> str:
         """Run it; return what it says."""

@@ -1,6 +1,7 @@
-"""Ask ZooKeeper what a znode holds, and end the session of a process that died.
+"""Ask ZooKeeper what a znode holds, delete one, and end the session of a process that died.
 
-Kept apart from what is asked, and why: fence.py, registration.py. Written for Python 3.9 without any package.
+Kept apart from what is asked, and why: fence.py, hand_over.py, registration.py. Written for Python 3.9 without any
+package.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import NamedTuple
 NEXT, ALL = 1.0, 5.0  # seconds: until the next server is asked as well, for everything
 LONGEST = 1 << 20  # bytes of an answer: ZooKeeper's own limit
 OWN, TAKEN = 6000, 4000  # ms that a session is asked to last: one that was taken over, and not ended, ends soon
-EXISTS, GET_DATA, CLOSE = 3, 4, -11  # ZooKeeper's numbers of requests
+DELETE, EXISTS, GET_DATA, CHILDREN, CLOSE = 2, 3, 4, 8, -11  # ZooKeeper's numbers of requests
 NO_NODE = -101
 CONNECTING = struct.Struct(">iqiqi16s?")  # version, last change seen, ms, session, its password, whether to read only
 STAT = struct.Struct(">qqqqiiiqiiq")  # of a znode: czxid mzxid ctime mtime version cversion aversion owner ...
@@ -135,6 +136,14 @@ class ZooKeeper:
         """Return what is at a path below the chroot; None where there is nothing. Raises RefusedError, OSError."""
         return self.connection.get(self.root + path)
 
+    def children(self, path: str) -> list[str]:
+        """Return the names of what is below a path below the chroot. Raises RefusedError, OSError."""
+        return self.connection.children(self.root + path)
+
+    def delete(self, path: str) -> None:
+        """Delete a znode below the chroot, whatever its version; one that is gone is well. Raises as `get`."""
+        self.connection.ask(DELETE, text(self.root + path) + struct.pack(">i", -1))
+
     def end(self, session: int) -> bool:
         """End a session, and with it all that ZooKeeper keeps for its time; return whether there was one.
 
@@ -185,6 +194,15 @@ class Connection:
             return None
         length = max(struct.unpack_from(">i", answer)[0], 0)
         return Znode(answer[4 : 4 + length], STAT.unpack_from(answer, 4 + length)[7])
+
+    def children(self, path: str) -> list[str]:
+        """Return the names of what is below; none where there is nothing."""
+        answer, names, at = self.ask(CHILDREN, text(path) + b"\0") or bytes(4), list[str](), 4
+        for _ in range(struct.unpack_from(">i", answer)[0]):
+            length = struct.unpack_from(">i", answer, at)[0]
+            names.append(answer[at + 4 : at + 4 + length].decode())
+            at += 4 + length
+        return names
 
     def ask(self, kind: int, body: bytes) -> bytes | None:
         """Return the body of the answer; None where there is no such znode. Raises RefusedError, OSError."""
