@@ -26,6 +26,10 @@ options:
     type: dict
     required: true
   timeout: {type: int, default: 60, description: Seconds until the elected ones lead; after that there is a warning.}
+  preferring:
+    description: Ids of brokers; only partitions that prefer one of these are elected. Without, all of them.
+    type: list
+    elements: int
   restarted:
     description:
       - In check mode, ids of brokers that a run would restart. They lead nothing after that, so theirs move as well.
@@ -62,6 +66,7 @@ def main() -> None:
         argument_spec={
             "listeners": {"type": "dict", "required": True},
             "timeout": {"type": "int", "default": 60},
+            "preferring": {"type": "list", "elements": "int"},
             "restarted": {"type": "list", "elements": "int", "default": []},
         },
         supports_check_mode=True,
@@ -74,9 +79,10 @@ def main() -> None:
         module.fail_json(msg=str(error))
     try:
         if module.check_mode:
-            moved, left = cluster.state().to_elect(module.params["restarted"]), []
+            found, ids = cluster.state().to_elect(module.params["restarted"]), module.params["preferring"]
+            moved, left = [p for p in found if ids is None or p.replicas[0] in ids], []
         else:
-            moved, left = cluster.prefer(module.params["timeout"])
+            moved, left = cluster.prefer(module.params["timeout"], module.params["preferring"])
     except ClusterError as error:
         if module.check_mode and module.params["restarted"]:
             module.exit_json(changed=False, moved=[])

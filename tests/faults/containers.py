@@ -33,7 +33,7 @@ def restart(containers: Sequence[str]) -> list[str]:
             podman("restart", container)
         except AssertionError as error:
             start(container)
-            return f"{container}: {str(error).strip().splitlines()[-1]}"
+            return f"{container}: {str(error).strip().rpartition(chr(10))[2]}"
         return ""
 
     with ThreadPoolExecutor(len(containers)) as pool:

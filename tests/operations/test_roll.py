@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from faults.lab import Lab
+from faults.lab import Lab, until
 from faults.ledger import load, longest_gaps
 from faults.promises import GAP, Clock
 from faults.reader import read_all
@@ -15,7 +15,7 @@ from operations.conftest import Operator
 from operations.test_restart import Watch
 
 pytestmark = [pytest.mark.campaign, pytest.mark.timed]
-RATE, LONGEST, SLEEP = 2000, 600, 20
+RATE, LONGEST, SLEEP, SETTLED = 2000, 600, 20, 5
 LINGER = {"linger.ms": "20"}
 """As the jobs' own producers: fewer and larger requests, or the load alone keeps the machine busy."""
 RATIO = "times the seconds of a bare script"
@@ -45,9 +45,11 @@ def test_roll(operator: Operator, tmp_path: Path, note: Callable[[str], None]) -
     lab.create_topic(topic)
     watch, clock = Watch(lab.admin, topic), Clock("rolling restart of all brokers")
     client = {**operator.inventory.kafka_properties, **LINGER}
-    with Writer(client, topic, tmp_path, run=topic, rate=RATE, limit=RATE * LONGEST):
+    with Writer(client, topic, tmp_path, run=topic, rate=RATE, limit=RATE * LONGEST) as writer:
         script = bare(lab)
         lab.elect_preferred_leaders()
+        done = writer.acked + RATE * SETTLED
+        until("writes are past the script's last election", lambda: writer.acked >= done, 60)
         watch.start()
         begun = time.monotonic()
         seconds = ours(operator)

@@ -88,8 +88,6 @@ SAFE = {
     "unclean.leader.election.enable": "false",
     "auto.create.topics.enable": "false",
     "controlled.shutdown.enable": "true",
-    "controlled.shutdown.max.retries": "30",
-    "controlled.shutdown.retry.backoff.ms": "500",
     "replica.fetch.backoff.ms": "100",
     "replica.fetch.wait.max.ms": "100",
     "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector",

@@ -19,20 +19,16 @@ def test_a_dead_broker_is_unregistered_by_its_own_unit(rendered: Callable[[str],
 
 
 def test_what_runs_beside_a_broker(rendered: Callable[[str], Hosts]) -> None:
-    """Every file that is Python, what others import first, before the unit that runs it."""
-    there = {str(file["path"]): file["content"] for file in rendered("lab")["dc1-kafka1"].items("files")}
-    python = {path: text for path, text in there.items() if path.endswith(".py")}
+    """Every file that is Python, what others import first; everywhere, for a roll runs one of them."""
+    lab, production = (
+        {str(file["path"]): file["content"] for file in rendered(name)["dc1-kafka1"].items("files")}
+        for name in ("lab", "dc1")
+    )
+    python = {path: text for path, text in lab.items() if path.endswith(".py")}
     files = (ROOT / "roles" / "kafka" / "files").glob("*.py")
     assert python == {f"/etc/kafka/{file.name}": file.read_text() for file in files}
     assert {Path(path).name for path in list(python)[:2]} == {"zookeeper_session.py", "broker_file.py"}
-    assert list(there).index("/etc/kafka/hand_over.py") < list(there).index("/etc/systemd/system/kafka.service")
-
-
-def test_a_broker_that_stops_is_not_the_controller(rendered: Callable[[str], Hosts]) -> None:
-    """Everywhere; whatever comes of it, the broker stops."""
-    for inventory in ("lab", "dc1"):
-        unit = rendered(inventory)["dc1-kafka1"].unit("kafka.service")
-        assert unit["ExecStop"] == ["-/usr/bin/python3 -I -S /etc/kafka/hand_over.py /etc/kafka/server.properties"]
+    assert {path: text for path, text in production.items() if path.endswith(".py")} == python
 
 
 def test_who_restarts_a_broker_that_lost_its_registration(rendered: Callable[[str], Hosts]) -> None:

@@ -25,6 +25,7 @@ ANSWERS: dict[str, Any] = {
     },
     "kafka_cluster": {"may_stop": {**WHOLE, "controller": 2}},
     "kafka_leaders": {"may_stop": {"moved": []}},
+    "kafka_controller": {"may_stop": {"answer": "broker 2 is the controller now"}},
 }
 Calls = list[tuple[str, str, dict[str, Any]]]
 
@@ -70,7 +71,7 @@ def told(name: str, host: str, options: dict[str, Any]) -> str:
     if name.endswith("_gate"):
         stop = " ".join(str(one).removeprefix("dc1-") for one in options["stop"])
         return f"{options.get('question', 'may_stop')} {stop}"
-    return ""
+    return f"hand over {host}" if name == "kafka_controller" else ""
 
 
 def test_all_are_marked_and_then_restarted_in_the_order_of_the_gate(tmp_path: Path) -> None:
@@ -85,10 +86,11 @@ def test_all_are_marked_and_then_restarted_in_the_order_of_the_gate(tmp_path: Pa
         words for host in ("zk3", "zk1", "zk2") for words in (f"may_stop {host}", f"restart {host}", f"started {host}")
     ]
     assert rest[10] == "order 1 2 3"
-    assert rest[11:20] == [
-        words for one in (2, 3, 1) for words in (f"may_stop {one}", f"restart kafka{one}", f"back {one}")
+    assert rest[11:22] == [
+        *(words for one in (2, 3) for words in (f"may_stop {one}", f"restart kafka{one}", f"back {one}")),
+        *("may_stop 1", "hand over kafka1", "may_stop 1", "restart kafka1", "back 1"),
     ]
-    assert sorted(rest[20:]) == [f"end {host}" for host in hosts]
+    assert sorted(rest[22:]) == [f"end {host}" for host in hosts]
     ends = [told(*call) or call[0] for call in run.calls if call[0] in ("kafka_gate", "kafka_leaders")]
     assert [end for end in ends if end.split()[0] in ("back", "kafka_leaders")][:6] == [
         words for one in (2, 3, 1) for words in (f"back {one}", "kafka_leaders")
@@ -97,7 +99,7 @@ def test_all_are_marked_and_then_restarted_in_the_order_of_the_gate(tmp_path: Pa
                for unit in options["units"] if unit.get("state") == "converged"}  # fmt: skip
     assert digests == {""}, "what runs now is restarted, and not what the inventory says"
     racks = [options.get("racks") for name, _, options in run.calls if name == "kafka_gate"]
-    assert len(racks) == 7 and all(one and one.keys() == {"1", "2", "3"} for one in racks), f"of another rack: {racks}"
+    assert len(racks) == 8 and all(one and one.keys() == {"1", "2", "3"} for one in racks), f"of another rack: {racks}"
 
 
 def test_a_rack_together(tmp_path: Path) -> None:
@@ -108,7 +110,7 @@ def test_a_rack_together(tmp_path: Path) -> None:
     story = run.story()[3:]
     assert story[:2] == ["order 1 2 3", "may_stop 3 1"]
     assert sorted(story[2:4]) == ["restart kafka1", "restart kafka3"]
-    assert story[4:8] == ["back 3 1", "may_stop 2", "restart kafka2", "back 2"]
+    assert story[4:10] == ["back 3 1", "may_stop 2", "hand over kafka2", "may_stop 2", "restart kafka2", "back 2"]
     asked = [options for name, _, options in run.calls if name == "kafka_gate" and options.get("question") == "order"]
     assert asked[0]["parallel"] == "rack"
     assert {str(id): rack for id, rack in asked[0]["racks"].items()}.keys() == {"1", "2", "3"}

@@ -175,8 +175,6 @@ def test_plaintext_broker(rendered: Callable[[str], Hosts]) -> None:
             "unclean.leader.election.enable": "false",
             "auto.create.topics.enable": "false",
             "controlled.shutdown.enable": "true",
-            "controlled.shutdown.max.retries": "30",
-            "controlled.shutdown.retry.backoff.ms": "500",
             "replica.fetch.backoff.ms": "100",
             "replica.fetch.wait.max.ms": "100",
             "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector",

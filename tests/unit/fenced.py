@@ -149,10 +149,10 @@ class Host:
         """Write server.properties."""
         self.properties.write_text("".join(f"{key}={value}\n" for key, value in self.lines.items()))
 
-    def hand_over(self) -> str:
+    def hand_over(self, *stopped: str) -> str:
         """Run it; return what it says."""
         self.write()
-        command = [sys.executable, "-I", "-S", str(HAND_OVER), str(self.properties)]
+        command = [sys.executable, "-I", "-S", str(HAND_OVER), str(self.properties), *stopped]
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=30).stdout
 
     def fence(self) -> str:

@@ -135,6 +135,29 @@ def test_what_another_leads_is_elected(brokers: Brokers) -> None:
     assert [p.leader for p in brokers.partitions] == [1, 2, 1]
 
 
+def test_only_what_prefers_one_of_these_is_elected(brokers: Brokers) -> None:
+    assert Cluster(LISTENERS).prefer(5, [1]) == ([], []) and brokers.asked == []
+    moved, left = Cluster(LISTENERS).prefer(5, [2])
+    assert [str(p) for p in moved] == ["t-1"] and left == []
+
+
+def test_a_question_without_an_answer_is_asked_again(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker that has just started may owe one; none within the time is an error."""
+    answers = [ClusterError("no answer"), None, ClusterError("no answer")]
+
+    def asked(_: Cluster) -> State:
+        if answers and (error := answers.pop(0)):
+            raise error
+        return State({1: {}, 2: {}, 3: {}}, 1, brokers.partitions)
+
+    monkeypatch.setattr(Cluster, "state", asked)
+    moved, left = Cluster(LISTENERS).prefer(5)
+    assert [str(p) for p in moved] == ["t-1"] and left == [] and not answers
+    answers[:] = [ClusterError("no answer")] * 100
+    with pytest.raises(ClusterError, match="no answer"):
+        Cluster(LISTENERS).prefer(0.5)
+
+
 def test_nothing_is_asked_where_all_lead(brokers: Brokers) -> None:
     brokers.partitions = brokers.partitions[:1]
     assert Cluster(LISTENERS).prefer(5) == ([], [])

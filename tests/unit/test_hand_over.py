@@ -1,5 +1,6 @@
 """What has another broker elected before the controller stops, against a server that speaks ZooKeeper's protocol."""
 
+import json
 import subprocess
 import sys
 import time
@@ -7,7 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.testing import patch_module_args
 from unit.fenced import HAND_OVER, Host, Server
+
+from ansible_collections.millrace.kafka.plugins.modules import kafka_controller
 
 CONTROLLER = "/kafka/controller"
 
@@ -53,14 +58,15 @@ def test_who_is_elected_again_is_not_to_be_it(host: Host, server: Server) -> Non
 def test_it_does_not_go_on_for_ever(host: Host, server: Server) -> None:
     """Three times, then the stop goes on as Kafka does it."""
     server.elections = [(1, 0x51)] * 4
-    assert host.hand_over() == "broker 1 was elected again\n"
+    assert host.hand_over() == "broker 1 was elected 3 times, and is stopped now\n"
     assert server.elections == [(1, 0x51)]
 
 
 def test_nobody_is_elected(host: Host, server: Server) -> None:
     """The stop goes on after a while."""
     begun = time.monotonic()
-    assert host.hand_over() == "nobody was asked to be the controller first: nobody was elected in time\n"
+    text = "the controller was not handed over: its znode was deleted, and nobody was elected within 2 s\n"
+    assert host.hand_over() == text
     assert time.monotonic() - begun < 4
 
 
@@ -93,10 +99,23 @@ def test_another_controller_stays(host: Host, server: Server, controller: tuple[
 
 
 def test_who_runs_elsewhere_under_this_id_stays(host: Host, server: Server) -> None:
-    """Its registration has other endpoints than this host's file."""
+    """Its registration has none of the endpoints of this host's file; one that is new there is no other host."""
+    server.elections = [(2, 0x52)]
+    ours = host.lines["advertised.listeners"].split(",")[0]
     server.znodes["/kafka/brokers/ids/1"] = ({"endpoints": ["CLIENT://198.18.1.29:9092"]}, 0x51)
-    assert host.hand_over() == "broker 1 is registered by another process\n"
+    assert host.hand_over() == "broker 1 is registered at none of the addresses that its file says\n"
     assert server.znodes[CONTROLLER] == ({"brokerid": 1}, 0x51)
+    server.znodes["/kafka/brokers/ids/1"] = ({"endpoints": [ours]}, 0x51)
+    assert host.hand_over() == "broker 2 is the controller now\n"
+
+
+def test_who_is_stopped_with_it_is_not_to_be_it(host: Host, server: Server) -> None:
+    """As the other broker of its rack."""
+    server.znodes["/kafka/brokers/ids/3"] = ({"endpoints": ["CLIENT://198.18.1.23:9092"]}, 0x53)
+    server.elections = [(2, 0x52), (3, 0x53)]
+    assert host.hand_over("1", "2") == "broker 3 is the controller now\n"
+    server.znodes[CONTROLLER] = ({"brokerid": 1}, 0x51)
+    assert host.hand_over("1", "2", "3") == "nobody else could be the controller\n"
 
 
 def test_who_is_alone_stays(host: Host, server: Server) -> None:
@@ -110,7 +129,7 @@ def test_no_server_answers(host: Host) -> None:
     """A stop waits no longer than a few seconds for it."""
     host.lines["zookeeper.connect"] = f"127.0.0.1:{host.port}/kafka"  # where nobody listens
     begun = time.monotonic()
-    assert host.hand_over().startswith("nobody was asked to be the controller first: no ZooKeeper server answers")
+    assert host.hand_over().startswith("the controller was not handed over: no ZooKeeper server answers")
     assert time.monotonic() - begun < 6
 
 
@@ -118,4 +137,33 @@ def test_it_is_written_for_hosts() -> None:
     """By the host's own Python; whatever happens, the stop goes on."""
     command = [sys.executable, "-I", "-S", str(HAND_OVER), "/nowhere"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("nobody was asked to be the controller first: [Errno 2]")
+    assert done.stdout.startswith("the controller was not handed over: [Errno 2]")
+
+
+def test_the_module_says_what_came_of_it(
+    host: Host, server: Server, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A change where another broker is elected, a warning where it came to nothing, and never a failure."""
+    warned = list[str]()
+    monkeypatch.setattr(AnsibleModule, "warn", lambda _, text: warned.append(text))
+
+    def run(**options: object) -> tuple[bool, str]:
+        given = {"stopped": [1], "script": str(HAND_OVER), "properties": str(host.properties), **options}
+        with patch_module_args(given), pytest.raises(SystemExit) as ended:
+            kafka_controller.main()
+        said = json.loads(capsys.readouterr().out)
+        assert ended.value.code == 0
+        return said["changed"], said["answer"]
+
+    host.write()
+    server.elections = [(2, 0x52)]
+    assert run(_ansible_check_mode=True) == (False, "nobody was asked")
+    assert run() == (True, "broker 2 is the controller now")
+    assert run() == (False, "broker 1 is not the controller")
+    assert not warned
+    changed, answer = run(script="/nowhere")
+    assert not changed and "No such file" in answer and answer in warned[0]
+    del server.znodes["/kafka/brokers/ids/2"]
+    server.znodes[CONTROLLER] = ({"brokerid": 1}, 0x51)
+    assert run() == (False, "nobody else could be the controller")
+    assert warned[1] == "another broker is elected when this one has stopped: nobody else could be the controller"

@@ -177,15 +177,29 @@ class Cluster:
             state, brokers={number: {**facts, "rack": found.get(number)} for number, facts in state.brokers.items()}
         )
 
-    def prefer(self, timeout: float) -> tuple[list[Partition], list[Partition]]:
-        """Elect the preferred leaders, and wait until they lead.
+    def prefer(
+        self, timeout: float, preferring: Collection[int] | None = None
+    ) -> tuple[list[Partition], list[Partition]]:
+        """Elect the preferred leaders, and wait until they lead; `preferring`: where one of these is preferred.
 
-        Return the partitions that others led, and those that others still lead.
+        A question without an answer is asked again within the timeout. Return the partitions that others led, and those
+        that others still lead.
 
         Raises ClusterError.
         """
-        before = still = self.state().led_by_another()
         deadline, tick = time.monotonic() + timeout, threading.Event()
+
+        def others() -> list[Partition]:
+            while True:
+                try:
+                    found = self.state().led_by_another()
+                    return [p for p in found if preferring is None or p.replicas[0] in preferring]
+                except ClusterError:
+                    if time.monotonic() >= deadline:
+                        raise
+                tick.wait(0.2)
+
+        before = still = others()
         if before:
             try:
                 next(iter(self.clients.values())).elect(before, timeout)
@@ -193,7 +207,7 @@ class Cluster:
                 raise ClusterError(f"election of preferred leaders: {error}") from error
         while still and time.monotonic() < deadline:
             tick.wait(0.2)
-            still = self.state().led_by_another()
+            still = others()
         return before, still
 
     def wait(

@@ -1,10 +1,11 @@
-"""Have another broker be the controller before this one stops, on its own host.
+"""Have another broker be the controller before this one is stopped, on its own host.
 
-`hand_over.py server.properties` is what the unit runs first of a stop (ExecStop).
+`hand_over.py server.properties [ID ...]`; the ids are those of brokers that are stopped with it.
 
 A broker that stops has the controller move what it leads. The controller that moves its own resigns before it has told
 all others of it, and they go on sending clients to it until the next one is elected and tells them. With the znode of
-the controller gone, Kafka elects another one while this one serves all that it leads; that one then moves it.
+the controller gone, Kafka elects another one while this one serves all that it leads. Who stops it waits until all
+brokers name the new one: until then they would not be heard.
 
 Written for Python 3.9 without any package.
 """
@@ -15,7 +16,7 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parent))  # which -I leaves out
@@ -24,36 +25,37 @@ from broker_file import own_endpoints, place, read
 from zookeeper_session import ZooKeeper
 
 CONTROLLER, REGISTERED = "/controller", "/brokers/ids"
-TRIES = 3  # this broker may be elected again: it hears of it first, and resigns before it runs again
+TRIES = 3  # this broker may be elected again, for it hears first that the znode is gone
 ELECTED, LOOK = 2.0, 0.02  # seconds: in which somebody is elected, and between two looks
 
 
-def main(path: str) -> str:
+def main(path: str, *stopped: str) -> str:
     """Return what was done, in a sentence."""
     try:
         properties = read(path)
         with ZooKeeper(properties) as zookeeper:
-            return handed_over(zookeeper, properties)
-    except Exception as error:  # whatever it is: the broker has to be stopped, and Kafka elects another one then
-        return f"nobody was asked to be the controller first: {str(error) or type(error).__name__}"
+            return handed_over(zookeeper, properties, {properties["broker.id"], *stopped})
+    except Exception as error:  # whatever it is: the broker is stopped, and Kafka elects another one then
+        return f"the controller was not handed over: {str(error) or type(error).__name__}"
 
 
-def handed_over(zookeeper: ZooKeeper, properties: Mapping[str, str]) -> str:
-    """Delete what says that this broker is the controller, until another one is; return what was done."""
+def handed_over(zookeeper: ZooKeeper, properties: Mapping[str, str], stopped: Collection[str]) -> str:
+    """Delete what says who is the controller, until it is none of these; return what was done."""
     number, own, ruler = properties["broker.id"], zookeeper.get(place(properties)), zookeeper.get(CONTROLLER)
     if not own or not ruler or own.owner != ruler.owner:
         return f"broker {number} is not the controller"
-    if sorted(json.loads(own.data)["endpoints"]) != sorted(own_endpoints(properties)):
-        return f"broker {number} is registered by another process"
-    if len(zookeeper.children(REGISTERED)) == 1:
+    if not set(json.loads(own.data)["endpoints"]) & set(own_endpoints(properties)):
+        return f"broker {number} is registered at none of the addresses that its file says"
+    if not set(zookeeper.children(REGISTERED)) - set(stopped):
         return "nobody else could be the controller"
+    elected = number
     for _ in range(TRIES):
         # Whoever was elected since the look is elected anew: an election more, and nothing else.
         zookeeper.delete(CONTROLLER)
         elected = next_ruler(zookeeper)
-        if elected != number:
+        if elected not in stopped:
             return f"broker {elected} is the controller now"
-    return f"broker {number} was elected again"
+    return f"broker {elected} was elected {TRIES} times, and is stopped now"
 
 
 def next_ruler(zookeeper: ZooKeeper) -> str:
@@ -61,7 +63,7 @@ def next_ruler(zookeeper: ZooKeeper) -> str:
     pause, deadline = threading.Event(), time.monotonic() + ELECTED
     while not (ruler := zookeeper.get(CONTROLLER)):
         if time.monotonic() > deadline:
-            raise TimeoutError("nobody was elected in time")
+            raise TimeoutError(f"its znode was deleted, and nobody was elected within {ELECTED:.0f} s")
         pause.wait(LOOK)
     return str(json.loads(ruler.data)["brokerid"])
 

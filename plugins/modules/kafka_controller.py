@@ -1,0 +1,69 @@
+#!/usr/bin/python
+"""Have another broker be the controller before the one of this host stops."""
+
+from __future__ import annotations
+
+import sys
+
+from ansible.module_utils.basic import AnsibleModule
+
+DOCUMENTATION = """
+module: kafka_controller
+short_description: Have another broker be the controller before the one of this host stops
+description:
+  - The controller moves what a broker leads that stops; of its own stop, clients hear late. Run this on the host of the
+    controller, when it may stop, and then have M(millrace.kafka.kafka_gate) wait until all brokers name the new one.
+  - Runs C(/etc/kafka/hand_over.py), which the role C(kafka) installs with what it reads of the broker's file. It
+    deletes the znode of the controller until Kafka has elected a broker that goes on, and nothing else. On the host of
+    another broker, and where nobody else is registered, it does nothing.
+  - Never fails. Where it comes to nothing, it warns, and Kafka elects another controller when the broker has stopped.
+options:
+  stopped: {type: list, elements: int, default: [], description: Ids of the brokers that stop together with this one.}
+  script: {type: path, default: /etc/kafka/hand_over.py, description: What the role installed.}
+  properties: {type: path, default: /etc/kafka/server.properties, description: The broker's file.}
+attributes:
+  check_mode: {description: Asks nobody, and says that nothing changes., support: full}
+  diff_mode: {description: There is none., support: none}
+seealso:
+  - {module: millrace.kafka.kafka_gate}
+  - {module: millrace.kafka.kafka_leaders}
+author: [Millrace developers]
+"""
+
+EXAMPLES = """
+- name: Another one is the controller
+  millrace.kafka.kafka_controller:
+    stopped: [1]
+"""
+
+RETURN = """
+answer: {description: "What was done, as C(broker 2 is the controller now).", type: str, returned: success}
+"""
+
+NOW = "is the controller now"
+NOT = "is not the controller"
+
+
+def main() -> None:
+    """Run as an Ansible module."""
+    module = AnsibleModule(
+        argument_spec={
+            "stopped": {"type": "list", "elements": "int", "default": []},
+            "script": {"type": "path", "default": "/etc/kafka/hand_over.py"},
+            "properties": {"type": "path", "default": "/etc/kafka/server.properties"},
+        },
+        supports_check_mode=True,
+    )
+    if module.check_mode:
+        module.exit_json(changed=False, answer="nobody was asked")
+    files = [module.params["script"], module.params["properties"]]
+    command = [sys.executable, "-I", "-S", *files, *map(str, module.params["stopped"])]
+    status, out, error = module.run_command(command)
+    answer = (out if status == 0 else error).strip().rpartition("\n")[2]
+    if NOW not in answer and NOT not in answer:
+        module.warn(f"another broker is elected when this one has stopped: {answer}")
+    module.exit_json(changed=NOW in answer, answer=answer)
+
+
+if __name__ == "__main__":
+    main()
