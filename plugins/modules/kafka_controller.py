@@ -37,6 +37,11 @@ EXAMPLES = """
 """
 
 RETURN = """
+elected:
+  description: Ids of the brokers that are the controller in place of this one, one or none.
+  type: list
+  elements: int
+  returned: success
 answer: {description: "What was done, as C(broker 2 is the controller now).", type: str, returned: success}
 """
 
@@ -55,14 +60,15 @@ def main() -> None:
         supports_check_mode=True,
     )
     if module.check_mode:
-        module.exit_json(changed=False, answer="nobody was asked")
+        module.exit_json(changed=False, elected=[], answer="nobody was asked")
     files = [module.params["script"], module.params["properties"]]
     command = [sys.executable, "-I", "-S", *files, *map(str, module.params["stopped"])]
     status, out, error = module.run_command(command)
     answer = (out if status == 0 else error).strip().rpartition("\n")[2]
     if NOW not in answer and NOT not in answer:
         module.warn(f"another broker is elected when this one has stopped: {answer}")
-    module.exit_json(changed=NOW in answer, answer=answer)
+    elected = [int(answer.split()[1])] if NOW in answer else []
+    module.exit_json(changed=bool(elected), elected=elected, answer=answer)
 
 
 if __name__ == "__main__":

@@ -30,6 +30,10 @@ options:
     description: Ids of brokers; only partitions that prefer one of these are elected. Without, all of them.
     type: list
     elements: int
+  fail:
+    description: Fail where the cluster does not answer, or refuses; otherwise only warn.
+    type: bool
+    default: true
   restarted:
     description:
       - In check mode, ids of brokers that a run would restart. They lead nothing after that, so theirs move as well.
@@ -67,6 +71,7 @@ def main() -> None:
             "listeners": {"type": "dict", "required": True},
             "timeout": {"type": "int", "default": 60},
             "preferring": {"type": "list", "elements": "int"},
+            "fail": {"type": "bool", "default": True},
             "restarted": {"type": "list", "elements": "int", "default": []},
         },
         supports_check_mode=True,
@@ -86,9 +91,11 @@ def main() -> None:
     except ClusterError as error:
         if module.check_mode and module.params["restarted"]:
             module.exit_json(changed=False, moved=[])
-        module.fail_json(
-            msg=f"{error}. Every partition keeps the leader it has; Kafka elects the preferred one by itself in a while"
-        )
+        text = f"{error}. Every partition keeps the leader it has; Kafka elects the preferred one by itself in a while"
+        if module.params["fail"]:
+            module.fail_json(msg=text)
+        module.warn(text)
+        module.exit_json(changed=False, moved=[])
     if left:
         module.warn(
             f"{len(left)} partitions are still led by another replica than the preferred one "

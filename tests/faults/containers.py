@@ -31,7 +31,7 @@ def restart(containers: Sequence[str]) -> list[str]:
     def once(container: str) -> str:
         try:
             podman("restart", container)
-        except AssertionError as error:
+        except (AssertionError, subprocess.TimeoutExpired) as error:
             start(container)
             return f"{container}: {str(error).strip().rpartition(chr(10))[2]}"
         return ""

@@ -99,6 +99,14 @@ def test_no_other_batch_is_restarted_where_one_of_a_rack_is_lost(tmp_path: Path)
     assert "Could not be reached any more: dc1-kafka3." in said(run)
 
 
+def test_a_controller_that_is_lost_when_it_hands_over_is_named(tmp_path: Path) -> None:
+    order = {"batches": [[3, 1], [2]], "controller": 3}
+    answers = {**silent("kafka_controller", "may_stop"), "kafka_gate": {**ANSWERS["kafka_gate"], "order": order}}
+    run = Played(tmp_path, "restart", "--limit", "kafka", "-e", "parallel=rack", answers=answers)
+    assert run.code != 0 and "may_stop 2" not in run.story(), run.output[-3000:]
+    assert "Could not be reached any more: dc1-kafka3." in said(run)
+
+
 def test_nobody_is_marked_where_the_admin_host_is_silent(tmp_path: Path) -> None:
     run = Played(tmp_path, "restart", answers={**ANSWERS, "kafka_cluster": {"may_stop": {**WHOLE, **SILENT}}})
     assert run.code != 0 and run.story() == [], run.output[-3000:]

@@ -39,7 +39,7 @@ class Server(threading.Thread):
         """`znodes`: {path: (what its JSON says, session of its owner)}."""
         super().__init__(daemon=True)
         self.znodes, self.passwords, self.slow = znodes, PASSWORDS, 0.0
-        self.elections = list[tuple[int, int]]()
+        self.elections, self.children = list[tuple[int, int]](), b""
         self.ended, self.closed, self.before = list[int](), 0, dict[int, Callable[[], object]]()
         self.greeting = struct.pack(">iiqi16s?", 0, 6000, 77, 16, b"p" * 16, False)
         self.listening = socket.create_server(("127.0.0.1", 0))
@@ -95,6 +95,8 @@ class Server(threading.Thread):
     def answer(self, kind: int, path: str) -> tuple[int, bytes]:
         """Return the code and the body of an answer."""
         if kind == 8:
+            if self.children:
+                return 0, self.children
             names = [name[len(path) + 1 :].encode() for name in self.znodes if name.startswith(f"{path}/")]
             return 0, struct.pack(">i", len(names)) + b"".join(struct.pack(">i", len(n)) + n for n in names)
         if path not in self.znodes:

@@ -1,5 +1,6 @@
 """What is read of a cluster, and the election of preferred leaders, with stand-ins for the client."""
 
+import json
 from concurrent.futures import Future
 from dataclasses import replace
 from types import SimpleNamespace
@@ -7,6 +8,8 @@ from typing import Any
 
 import confluent_kafka.admin
 import pytest
+from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.testing import patch_module_args
 from confluent_kafka import ElectionType, KafkaError, KafkaException, TopicPartition
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import (
@@ -15,6 +18,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster impor
     State,
 )
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Partition
+from ansible_collections.millrace.kafka.plugins.modules import kafka_leaders
 
 LISTENERS = {"REPLICATION": {"bootstrap.servers": "b:9093"}}
 
@@ -174,6 +178,20 @@ def test_a_refusal_is_in_the_clients_own_words(brokers: Brokers) -> None:
     brokers.refuse = True
     with pytest.raises(ClusterError, match=r"election of preferred leaders: .*CLUSTER_AUTHORIZATION_FAILED"):
         Cluster(LISTENERS).prefer(5)
+
+
+@pytest.mark.parametrize("fail", [True, False])
+def test_a_roll_goes_on_without_an_election(
+    fail: bool, brokers: Brokers, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warned, brokers.refuse = list[str](), True
+    monkeypatch.setattr(AnsibleModule, "warn", lambda _, text: warned.append(text))
+    with patch_module_args({"listeners": LISTENERS, "preferring": [2], "fail": fail}), pytest.raises(SystemExit):
+        kafka_leaders.main()
+    said = json.loads(capsys.readouterr().out)
+    text = said["msg"] if fail else warned[0]
+    assert "CLUSTER_AUTHORIZATION_FAILED" in text and "keeps the leader it has" in text
+    assert said.get("failed", False) == fail and len(warned) == 1 - fail
 
 
 def test_silence_is_told_with_the_timeout(brokers: Brokers) -> None:

@@ -36,13 +36,13 @@ def main(path: str, *stopped: str) -> str:
         with ZooKeeper(properties) as zookeeper:
             return handed_over(zookeeper, properties, {properties["broker.id"], *stopped})
     except Exception as error:  # whatever it is: the broker is stopped, and Kafka elects another one then
-        return f"the controller was not handed over: {str(error) or type(error).__name__}"
+        return f"nobody else is known to be the controller: {str(error) or type(error).__name__}"
 
 
 def handed_over(zookeeper: ZooKeeper, properties: Mapping[str, str], stopped: Collection[str]) -> str:
     """Delete what says who is the controller, until it is none of these; return what was done."""
     number, own, ruler = properties["broker.id"], zookeeper.get(place(properties)), zookeeper.get(CONTROLLER)
-    if not own or not ruler or own.owner != ruler.owner:
+    if not own or not ruler or not own.owner or own.owner != ruler.owner:
         return f"broker {number} is not the controller"
     if not set(json.loads(own.data)["endpoints"]) & set(own_endpoints(properties)):
         return f"broker {number} is registered at none of the addresses that its file says"

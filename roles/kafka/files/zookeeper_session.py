@@ -199,7 +199,7 @@ class Connection:
         """Return the names of what is below; none where there is nothing."""
         answer, names, at = self.ask(CHILDREN, text(path) + b"\0") or bytes(4), list[str](), 4
         for _ in range(struct.unpack_from(">i", answer)[0]):
-            length = struct.unpack_from(">i", answer, at)[0]
+            length = max(struct.unpack_from(">i", answer, at)[0], 0)
             names.append(answer[at + 4 : at + 4 + length].decode())
             at += 4 + length
         return names
