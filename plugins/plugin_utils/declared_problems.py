@@ -13,6 +13,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_files impo
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_followers import follows
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_jobs import job_problems
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_numbers import other_numbers
+from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_origins import with_origin
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_readers import (
     mappings,
     texts_for_switches,
@@ -115,7 +116,10 @@ def problems_of(reader: Reader, model: Model) -> list[Problem]:
         *certificate_problems(reader, model),
     ]
     found = [_of_its_group(problem, reader, model) for problem in found]
-    return [*(file.problem for file in files), *_folded(found, reader, model, files)] if found or files else []
+    if not found and not files:
+        return []
+    told = [with_origin(problem, reader, model) for problem in _folded(found, reader, model, files)]
+    return [*(file.problem for file in files), *told]
 
 
 def _folded(found: Sequence[Problem], reader: Reader, model: Model, files: Sequence[Any]) -> list[Problem]:
