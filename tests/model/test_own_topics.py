@@ -1,4 +1,4 @@
-"""Topics that applications make for themselves are not lost."""
+"""Topics that applications make for themselves, and those that take what does not fit, are not lost."""
 
 from __future__ import annotations
 
@@ -75,3 +75,27 @@ def test_no_scope_has_what_applications_make(variables: dict[str, Any], wanted: 
 )  # fmt: skip
 def test_what_may_be_pruned(variables: dict[str, Any], tmp_path: Path) -> None:
     assert [line for line in said(variables, tmp_path) if "PRUNE" in line] == []
+
+
+def letters(**changes: Any) -> dict[str, Any]:
+    """Return topics of orders, with changes to where records go that do not fit."""
+    topics = [*LAB, {"name": "orders"}, {"name": "orders-dead", "partitions": 1, **changes}]
+    return {"all": {"kafka_topics": topics}}
+
+
+@pytest.mark.parametrize(
+    ("variables", "place"),
+    [
+        (letters(profile="compacted_state"), "kafka_topics[orders-dead].profile"),
+        (letters(config={"cleanup.policy": "compact,delete"}), "kafka_topics[orders-dead].config[cleanup.policy]"),
+    ],
+)
+def test_what_takes_dead_letters_keeps_all(variables: dict[str, Any], place: str, tmp_path: Path) -> None:
+    lines = said(variables, tmp_path, "dc1")
+    assert len(lines) == 1, lines
+    begin = f"TOPIC_COMPACTED group all/{place}: compacted, and takes what does not fit of job project_orders: "
+    assert lines[0].startswith(begin), lines
+
+
+def test_dead_letters_that_are_cut(tmp_path: Path) -> None:
+    assert said(letters(), tmp_path, "dc1") == []

@@ -8,9 +8,9 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import (
-    DEAD_LETTERS,
     READ_BACK,
     active,
+    dead_letters,
     end,
     reads,
 )
@@ -138,9 +138,8 @@ def needs(job: Job) -> Iterator[Need]:
         yield "READ", "group", str(group or SPARK_GROUP), "literal" if group else "prefixed"
         if job.config.get("group"):  # to which it commits, for lag tools
             yield "READ", "group", str(job.config["group"]), "literal"
-        dead = job.config.get("dead_letter_topic")
-        for name in [dead] if dead else DEAD_LETTERS.get(job.kind, ()):
-            yield "WRITE", "topic", str(name), "literal"
+        for name in dead_letters(job):
+            yield "WRITE", "topic", name, "literal"
     if sink and sink[0] == "topic":
         yield "WRITE", "topic", sink[1], "literal"
 
