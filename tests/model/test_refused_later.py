@@ -97,7 +97,7 @@ def connect(which: str, said: dict[str, Any]) -> dict[str, Any]:
         (connect("offsets", {"config": {"cleanup.policy": "compact,delete"}}),
          ["TOPIC_STATE group all/kafka_topics[etl-offsets]"]),
         (connect("configs", {**COMPACTED, "partitions": 6}),
-         ["warn TOPIC_STATE group all/kafka_users[etl].grants[connect].topics"]),
+         ["TOPIC_STATE group all/kafka_topics[etl-configs].partitions"]),
         (connect("status", {"manage": False}), []),
         # The host itself needs some of its memory.
         ({**job(again(spark=LARGE), spark=LARGE), "dc1-spark2": {"memory": "8g"}},
