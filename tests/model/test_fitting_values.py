@@ -122,10 +122,10 @@ def rule(text: str) -> dict[str, Any]:
         # What Kafka compares.
         (config(group_consumer_heartbeat_interval_ms=50000),
          [f"PROPERTY_ORDER {KAFKA}[group.consumer.heartbeat.interval.ms]"]),
-        (config(queued_max_request_bytes=1048576), [f"PROPERTY_ORDER {KAFKA}[socket.request.max.bytes]"]),
+        (config(queued_max_request_bytes=1048576), [f"PROPERTY_ORDER {KAFKA}[queued.max.request.bytes]"]),
         (config(queued_max_request_bytes=-1), []),
         (config(queued_max_request_bytes=0), []),  # no limit either
-        (config(replica_lag_time_max_ms=-1), [f"PROPERTY_ORDER {KAFKA}[replica.fetch.wait.max.ms]"]),
+        (config(replica_lag_time_max_ms=-1), [f"PROPERTY_ORDER {KAFKA}[replica.lag.time.max.ms]"]),
         # Topics.
         (topics({"retention.ms": 7}), [f"TOPIC_TIME_MEANT {PLACE}.config[retention.ms]"]),
         (topics({"local.retention.ms": "1d"}), [f"warn TOPIC_RETENTION {PLACE}.config[local.retention.ms]"]),
