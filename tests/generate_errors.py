@@ -23,9 +23,10 @@ HEAD = """# What preflight says
 
 `playbooks/preflight.yml` says everything that is wrong at once, before any host is changed: \
 first with the inventory alone, then with the
-hosts. Each line is `CODE where = value: what is wrong; what to do`. Warnings (marked *warning*) stop nothing.
+hosts. Each line is `CODE where = value: what is wrong; what to do`, below the hosts for whom it is wrong; `where`
+begins with the group that says the value. Warnings (marked *warning*) stop nothing.
 `-e preflight_output=json` prints one line of JSON for each phase instead: \
-`errors` and `warnings`, each with `code`, `hosts`, `variable`,
+`errors` and `warnings`, each with `code`, `hosts`, `group`, `variable`,
 `value`, `wrong`, `advice`; and `survival`, what the layout survives (docs/layouts.md), and of
 hosts `upgrades`, what other versions change (docs/upgrade.md). \
 `--tags model` runs the first phase alone, for an

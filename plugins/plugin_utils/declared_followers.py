@@ -87,6 +87,8 @@ def _follows(problem: Problem, other: Problem) -> bool:
     if other.code in OF_VALUE.get(problem.code, ()):
         return bool(problem.value == other.value)
     pair = (problem.code, other.code)
+    if pair in (("LIMIT_MEANT", "PROPERTY_ORDER"), ("PROPERTY_ORDER", "LIMIT_MEANT")):  # the warning is in the other
+        return together and problem.variable == other.variable and (problem.warning or pair[0] == "PROPERTY_ORDER")
     if other.code == "NUMBER_OTHER" != problem.code:  # of the number that YAML makes of it
         one, two = (re.sub(r"[\[\].]+", ".", found.variable).strip(".") for found in (problem, other))
         return together and one == two and f"reads it as {problem.value}," in other.wrong

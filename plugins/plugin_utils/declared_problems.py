@@ -13,6 +13,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_files impo
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_followers import follows
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_jobs import job_problems
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_numbers import other_numbers
+from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_origins import with_origin
+from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_places import at_the_group
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_readers import (
     mappings,
     texts_for_switches,
@@ -32,7 +34,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_wholes imp
     of_refused,
     where_written,
 )
-from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_writers import of_the_writer
+from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_writers import of_observers, of_the_writer
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model, check_model
@@ -115,12 +117,16 @@ def problems_of(reader: Reader, model: Model) -> list[Problem]:
         *certificate_problems(reader, model),
     ]
     found = [_of_its_group(problem, reader, model) for problem in found]
-    return [*(file.problem for file in files), *_folded(found, reader, model, files)] if found or files else []
+    if not found and not files:
+        return []
+    folded = (at_the_group(problem, reader, model) for problem in _folded(found, reader, model, files))
+    told = [with_origin(problem, reader, model) for problem in folded]
+    return [*(file.problem for file in files), *told]
 
 
 def _folded(found: Sequence[Problem], reader: Reader, model: Model, files: Sequence[Any]) -> list[Problem]:
     standing = Standing(reader.raw)
-    causes = Causes(standing)
+    causes, found = Causes(standing), of_observers(found, standing, model)
     for file in files:
         causes.add(file.problem, file.names)
     for problem in model.mistyped:

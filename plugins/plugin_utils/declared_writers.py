@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_templates import file_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import FOLDER
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model, hierarchy
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.causes import Standing
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
@@ -25,6 +26,18 @@ def of_the_writer(problem: Problem, standing: Standing) -> Problem:
     if problem.code == "DATABASE_OTHER" and (found := DATABASE_PORT.match(problem.wrong)):
         return _database_port(problem, standing, *found.groups())
     return problem
+
+
+def of_observers(found: Sequence[Problem], standing: Standing, model: Model) -> list[Problem]:
+    """Return problems with what is wrong with the groups of the wiring said once, of the observers that the site named.
+
+    A site that writes the groups itself is told of these.
+    """
+    shapes = [one for one in found if one.code in ("ZOOKEEPER_GROUP_EVEN", "ZOOKEEPER_GROUP_SIZES")]
+    raw = standing.raw(shapes[0].hosts[0]) if shapes else {}
+    named = shapes and _says(raw, "zookeeper_observers") and not _says(raw, "zookeeper_groups")
+    better = hierarchy.of_observers(model) if named else None
+    return [*(one for one in found if one not in shapes), better] if better else [*found]
 
 
 def _says(raw: Mapping[str, Any], name: str) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 
 WHOLE = "the whole inventory"
 OWN_NAME = "{{ inventory_hostname }}"
+FIELDS = ("code", "hosts", "group", "variable", "value", "wrong", "advice")  # as JSON
 
 
 @dataclass(frozen=True)
@@ -30,10 +31,13 @@ class Problem:
     wrong: str
     advice: str
     warning: bool = False
+    group: str = ""
+    """The group that says it, where that is known: there it is mended, and `hosts` are whom it is wrong for."""
 
     def where(self, groups: Mapping[str, Sequence[str]]) -> str:
-        """Return `host/variable`; the group instead of its hosts where it is all of them."""
-        return "/".join(part for part in (place(self.hosts, groups), self.variable) if part)
+        """Return `holder/variable`: the group that says it, else the host, or the group that its hosts are."""
+        holder = f"group {self.group}" if self.group else place(self.hosts, groups)
+        return "/".join(part for part in (holder, self.variable) if part)
 
 
 def place(hosts: Sequence[str], groups: Mapping[str, Sequence[str]]) -> str:
@@ -117,7 +121,9 @@ def by_host(problems: Iterable[Problem], groups: Mapping[str, Sequence[str]]) ->
     """Return each place as a headline with its lines below it."""
     places: dict[str, list[str]] = defaultdict(list)
     for problem in problems:
-        places[place(problem.hosts, groups)].append(line(problem, groups))
+        name = place(problem.hosts, groups)
+        whole = problem.group and name.startswith(("group ", "groups "))
+        places[f"group {problem.group}" if whole else name].append(line(problem, groups))
     return [
         text
         for name in sorted(places)
@@ -126,9 +132,9 @@ def by_host(problems: Iterable[Problem], groups: Mapping[str, Sequence[str]]) ->
 
 
 def as_json(problems: Iterable[Problem], **more: Any) -> str:
-    """Return one line of JSON: {"errors": [{code, hosts, variable, value, wrong, advice}], "warnings": [...], ...}."""
+    """Return one line of JSON: {"errors": [{code, hosts, group, variable, value, ...}], "warnings": [...], ...}."""
     rows: dict[str, list[dict[str, Any]]] = {"errors": [], "warnings": []}
     for problem in sorted(merged(problems), key=lambda p: (p.hosts, p.variable, p.code)):
-        row = {name: getattr(problem, name) for name in ("code", "hosts", "variable", "value", "wrong", "advice")}
+        row = {name: getattr(problem, name) for name in FIELDS}
         rows["warnings" if problem.warning else "errors"].append(row)
     return json.dumps({**rows, **more}, default=str)

@@ -115,8 +115,8 @@ def test_syntax_is_looked_at_without_an_inventory() -> None:
             ["NOT_COMPUTED group kafka/broker_zookeeper_hosts"],
         ),
         # What is written twice, and not the job that cannot log in for it.
-        ({}, WITH_PASSWORD, ["USER_CREDENTIAL group kafka/kafka_users[count_words].password"]),
-        ({}, acl({**SAID, "principal": "Group:lab"}), ["ACL_PRINCIPAL group kafka/kafka_acls[Group:lab]"]),
+        ({}, WITH_PASSWORD, ["USER_CREDENTIAL group all/kafka_users[count_words].password"]),
+        ({}, acl({**SAID, "principal": "Group:lab"}), ["ACL_PRINCIPAL group all/kafka_acls[Group:lab]"]),
     ],
 )  # fmt: skip
 def test_once(hosts: dict[str, str], variables: dict[str, Any], said: list[str], tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_login_of_nobody_in_the_database(tmp_path: Path) -> None:
     job = {"name": "project_orders", "config": {}, "migrate": login}
     wrong = replace(LAB, inventory="lab_orders", variables={"spark_consumer": {"spark_job_jobs": [job]}})
     (line,) = check(spoil(tmp_path / "inventory", wrong))[1]
-    place = "dc1-spark2/spark_job_jobs[project_orders].migrate"
+    place = "group spark_consumer/spark_job_jobs[project_orders].migrate"
     assert line.startswith(f"LOGIN_UNKNOWN {place} = order_owner: no user of postgresql_users"), line
     assert "orders_owner, project_orders" in line
 

@@ -62,7 +62,7 @@ def test_a_small_host_is_not_blamed_for_what_is_usual(
     settings: dict[str, Any], wanted: list[str], tmp_path: Path
 ) -> None:
     declared = {"database": {"memory": "512m"}, "all": {"postgresql_config": settings}}
-    place = " dc1-db1/" + CONFIG
+    place = " group all/" + CONFIG
     assert [
         line.replace(place.format("max_connections"), " max_connections")
         for line in said(tmp_path, declared, "lab_orders")

@@ -36,36 +36,36 @@ def locked_out(**changes: Any) -> dict[str, dict[str, Any]]:
 WRONG: list[tuple[dict[str, dict[str, Any]], list[str]]] = [
     # Switches that are texts
     (topic(manage="no", name="_schemas"), []),
-    (topic(state="absent", allow_delete="no"), ["TOPIC_DELETE group kafka/kafka_topics[orders]"]),
+    (topic(state="absent", allow_delete="no"), ["TOPIC_DELETE group all/kafka_topics[orders]"]),
     (topic(state="absent", allow_delete="yes"), []),
     (users({"name": "orders", "credential": "false"}), []),
-    (users({**NEW, "credential": "off"}), ["USER_CREDENTIAL group kafka/kafka_users[orders].password"]),
+    (users({**NEW, "credential": "off"}), ["USER_CREDENTIAL group all/kafka_users[orders].password"]),
     # Users
-    (users({"name": "kafka-broker", "state": "absent"}), ["USER_NEEDED group kafka/kafka_users[kafka-broker].state"]),
-    (users(ABSENT, NEW), ["USER_DUPLICATE group kafka/kafka_users[orders]"]),
+    (users({"name": "kafka-broker", "state": "absent"}), ["USER_NEEDED group all/kafka_users[kafka-broker].state"]),
+    (users(ABSENT, NEW), ["USER_DUPLICATE group all/kafka_users[orders]"]),
     (users(NEW, {**ABSENT, "mechanism": "SCRAM-SHA-256"}), []),
-    (users({**NEW, "name": "or\nders"}), ["USER_NAME group kafka/kafka_users[3].name"]),
-    (users({**NEW, "name": "orders*"}), ["USER_PREFIX group kafka/kafka_users[orders*].name"]),
+    (users({**NEW, "name": "or\nders"}), ["USER_NAME group all/kafka_users[3].name"]),
+    (users({**NEW, "name": "orders*"}), ["USER_PREFIX group all/kafka_users[orders*].name"]),
     (users({**NEW, "verify": "generation"}), []),
     (users({**NEW, "verify": "generation", "generation": 1023}), []),
-    (users({**NEW, "verify": "generation", "generation": 8193}), ["USER_GENERATION group kafka/kafka_users[orders]"]),
-    (users({**NEW, "generation": 2}), ["USER_GENERATION group kafka/kafka_users[orders].generation"]),
+    (users({**NEW, "verify": "generation", "generation": 8193}), ["USER_GENERATION group all/kafka_users[orders]"]),
+    (users({**NEW, "generation": 2}), ["USER_GENERATION group all/kafka_users[orders].generation"]),
     # Grants
-    (granted({"produce": ["b\u00fccher"]}), ["ACL_TOPIC group kafka/kafka_users[orders].grants[produce].produce"]),
-    (granted({"produce": ["x" * 300]}), ["ACL_TOPIC group kafka/kafka_users[orders].grants[produce].produce"]),
-    (granted({"produce": [" "]}), ["GRANT_STAR group kafka/kafka_users[orders].grants[produce].produce"]),
-    (granted({"streams": "word count"}), ["ACL_TOPIC group kafka/kafka_users[orders].grants[streams].streams"]),
+    (granted({"produce": ["b\u00fccher"]}), ["ACL_TOPIC group all/kafka_users[orders].grants[produce].produce"]),
+    (granted({"produce": ["x" * 300]}), ["ACL_TOPIC group all/kafka_users[orders].grants[produce].produce"]),
+    (granted({"produce": [" "]}), ["GRANT_STAR group all/kafka_users[orders].grants[produce].produce"]),
+    (granted({"streams": "word count"}), ["ACL_TOPIC group all/kafka_users[orders].grants[streams].streams"]),
     (
         granted({"consume": ["streams-plaintext-input"], "group": "  "}),
-        ["GRANT_STAR group kafka/kafka_users[orders].grants[consume].group"],
+        ["GRANT_STAR group all/kafka_users[orders].grants[consume].group"],
     ),
     # ACLs
-    (acl(name="  ", resource="group"), ["ACL_NAME group kafka/kafka_acls[User:lab].name"]),
+    (acl(name="  ", resource="group"), ["ACL_NAME group all/kafka_acls[User:lab].name"]),
     (
         acl(resource="cluster", operations=["DESCRIBE"], name="", pattern="prefixed"),
-        ["ACL_NAME group kafka/kafka_acls[User:lab].pattern"],
+        ["ACL_NAME group all/kafka_acls[User:lab].pattern"],
     ),
-    (acl(resource="cluster", operations=["DESCRIBE"]), ["ACL_NAME group kafka/kafka_acls[User:lab].name"]),
+    (acl(resource="cluster", operations=["DESCRIBE"]), ["ACL_NAME group all/kafka_acls[User:lab].name"]),
     (acl(resource="cluster", operations=["DESCRIBE"], name="kafka-cluster"), []),
     (
         {
@@ -74,7 +74,7 @@ WRONG: list[tuple[dict[str, dict[str, Any]], list[str]]] = [
                 **acl(principal="User:orders", operations=["WRITE"], state="absent")["all"],
             }
         },
-        ["ACL_CONTRADICTION group kafka/kafka_acls[User:orders]"],
+        ["ACL_CONTRADICTION group all/kafka_acls[User:orders]"],
     ),
     (
         {
@@ -94,44 +94,44 @@ WRONG: list[tuple[dict[str, dict[str, Any]], list[str]]] = [
     # Topics: what follows from the number of replicas is said there
     (
         topics({**TOPIC, "replication_factor": 2}, profile="event_log"),
-        ["TOPIC_MIN_ISR_ONE group kafka/kafka_topics[orders].replication_factor"],
+        ["TOPIC_MIN_ISR_ONE group all/kafka_topics[orders].replication_factor"],
     ),
     (
         topics({**TOPIC, "replication_factor": 2}, config={"min.insync.replicas": 2}),
-        ["TOPIC_MIN_ISR_EQUAL group kafka/kafka_topics[orders].replication_factor"],
+        ["TOPIC_MIN_ISR_EQUAL group all/kafka_topics[orders].replication_factor"],
     ),
-    (topic(replication_factor=2), ["TOPIC_MIN_ISR_EQUAL group kafka/kafka_topics[orders].replication_factor"]),
+    (topic(replication_factor=2), ["TOPIC_MIN_ISR_EQUAL group all/kafka_topics[orders].replication_factor"]),
     (
         {**config("min.insync.replicas", 1, allow_data_loss=True), **kafka(kafka_restart_margin=1)},
-        ["RESTART_MARGIN group kafka/kafka_restart_margin", "TOPIC_MIN_ISR_ONE group kafka/kafka_topics[orders].con"],
+        ["RESTART_MARGIN group kafka/kafka_restart_margin", "TOPIC_MIN_ISR_ONE group all/kafka_topics[orders].con"],
     ),
     (kafka(kafka_restart_margin=1, kafka_restart_accepts=["*"]), []),
-    (topic(name=None), ["TOPIC_NAME group kafka/kafka_topics[].name"]),
-    (config("cleanup.policy", ""), ["TOPIC_POLICY_NONE group kafka/kafka_topics[orders].config[cleanup.policy]"]),
-    (config("cleanup.policy", []), ["TOPIC_POLICY_NONE group kafka/kafka_topics[orders].config[cleanup.policy]"]),
+    (topic(name=None), ["TOPIC_NAME group all/kafka_topics[].name"]),
+    (config("cleanup.policy", ""), ["TOPIC_POLICY_NONE group all/kafka_topics[orders].config[cleanup.policy]"]),
+    (config("cleanup.policy", []), ["TOPIC_POLICY_NONE group all/kafka_topics[orders].config[cleanup.policy]"]),
     (
         config("cleanup.policy", "delete,delete"),
-        ["TOPIC_POLICY_NONE group kafka/kafka_topics[orders].config[cleanup.policy]"],
+        ["TOPIC_POLICY_NONE group all/kafka_topics[orders].config[cleanup.policy]"],
     ),
     (config("cleanup.policy", ["compact", "delete"]), []),
-    (topic(config={1: 2}), ["TOPIC_PROPERTY_UNKNOWN group kafka/kafka_topics[orders].config[1]"]),
-    (topics(config={1: 2}), ["TOPIC_PROPERTY_UNKNOWN group kafka/kafka_topic_defaults.config[1]"]),
-    (topic(partitions=10_001), ["TOPIC_PARTITIONS group kafka/kafka_topics[orders].partitions"]),
+    (topic(config={1: 2}), ["TOPIC_PROPERTY_UNKNOWN group all/kafka_topics[orders].config[1]"]),
+    (topics(config={1: 2}), ["TOPIC_PROPERTY_UNKNOWN group all/kafka_topic_defaults.config[1]"]),
+    (topic(partitions=10_001), ["TOPIC_PARTITIONS group all/kafka_topics[orders].partitions"]),
     (topic(partitions=10_000), []),
     (topic(partitions="9" * 5000), ["INPUT_REFUSED group all/kafka_topics[orders].partitions"]),
     (
         config("retention.ms", "9" * 5000),
-        ["TOPIC_PROPERTY_VALUE group kafka/kafka_topics[orders].config[retention.ms]"],
+        ["TOPIC_PROPERTY_VALUE group all/kafka_topics[orders].config[retention.ms]"],
     ),
     # Quotas, and what is pruned
     (
         users(quotas={"producer_byte_rate": "9" * 400 + "GiB"}),
-        ["QUOTA_VALUE group kafka/kafka_users[lab].quotas.producer_byte_rate"],
+        ["QUOTA_VALUE group all/kafka_users[lab].quotas.producer_byte_rate"],
     ),
-    (quotas({"user": "lab", "request_percentage": "1e999"}), ["QUOTA_VALUE group kafka/kafka_quotas[lab]"]),
+    (quotas({"user": "lab", "request_percentage": "1e999"}), ["QUOTA_VALUE group all/kafka_quotas[lab]"]),
     (
         {"all": {"kafka_topics": [], **prune(topics=["orders-*"], max_deletes=20)["all"]}},
-        ["PRUNE_SCOPE group kafka/kafka_prune.topics"],
+        ["PRUNE_SCOPE group all/kafka_prune.topics"],
     ),
     # Settings of running brokers: each broker's own file and heap count, and what all are told
     (dynamic("num.io.threads", 16), []),
@@ -139,7 +139,7 @@ WRONG: list[tuple[dict[str, dict[str, Any]], list[str]]] = [
     (dynamic("leader.replication.throttled.rate", None), []),
     (
         dynamic("log.retention.ms", None),
-        ["BROKER_CONFIG_JUDGED group kafka/kafka_dynamic_config[log.retention.ms]"],
+        ["BROKER_CONFIG_JUDGED group all/kafka_dynamic_config[log.retention.ms]"],
     ),
     (
         {"dc1-kafka3": {"kafka_dynamic_config_overrides": {"min.insync.replicas": None}}},
@@ -149,7 +149,7 @@ WRONG: list[tuple[dict[str, dict[str, Any]], list[str]]] = [
     (dynamic("log.segment.bytes", "1GiB"), []),
     (
         {**dynamic("num.io.threads", 16), "dc1-kafka2": {"kafka_config_overrides": {"num.io.threads": 12}}},
-        ["BROKER_CONFIG_SHADOWED dc1-kafka2/kafka_dynamic_config[num.io.threads]"],
+        ["BROKER_CONFIG_SHADOWED group all/kafka_dynamic_config[num.io.threads]"],
     ),
     (
         {
@@ -168,7 +168,7 @@ WRONG: list[tuple[dict[str, dict[str, Any]], list[str]]] = [
     ({**dynamic("log.cleaner.threads", 2), **kafka(kafka_heap="1g")}, []),
     (
         {**dynamic("message.max.bytes", "2MiB"), **kafka(kafka_heap="1g"), "dc1-kafka1": {"kafka_heap": "200m"}},
-        ["BROKER_CONFIG_HEAP dc1-kafka1/kafka_dynamic_config[message.max.bytes]"],
+        ["BROKER_CONFIG_HEAP group all/kafka_dynamic_config[message.max.bytes]"],
     ),
     (
         {

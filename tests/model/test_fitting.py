@@ -13,8 +13,8 @@ from model.mistakes.jobs import job
 from model.test_meant import KAFKA, SPARK, config, kernel, said, topics
 
 BROKERS = "group kafka/site_firewall_rules"
-PLACE = "group kafka/kafka_topics[scratch]"
-JOBS = "dc1-spark2/spark_job_jobs"
+PLACE = "group all/kafka_topics[scratch]"
+JOBS = "group spark_consumer/spark_job_jobs"
 MORE = "group kafka/site_listeners[MORE]"
 OTHERS = job_ends.job("other", "archive_events", input_topics=["elsewhere"], output_directory="/var/lib/spark-job/a")
 
@@ -90,7 +90,7 @@ def jobs(*entries: dict[str, Any], **all_hosts: Any) -> dict[str, Any]:
         # Names as other programs write them.
         ({"kafka": {"kafkaConfig": {"num.io.threads": 16}}}, ["VARIABLE_SUSPECT group kafka/kafkaConfig"]),
         # The kernel.
-        (kernel(vm__swappiness=60), ["warn SYSCTL_UNFIT group kafka/base_sysctl[vm.swappiness]"]),
+        (kernel(vm__swappiness=60), ["warn SYSCTL_UNFIT group all/base_sysctl[vm.swappiness]"]),
         (kernel(vm__swappiness=10, vm__max_map_count=1048576), []),
         # What a JVM leaves behind when it ends.
         ({"kafka": {"kafka_java_options": ["-XX:HeapDumpPath=/data/kafka10"]}}, []),

@@ -15,12 +15,12 @@ from model.mistakes.jobs import again, job
 from model.said import check
 
 KAFKA, SYSCTL = "group kafka/kafka_config", "group all/base_sysctl"
-ZOOKEEPER, PLACE = "group zookeeper/zookeeper_config", "group kafka/kafka_topics[scratch]"
+ZOOKEEPER, PLACE = "group zookeeper/zookeeper_config", "group all/kafka_topics[scratch]"
 TOPIC = f"{PLACE}.config"
-MIGRATE = "dc1-spark2/spark_job_jobs[project_orders].migrate"
+MIGRATE = "group spark_consumer/spark_job_jobs[project_orders].migrate"
 OLD = {"name": "old", "state": "absent", "allow_delete": True}
-QUOTA, SPARK = "group kafka/kafka_quotas[<default>]", "dc1-spark2/spark_job_jobs[count_words].config.spark"
-MEMORY = "dc1-spark2/spark_job_jobs[count_words].config.spark[spark.driver.memory]"
+QUOTA, SPARK = "group all/kafka_quotas[<default>]", "group spark_consumer/spark_job_jobs[count_words].config.spark"
+MEMORY = "group spark_consumer/spark_job_jobs[count_words].config.spark[spark.driver.memory]"
 OWNER = {"name": "orders_owner", "password": "{{ vault.database_passwords.orders_owner }}", "database": "orders"}
 USER = {"name": "project_orders", "password": "{{ vault.database_passwords.project_orders }}", "database": "orders"}
 
@@ -138,7 +138,7 @@ def kernel(**settings: Any) -> dict[str, Any]:
         ({name: {f"{name}_java_options": ["-Djute.maxbuffer=4194304"]} for name in ("zookeeper", "kafka")}, []),
         # Who is told of whom.
         ({"all": {"broker_zookeeper_hosts": ["dc1-zk1"]}},
-         ["warn ZOOKEEPER_CONNECT_PARTIAL group kafka/broker_zookeeper_hosts"]),
+         ["warn ZOOKEEPER_CONNECT_PARTIAL group all/broker_zookeeper_hosts"]),
         ({"kafka": {"kafka_zookeeper_connect": ["198.18.1.11:2281"]}},
          ["warn ZOOKEEPER_CONNECT_PARTIAL group kafka/kafka_zookeeper_connect"]),
         # A policy of a topic's own, beside the profile of all.
@@ -150,10 +150,10 @@ def kernel(**settings: Any) -> dict[str, Any]:
         (relay({"spark.master": "local[12]", "spark.default.parallelism": 4}),
          [f"JOB_SLOTS {SPARK}[spark.default.parallelism]"]),
         (job(spark={"spark.master": "local[4]"}), []),
-        ({"spark": job()["spark_consumer"]}, ["warn JOB_TWICE dc1-spark2/spark_job_jobs[count_words]"]),
+        ({"spark": job()["spark_consumer"]}, ["warn JOB_TWICE group spark/spark_job_jobs[count_words]"]),
         ({"spark": job()["spark_consumer"], "dc1-spark2": {"spark_job_jobs": [{**JOB, "state": "stopped"}]}}, []),
         (job(again(group="spark-kafka-source-a"), group="spark-kafka-source-a"),
-         ["JOB_GROUP dc1-spark2/spark_job_jobs[again].config.group"]),
+         ["JOB_GROUP group spark_consumer/spark_job_jobs[again].config.group"]),
         ({"dc1-spark2": {"standby": True, "spark_job_jobs": [{**JOB, "state": "stopped"}]}},
          ["warn JOB_STANDBY dc1-spark2/standby"]),
         (kernel(vm__dirty_background_bytes=268435456, vm__dirty_bytes=1073741824), []),
@@ -174,7 +174,7 @@ def migrated(by: str) -> dict[str, Any]:
     return {**database(USER, stock), **of_database(migrate=OWN.format(by))}
 
 
-CONFIG, USERS = "dc1-db1/postgresql_config", "dc1-db1/postgresql_users"
+CONFIG, USERS = "group all/postgresql_config", "group all/postgresql_users"
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,7 @@ def test_json(tmp_path: Path) -> None:
         {
             "code": "ADDRESS_OUTSIDE",
             "hosts": ["dc1-kafka2"],
+            "group": "",
             "variable": "replication_address",
             "value": "198.18.3.22",
             "wrong": "outside the replication network 198.18.2.0/24",

@@ -16,7 +16,7 @@ from model.mistakes.jobs import again, job
 from model.said import check
 from model.test_meant import KAFKA, MEMORY, TOPIC, config, said, topics
 
-CONFIG = "dc1-spark2/spark_job_jobs[count_words].config"
+CONFIG = "group spark_consumer/spark_job_jobs[count_words].config"
 RSA, ECDSA = (f"TLS_ECDHE_{kind}_WITH_AES_256_GCM_SHA384" for kind in ("RSA", "ECDSA"))
 
 LARGE = {"spark.driver.memory": "4g"}
@@ -69,7 +69,7 @@ def connect(which: str, said: dict[str, Any]) -> dict[str, Any]:
         (topics({"min.insync.replicas": 2}, ["scratch"], replication_factor=2),
          [f"warn TOPIC_MIN_ISR_EQUAL {TOPIC}[min.insync.replicas]"]),
         (topics({}, ["scratch"], {"config": {"min.insync.replicas": 2}}, replication_factor=2),
-         ["warn TOPIC_MIN_ISR_EQUAL group kafka/kafka_topics[scratch].replication_factor"]),
+         ["warn TOPIC_MIN_ISR_EQUAL group all/kafka_topics[scratch].replication_factor"]),
         # Suites that do not go with the kind of the key.
         (config(ssl_cipher_suites=ECDSA), [f"CIPHER_UNFIT {KAFKA}[ssl.cipher.suites]"]),
         (config(ssl_cipher_suites=f"{ECDSA},TLS_AES_256_GCM_SHA384"), []),
@@ -93,11 +93,11 @@ def connect(which: str, said: dict[str, Any]) -> dict[str, Any]:
         (config(log_retention_ms=120000), [f"warn RETENTION_SHORT {KAFKA}[log.retention.ms]"]),
         # What workers of Connect keep their state in.
         (connect("configs", COMPACTED), []),
-        (connect("status", {"profile": "event_log"}), ["TOPIC_STATE group kafka/kafka_topics[etl-status]"]),
+        (connect("status", {"profile": "event_log"}), ["TOPIC_STATE group all/kafka_topics[etl-status]"]),
         (connect("offsets", {"config": {"cleanup.policy": "compact,delete"}}),
-         ["TOPIC_STATE group kafka/kafka_topics[etl-offsets]"]),
+         ["TOPIC_STATE group all/kafka_topics[etl-offsets]"]),
         (connect("configs", {**COMPACTED, "partitions": 6}),
-         ["warn TOPIC_STATE group kafka/kafka_users[etl].grants[connect].topics"]),
+         ["TOPIC_STATE group all/kafka_topics[etl-configs].partitions"]),
         (connect("status", {"manage": False}), []),
         # The host itself needs some of its memory.
         ({**job(again(spark=LARGE), spark=LARGE), "dc1-spark2": {"memory": "8g"}},
@@ -109,14 +109,14 @@ def connect(which: str, said: dict[str, Any]) -> dict[str, Any]:
         *[({group: {name: value}}, [f"warn TIMEOUT_LONG {place}/{name}"]) for group, place, name, value in (
             ("kafka", "group kafka", "kafka_restart_timeout", 300000),
             ("kafka", "group kafka", "kafka_unregistered_timeout", 60000),
-            ("all", "group kafka", "kafka_write_timeout", 60000),
+            ("all", "group all", "kafka_write_timeout", 60000),
             ("spark", "group spark", "spark_job_stop_timeout", 120000),
             ("zookeeper", "group zookeeper", "zookeeper_stop_timeout", 60000),
         )],
         ({"kafka": {"kafka_stop_timeout": 7200, "kafka_restart_timeout": 14400}}, []),
         # One word is wrong, and what it stands on is said alone.
         (job(output_topic="streams-wordcount-outputs"), [f"JOB_TOPIC {CONFIG}.output_topic"]),
-        (starred("*-output"), ["GRANT_STAR group kafka/kafka_users[count_words].grants[produce].produce"]),
+        (starred("*-output"), ["GRANT_STAR group all/kafka_users[count_words].grants[produce].produce"]),
         (kafka(site_certificates=[TWICE]), ["CERTIFICATE_DUPLICATE group kafka/site_certificates[other].path"]),
         ({"all": {"client_network": "198.18.1.16/29"}}, ["NETWORK_ELSEWHERE group all/client_network"]),
     ],
@@ -158,6 +158,6 @@ def test_no_two_rules_send_in_a_circle(variables: dict[str, Any], code: str, tmp
     found = check(spoil(tmp_path / "inventory", replace(LAB, inventory="stretch3", variables=variables)))[1]
     (line,) = (text for text in found if " no min.insync.replicas keeps " in text)
     assert not any(re.search(r"use 3$|use 4\b", text) for text in found), found
-    assert line.startswith(f"{code} group kafka/")
+    assert re.match(rf"{code} group (all|kafka)/", line)
     assert "replication_factor = 6: no min.insync.replicas keeps records and writes with 6 replicas on 9" in line
     assert line.endswith("; use 3 or 9 replicas"), line

@@ -91,7 +91,7 @@ def said(inventory: str, hosts: dict[str, str], variables: dict[str, Any], folde
             "dc2",
             {},
             {"database": {"postgresql_port": 5433}},
-            "SITE_DIFFERS dc2-db1/postgresql_port = 5433: other hosts have 5432",
+            "SITE_DIFFERS group database/postgresql_port = 5433: other hosts have 5432",
             "say it once, for all hosts",
         ),
         # One number of one host.
@@ -107,7 +107,7 @@ def said(inventory: str, hosts: dict[str, str], variables: dict[str, Any], folde
             "stretch2",
             {},
             {"all": {"base_firewall_rules": [{"port": 9100, "from": ["192.0.2.7"]}]}},
-            "FIREWALL_FORGOTTEN groups zookeeper and kafka/base_firewall_rules: these rules replace those of functions,"
+            "FIREWALL_FORGOTTEN group all/base_firewall_rules: these rules replace those of functions,"
             " and none names 2281, 2888, 3888, 9092, 9093",
             "leave base_firewall_rules out",
         ),
@@ -116,7 +116,7 @@ def said(inventory: str, hosts: dict[str, str], variables: dict[str, Any], folde
             "stretch3",
             {},
             kafka(kafka_replication_factor=5, kafka_min_insync_replicas=3),
-            "TOPIC_DATACENTER_STOPS group kafka/kafka_topic_defaults.profile = event_log: it asks for 4 of 5 replicas "
+            "TOPIC_DATACENTER_STOPS group all/kafka_topic_defaults.profile = event_log: it asks for 4 of 5 replicas "
             "in sync, whatever kafka_min_insync_replicas (3) says: with a datacenter 3 of its 5 replicas remain",
             "set config[min.insync.replicas] to 3",
         ),
@@ -146,7 +146,7 @@ def said(inventory: str, hosts: dict[str, str], variables: dict[str, Any], folde
                  "database": "orders", "owner": True},
                 {"name": "project_orders", "password": "{{ vault.database_passwords.project_orders }}",
                  "database": "orders", "from": ["198.19.2.0/24"]}]}},
-            "DATABASE_SOURCE dc1-db1/postgresql_users[project_orders].from = 198.19.2.0/24: leaves out dc1-spark3 "
+            "DATABASE_SOURCE group all/postgresql_users[project_orders].from = 198.19.2.0/24: leaves out dc1-spark3 "
             "(198.19.1.33) and dc1-spark4 (198.19.1.34), where job project_orders logs in as this user",
             "add them, or leave it out: all jobs",
         ),
@@ -158,7 +158,7 @@ def said(inventory: str, hosts: dict[str, str], variables: dict[str, Any], folde
                  "database": "orders", "owner": True, "from": ["198.19.1.33"]},
                 {"name": "project_orders", "password": "{{ vault.database_passwords.project_orders }}",
                  "database": "orders"}]}},
-            "DATABASE_SOURCE dc1-db1/postgresql_users[orders_owner].from = 198.19.1.33: leaves out dc1-spark4 "
+            "DATABASE_SOURCE group all/postgresql_users[orders_owner].from = 198.19.1.33: leaves out dc1-spark4 "
             "(198.19.1.34), where job project_orders logs in as this user",
             "add it, or leave it out: all jobs",
         ),
@@ -227,9 +227,9 @@ def test_the_user_who_has_the_rights_of_a_job_is_named(tmp_path: Path) -> None:
     assert wrong != text
     lines = check(spoil(tmp_path / "inventory", replace(LAB, inventory="dc2", files={f"{folder}/a.yml": wrong})))[1]
     assert [line for line in lines if "RACK_UNEVEN" not in line] == [
-        "JOB_ACL dc2-spark3/spark_job_jobs[project_orders].config.kafka: it logs in as count_words, and what it needs "
-        "(READ on topic orders, READ on group project_orders, WRITE on topic orders-dead) project_orders may do; "
-        "log in as project_orders, as by kafka_login('project_orders')"
+        "JOB_ACL group spark_consumer/spark_job_jobs[project_orders].config.kafka: it logs in as count_words, "
+        "and what it needs (READ on topic orders, READ on group project_orders, WRITE on topic orders-dead) "
+        "project_orders may do; log in as project_orders, as by kafka_login('project_orders')"
     ]
 
 

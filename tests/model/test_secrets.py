@@ -65,7 +65,7 @@ def test_settings_of_postgresql_that_hold_a_secret(setting: str, text: str, clea
     """Where a standby connects to, and what the server runs: refused in the clear, and in no diff of the file."""
     wrong = replace(LAB, inventory="lab_orders", variables={"all": {"postgresql_config": {setting: text}}})
     _, lines = check(spoil(tmp_path / "inventory", wrong))
-    said = [line for line in lines if line.startswith("SECRET_CLEAR dc1-db1/postgresql_config")]
+    said = [line for line in lines if line.startswith("SECRET_CLEAR group all/postgresql_config")]
     assert len(said) == clear, lines
     assert not any("Guoph0Eeshi7" in line for line in lines)
     assert guarded({"path": "/f", "content": f"{setting} = '{text}'"}, {setting: text}).get("secret", False) is clear

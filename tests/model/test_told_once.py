@@ -71,7 +71,7 @@ def grant(*grants: dict[str, Any]) -> dict[str, Any]:
 
 
 CONSUME = {"consume": ["streams-plaintext-input"]}
-OF_GRANT = "GRANT_BESIDE group kafka/kafka_users[count_words].grants[consume]"
+OF_GRANT = "GRANT_BESIDE group all/kafka_users[count_words].grants[consume]"
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ OF_GRANT = "GRANT_BESIDE group kafka/kafka_users[count_words].grants[consume]"
     [
         (grant({**CONSUME, "groups": ["spark-kafka-source*"]}),
          f"{OF_GRANT} = groups: does nothing beside consume; did you mean group: spark-kafka-source*?"),
-        (grant(CONSUME), "GRANT_LACKS group kafka/kafka_users[count_words].grants[consume]"),
+        (grant(CONSUME), "GRANT_LACKS group all/kafka_users[count_words].grants[consume]"),
         (kafka(site_listeners=[{**MTLS, "truststore": BUNDLE["path"]}], site_truststores=[BUNDLE]),
          "CERTIFICATE_DUPLICATE group kafka/site_truststores[0].path = /etc/kafka/tls/ca.pem: two files have"),
         (kafka(site_listeners=[{"name": "EXTRA", "address": "{{ client_address }}", "port": 9095,

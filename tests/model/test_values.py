@@ -141,23 +141,23 @@ def test_refused(group: str, variables: dict[str, Any], wanted: str, tmp_path: P
     [
         (
             database(min_wal_size="2GB", max_wal_size="1GB"),
-            "DATABASE_CONTRADICTION dc1-db1/postgresql_config[min_wal_size]",
+            "DATABASE_CONTRADICTION group all/postgresql_config[min_wal_size]",
         ),
-        (database(full_page_writes=False), "DATABASE_UNSAFE dc1-db1/postgresql_config[full_page_writes]"),
-        (database(timezone="Europe/Berln"), "DATABASE_VALUE dc1-db1/postgresql_config[timezone]"),
-        (database({**USER, "from": []}), "DATABASE_SOURCE dc1-db1/postgresql_users[project_orders].from"),
-        (database({**USER, "from": ["0.0.0.0/0"]}), "DATABASE_SOURCE dc1-db1/postgresql_users[project_orders].from"),
-        (database({**USER, "from": ["192.0.2.7"]}), "DATABASE_SOURCE dc1-db1/postgresql_users[project_orders].from"),
-        ({"postgresql_version": 9}, "DATABASE_VERSION dc1-db1/postgresql_version"),
+        (database(full_page_writes=False), "DATABASE_UNSAFE group all/postgresql_config[full_page_writes]"),
+        (database(timezone="Europe/Berln"), "DATABASE_VALUE group all/postgresql_config[timezone]"),
+        (database({**USER, "from": []}), "DATABASE_SOURCE group all/postgresql_users[project_orders].from"),
+        (database({**USER, "from": ["0.0.0.0/0"]}), "DATABASE_SOURCE group all/postgresql_users[project_orders].from"),
+        (database({**USER, "from": ["192.0.2.7"]}), "DATABASE_SOURCE group all/postgresql_users[project_orders].from"),
+        ({"postgresql_version": 9}, "DATABASE_VERSION group all/postgresql_version"),
         (
             {**database(shared_buffers="1GB"), "postgresql_unit_overrides": {"Service": {"MemoryMax": "512M"}}},
-            "UNIT_MEMORY dc1-db1/postgresql_unit_overrides[Service][MemoryMax]",
+            "UNIT_MEMORY group all/postgresql_unit_overrides[Service][MemoryMax]",
         ),
         (database({**USER, "database": "orders", "password": ""}),
-         "DATABASE_PASSWORD_NONE dc1-db1/postgresql_users[project_orders].password"),
+         "DATABASE_PASSWORD_NONE group all/postgresql_users[project_orders].password"),
         (
             {"postgresql_users": [{"user": "orders_owner", **{k: v for k, v in OWNER.items() if k != "name"}}, USER]},
-            "INPUT_REFUSED dc1-db1/postgresql_users[0]",
+            "INPUT_REFUSED group all/postgresql_users[0]",
         ),
     ],
 )  # fmt: skip

@@ -97,7 +97,7 @@ def test_of_a_host_as_well(tmp_path: Path) -> None:
         ),
         (
             {"spark": {"site_truststores": [BUNDLE]}, **job(kafka=JOB_BUNDLE)},
-            "STORE_GROUP dc1-spark2/site_truststores[/etc/millrace/tls/old.pem].group = root: "
+            "STORE_GROUP group spark/site_truststores[/etc/millrace/tls/old.pem].group = root: "
             "/etc/millrace/tls/old.pem is for root alone (0640), and spark, which reads it for job count_words, could",
         ),
     ],

@@ -16,7 +16,7 @@ DENIAL = {"principal": "User:*", "resource": "topic", "pattern": "prefixed", "pe
 @pytest.mark.parametrize(
     ("inventory", "variables", "said"),
     [
-        ("lab", {"all": {"client_port": 9093}}, "LISTENER_PORT group kafka/client_port = 9093"),
+        ("lab", {"all": {"client_port": 9093}}, "LISTENER_PORT group all/client_port = 9093"),
         ("lab", kafka(replication_port=9092), "LISTENER_PORT group kafka/replication_port = 9092"),
         ("lab", {"all": {"pki_renew_days": 400}}, "CERTIFICATE_DAYS group all/pki_renew_days = 400"),
         ("lab", {"all": {"pki_days": 20}}, "CERTIFICATE_DAYS group all/pki_days = 20"),
@@ -29,7 +29,7 @@ DENIAL = {"principal": "User:*", "resource": "topic", "pattern": "prefixed", "pe
         (
             "lab",
             acl({**DENIAL, "operations": ["ALL"], "name": "streams-"}),
-            "ACL_JOB_DENIED group kafka/kafka_acls[User:*]: denies job publish_lines WRITE on topic "
+            "ACL_JOB_DENIED group all/kafka_acls[User:*]: denies job publish_lines WRITE on topic "
             "streams-plaintext-input (dc1-spark1); job count_words READ on topic streams-plaintext-input (dc1-spark2)",
         ),
         (
@@ -41,10 +41,10 @@ DENIAL = {"principal": "User:*", "resource": "topic", "pattern": "prefixed", "pe
         (
             "lab_stretch2_5",
             {"all": {"zookeeper_weights": {7: 0}}},
-            "ZOOKEEPER_INDISPENSABLE group zookeeper/zookeeper_weights[7] = 0: dc3-zk1 does not vote, so the quorum is "
+            "ZOOKEEPER_INDISPENSABLE group all/zookeeper_weights[7] = 0: dc3-zk1 does not vote, so the quorum is "
             "lost with datacenter dc1 or with datacenter dc2",
         ),
-        ("lab_stretch2", {"all": {"zookeeper_weights": {1: 9, 2: 3}}}, "ZOOKEEPER_INDISPENSABLE group zookeeper/zoo"),
+        ("lab_stretch2", {"all": {"zookeeper_weights": {1: 9, 2: 3}}}, "ZOOKEEPER_INDISPENSABLE group all/zoo"),
     ],
 )
 def test_said_once(inventory: str, variables: dict[str, Any], said: str, tmp_path: Path) -> None:

@@ -5,10 +5,10 @@ The tests are those of its SslPrincipalMapperTest.
 
 import pytest
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model import certificate_names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.access import contradictions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.principals import principal
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.security import certificate_names
 
 BROKER = "CN=dc1-kafka1,OU=brokers,O=lab"
 OURS = ["RULE:^CN=[^,]+,OU=brokers,O=lab$/kafka-broker/", "RULE:^CN=([^,]+),OU=admins,O=lab$/$1/"]
@@ -74,7 +74,7 @@ def test_names_of_a_certificate(listener: dict[str, object], names: list[str], l
         "pki_certificates": [{"name": "broker", "path": "/k.pem", "names": names}],
     }
     model = Model({"k1": values}, {"kafka": ["k1"]}, {}, {}, {}, frozenset(), frozenset())
-    told = [problem.value or problem.wrong.split(",")[0] for problem in certificate_names(model)]
+    told = [problem.value or problem.wrong.split(",")[0] for problem in certificate_names.lacking(model)]
     assert [text.removeprefix("names lack ") for text in told] == ([lacking] if lacking else [])
 
 

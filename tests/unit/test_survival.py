@@ -1,5 +1,7 @@
 """What well-known layouts survive, by hand."""
 
+from dataclasses import replace
+
 import pytest
 from unit.layouts import NOBODY, broker, cells, of_kind, single, stretch2, stretch2_5, stretch3, zookeeper
 
@@ -185,3 +187,32 @@ def test_an_observers_datacenter_is_no_witness() -> None:
     layout = Layout((*single().servers, zookeeper("dc2-zk4", "dc2", voter=False)), 3, 2, False)
     assert cells(layout)["datacenter dc2"] == ("yes", "yes", "yes", NOBODY)
     assert of_kind(layout, "witness") == []
+
+
+def told(layout: Layout) -> Layout:
+    """Return a layout whose brokers are told of the ZooKeeper servers of their datacenter alone."""
+    own = {place: frozenset(one.name for one in layout.voters if one.datacenter == place)
+           for place in {one.datacenter for one in layout.brokers}}  # fmt: skip
+    servers = (replace(one, told=own[one.datacenter]) if one.function == "kafka" else one for one in layout.servers)
+    return replace(layout, servers=tuple(servers))
+
+
+def test_brokers_that_are_told_of_their_own_datacenter_alone() -> None:
+    """With its three servers that is no other table: without two of them there is no quorum anyway."""
+    assert cells(told(stretch2())) == cells(stretch2())
+
+
+def test_brokers_that_are_told_of_one_server() -> None:
+    """With it the brokers of its datacenter lose their sessions, and nothing that they have."""
+    servers = [zookeeper(f"dc{n}-zk{n}", f"dc{n}") for n in (1, 2, 3)]
+    servers += [
+        broker(f"dc{n}-kafka{m}", f"dc{n}", broker_rack=f"dc{n}") for n in (1, 2, 3) for m in (2 * n - 1, 2 * n)
+    ]
+    layout = Layout(tuple(servers), 3, 2, True)
+    found, alone = cells(layout), cells(told(layout))
+    assert found["dc1-zk1 + dc2-kafka3"] == ("yes", "yes", "yes", NOBODY)
+    assert alone["dc1-zk1"] == ("yes", "yes", "yes", NOBODY)
+    back = "operator: bring back a ZooKeeper server that brokers are told of"
+    assert alone["dc1-zk1 + dc2-kafka3"] == ("yes", "no", "yes", back)
+    two = cells(told(replace(layout, replication_factor=6, min_insync_replicas=5)))
+    assert two["dc1-zk1"] == ("yes", "no", "yes", back)

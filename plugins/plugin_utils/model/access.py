@@ -94,6 +94,8 @@ def _generation(hosts: tuple[str, ...], variable: str, user: Mapping[str, Any]) 
         yield Problem(hosts, place, "USER_GENERATION", number, wrong, "begin with 1, and count passwords")
     if iterations is not None and (iterations % STEP or iterations > MOST_ITERATIONS - STEP):
         wrong = "other iterations with another generation would make the same sum, and a new password be missed"
+        if not iterations % STEP:
+            wrong = f"the generation is added to it, and Kafka refuses more than {MOST_ITERATIONS} in all"
         advice = f"say a multiple of {STEP} up to {MOST_ITERATIONS - STEP}, or leave it out: 8192"
         yield Problem(hosts, f"{variable}.iterations", "USER_GENERATION", iterations, wrong, advice)
 

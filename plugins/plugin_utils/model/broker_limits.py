@@ -10,7 +10,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.properties import text
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import seconds, tiny, whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import in_seconds, seconds, tiny, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 # Kafka takes any number below 0 for "for ever" (KafkaConfig.getLogRetentionTimeMillis, UnifiedLog).
@@ -100,8 +100,7 @@ def _hasty(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[
     definitions = Definitions.load("kafka", str(broker.inputs.get("kafka_version")))
     for name in (str(name) for name in layer if str(name).endswith(".ms") and name not in (*SPANS, *JUDGED)):
         number, usual = whole(layer[name]), FOLLOWING.get(name, definitions.default("broker", name))
-        plain = number is not None and number % 60_000 and isinstance(usual, int) and 5_000 <= usual < 10**12
-        if plain and number is not None and isinstance(usual, int) and usual <= 4000 * number <= 16 * usual:
+        if in_seconds(name, number, usual):
             wrong = f"milliseconds, and {usual} is usual"
             advice = f"write {number}000 if seconds were meant, or leave it if that is meant"
             yield broker.problem(f"{variable}[{name}]", "LIMIT_MEANT", number, wrong, advice, warning=True)

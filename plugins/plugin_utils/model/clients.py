@@ -10,6 +10,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import usual
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.bootstrap import Places
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import connect_places, told_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker, Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.properties import judged
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
@@ -19,12 +20,7 @@ CONNECT, HOSTS = "kafka_zookeeper_connect", "broker_zookeeper_hosts"
 
 def zookeeper_connect(model: Model) -> Iterator[Problem]:
     """Brokers are told of servers that exist, of all of them or of a whole datacenter's, and of a proper chroot."""
-    places = {
-        f"{address}:{port}": server.name
-        for server in model.servers
-        for address in server.addresses
-        for port in server.ports.values()
-    }
+    places = connect_places(model)
     for broker in model.brokers:
         for entry in broker.zookeeper_connect:
             if places and entry not in places:
@@ -33,7 +29,7 @@ def zookeeper_connect(model: Model) -> Iterator[Problem]:
         if model.servers and broker.inputs.values.get(CONNECT) in ([], ()):
             wrong, advice = "no server, and Kafka would not start", "leave it out: every server of the group zookeeper"
             yield broker.problem(CONNECT, "ZOOKEEPER_CONNECT_EMPTY", None, wrong, advice)
-        yield from _missing(model, broker, {places[entry] for entry in broker.zookeeper_connect if entry in places})
+        yield from _missing(model, broker, told_of(model, broker))
         chroot = broker.inputs.get("kafka_zookeeper_chroot")
         path = chroot if isinstance(chroot, str) else ""
         if path == "/zookeeper" or path.startswith("/zookeeper/"):
@@ -44,15 +40,22 @@ def zookeeper_connect(model: Model) -> Iterator[Problem]:
             yield broker.problem("kafka_zookeeper_chroot", "CHROOT_INVALID", path, wrong, advice)
 
 
-def _missing(model: Model, broker: Broker, known: set[str]) -> Iterator[Problem]:
+def _missing(model: Model, broker: Broker, known: frozenset[str]) -> Iterator[Problem]:
+    """A datacenter's own servers are enough, where one of them may be down as ZooKeeper as a whole allows it."""
     missing = [server.name for server in model.servers if server.name not in known]
     own = {server.name for server in model.servers if server.datacenter == broker.datacenter}
-    if known and missing and (model.layout == "single" or not own or known != own):
+    if not known or not missing:
+        return
+    hosts = [str(name) for name in broker.inputs.sequence(HOSTS)]
+    told = HOSTS if set(hosts) == known else CONNECT  # of the one the other is made
+    if model.layout == "single" or not own or known != own:
         wrong = f"the broker is not told of {', '.join(missing)}, and loses its session when the others are down"
-        hosts = [str(name) for name in broker.inputs.sequence(HOSTS)]
-        told = HOSTS if set(hosts) == known else CONNECT  # of the one the other is made
         shown = ", ".join(hosts) if told == HOSTS else None
         yield broker.problem(told, "ZOOKEEPER_CONNECT_PARTIAL", shown, wrong, "name every server", warning=True)
+    elif len(known) == 1 and len(model.voters) > 2:
+        wrong = "the broker is told of the one server of its datacenter alone, and loses its session whenever that is "
+        wrong += "restarted"
+        yield broker.problem(told, "ZOOKEEPER_CONNECT_PARTIAL", None, wrong, "name every server", warning=True)
 
 
 def bootstrap(model: Model) -> Iterator[Problem]:

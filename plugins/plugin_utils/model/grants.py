@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -41,6 +42,7 @@ OF_TOPICS = (*DECLARED, "streams", "source")
 # One name each, of which others are made.
 PLAIN = ("streams", "connect", "source")
 LISTS = (*DECLARED, "groups")
+CONFIGS = re.compile(r"(?<![a-z])configs?(?![a-z])", re.IGNORECASE)  # how the first of them is called
 CONNECT = 3  # topics of a group of workers: configurations, offsets, status
 Found = tuple[str, Mapping[str, Any]]
 
@@ -198,13 +200,25 @@ def states(model: Model) -> Iterator[Problem]:
                 wrong = f"cleanup.policy is {shown}, and workers of Connect do not start with it ({place})"
                 advice = "declare it with profile: compacted_state"
                 yield Problem(where, topic.variable, "TOPIC_STATE", None, wrong, advice)
-        single = any(topic.get("partitions") is None or whole_of(topic.get("partitions")) == 1 for topic in kept)
-        if len(kept) == CONNECT and not single and not known:
-            wrong = "none of them has one partition, and Connect wants that of the one with its configurations"
-            shown = ", ".join(topic.name for topic in kept)
-            yield Problem(
-                where, f"{place}.topics", "TOPIC_STATE", shown, wrong, "declare that with partitions: 1", warning=True
+        many = [topic for topic in kept if topic.get("partitions") is not None]
+        many = [topic for topic in many if whole_of(topic.get("partitions")) != 1]
+        configs = [topic for topic in kept if CONFIGS.search(topic.name)]
+        if known or len(kept) != CONNECT:
+            continue
+        if len(configs) == 1 and configs[0] in many:
+            wrong = (
+                f"Connect keeps its configurations there ({place}), and its workers do not start where that is more "
             )
+            wrong += "than one partition"
+            own = configs[0].place("partitions")
+            yield Problem(
+                where, own, "TOPIC_STATE", configs[0].get("partitions"), wrong, "declare it with partitions: 1"
+            )
+        elif len(many) == CONNECT:
+            wrong = "none of them has one partition, and workers of Connect do not start without that of the one with "
+            wrong += "their configurations"
+            shown = ", ".join(topic.name for topic in kept)
+            yield Problem(where, f"{place}.topics", "TOPIC_STATE", shown, wrong, "declare that with partitions: 1")
 
 
 def _declared(name: str, known: Sequence[str]) -> bool:

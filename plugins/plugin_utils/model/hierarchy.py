@@ -122,6 +122,28 @@ def _indispensable(model: Model, needed: Sequence[str]) -> Problem:
     return Problem(names(model.servers), variable, "ZOOKEEPER_INDISPENSABLE", value, wrong, advice)
 
 
+def of_observers(model: Model) -> Problem | None:
+    """Return what is said of observers without whom groups, which are those of the wiring, would be in order."""
+    mute, sites = [server for server in model.servers if not server.votes], datacenters(model.voters)
+    groups = {frozenset(found) for found in model.servers[0].groups.values()}
+    if not mute or groups != {frozenset(voter.number for voter in members) for members in sites.values()}:
+        return None
+    pair = model.layout == "stretch2"
+    whole_sizes = [len(members) for members in datacenters(model.servers).values()]
+    sizes = {name: len(members) for name, members in sites.items()}
+    even = [name for name, number in sizes.items() if number % 2 == 0]
+    uneven = pair and len(set(sizes.values())) > 1
+    if not all(number % 2 for number in whole_sizes) or (pair and len(set(whole_sizes)) > 1) or not (even or uneven):
+        return None
+    wrong = f"{' and '.join(names(mute))} {'does' if len(mute) == 1 else 'do'} not vote, so "
+    spare = " and ".join(f"the {sizes[name]} servers of {name} spare no more than {sizes[name] - 1}" for name in even)
+    wrong += spare or f"{min(sizes, key=lambda name: sizes[name])} spares fewer servers than the other datacenter"
+    code = "ZOOKEEPER_GROUP_EVEN" if even else "ZOOKEEPER_GROUP_SIZES"
+    advice = "take it out, or let an odd number vote in each" + (", the same in both" if pair else "")
+    shown = ", ".join(str(server.number) for server in mute)
+    return Problem(names(model.servers), "zookeeper_observers", code, shown, wrong, advice)
+
+
 def shapes(model: Model) -> Iterator[Problem]:
     """Groups are odd, of one size in two datacenters, and each stands in one datacenter."""
     for first in model.servers[:1]:

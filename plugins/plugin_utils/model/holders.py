@@ -6,10 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.listener_options import Listener
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.listening import CLEAR
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.principals import RULE, rules_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.principals import RULE, principal, rules_of, written
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 
@@ -23,18 +26,40 @@ def users(model: Model) -> Iterator[Problem]:
     brokers = [broker for broker in model.brokers if broker.listeners] if wanted else []
     if not brokers or any(_unknown(broker) for broker in brokers):
         return
-    rules = {rules_of(broker, item)[1] for broker in brokers for item in broker.encrypted
-             if item.protocol == "SSL" and item.asks_for_certificates}  # fmt: skip
+    asking = [(broker, item) for broker in brokers for item in broker.encrypted
+              if item.protocol == "SSL" and item.asks_for_certificates]  # fmt: skip
+    rules = {rules_of(broker, item)[1] for broker, item in asking if not _ours_alone(broker, item)}
+    ours = {name for broker, item in asking if _ours_alone(broker, item) for name in _known(model, broker, item)}
     taken = sorted({item.name for broker in brokers for item in broker.listeners})
     for user in wanted:
         name = str(user.get("name"))
-        if not any(_made(one, name) for one in rules):
+        if name not in ours and not any(_made(one, name) for one in rules):
             wrong = (
                 f"no listener ({', '.join(taken)}) makes this name of a certificate or a token: nobody can be this user"
             )
             advice = "give the user a password, or add a listener for clients with certificates (docs/security.md)"
             place = f"kafka_users[{name}].credential"
             yield Problem(names(model.brokers), place, "USER_NOBODY", False, wrong, advice, warning=True)
+
+
+def _ours_alone(broker: Broker, item: Listener) -> bool:
+    """Tell whether brokers and the control node alone come to a listener: the site lets nobody else in there."""
+    if item.name != str(broker.inter_broker) or not broker.inputs.on("base_firewall"):
+        return False
+    told = [whole(rule.get("port")) for rule in broker.inputs.entries("site_firewall_rules")]
+    more = broker.inputs.mapping("firewall_extra_sources").get("admin")
+    own = [whole(rule.get("port")) for rule in broker.inputs.entries("base_firewall_rules")]
+    return item.port not in told and item.port in own and not more
+
+
+def _known(model: Model, broker: Broker, item: Listener) -> Iterator[str]:
+    """Yield whom such a listener makes of the certificates that the site declares, and super users."""
+    yield from (name.removeprefix("User:") for name, _ in super_users(broker))
+    rules = rules_of(broker, item)[1]
+    for machine in model.machines.values():
+        for entry in (*machine.certificates, *machine.inputs.entries("admin_certificates")):
+            if name := principal(rules, written(entry.get("subject"))):
+                yield name
 
 
 def _unknown(broker: Broker) -> bool:

@@ -9,7 +9,7 @@ from itertools import combinations
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_limits import limit
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_values import free
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import active, end, reads
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import active, dead_letters, end, reads
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic import topics_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below
 from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import definitions
@@ -76,6 +76,22 @@ def compacted(model: Model) -> Iterator[Problem]:
         wrong = f"compacted, and written by {listed}: of its records only the last of each key would stay"
         place, advice = kept[name].property_place("cleanup.policy"), "use another profile, as event_log"
         yield Problem(names(model.brokers), place, "TOPIC_COMPACTED", None, wrong, advice, warning=True)
+    for name, those in _dead(model).items():
+        if name in kept:
+            wrong = f"compacted, and takes what does not fit of job {', '.join(those)}: Kafka refuses a record without "
+            wrong += "a key there, which ends the job, and of those with one key only the last would stay"
+            place, advice = kept[name].property_place("cleanup.policy"), "use another profile, as event_log"
+            yield Problem(names(model.brokers), place, "TOPIC_COMPACTED", None, wrong, advice)
+
+
+def _dead(model: Model) -> dict[str, dict[str, None]]:
+    """Return the topics to which jobs send records that do not fit, with the jobs."""
+    found: dict[str, dict[str, None]] = {}
+    for node in model.spark_nodes:
+        for job in node.jobs:
+            for name in dead_letters(job) if reads(job) else ():
+                found.setdefault(name, {})[job.name] = None
+    return found
 
 
 def local(model: Model) -> Iterator[Problem]:

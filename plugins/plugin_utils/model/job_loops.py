@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.job_ends import RELAY
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import (
-    DEAD_LETTERS,
     READ_BACK,
     active,
+    dead_letters,
     end,
     reads,
 )
@@ -63,11 +63,9 @@ def _ways(node: SparkNode, job: Job, ours: set[str]) -> Iterator[Way]:
     source, sink = end(job, "input"), end(job, "output")
     sources = [(cluster, topic) for topic in reads(job)]
     sources += [(node.name, source[1])] if source and source[0] == "directory" else []
-    given = job.config.get("dead_letter_topic")
-    dead = [str(given)] if given else DEAD_LETTERS.get(job.kind, ())
     sinks = [((node.name if sink[0] == "directory" else cluster, sink[1]), False)] if sink else []
     for one in sources:
-        for other, unfit in [*sinks, *(((cluster, topic), True) for topic in dead)]:
+        for other, unfit in [*sinks, *(((cluster, topic), True) for topic in dead_letters(job))]:
             if one != other:
                 yield Way(one, other, job.name, job.kind, node.name, unfit)
 

@@ -108,6 +108,14 @@ def reads(job: Job) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def dead_letters(job: Job) -> Sequence[str]:
+    """Return the topics to which a job sends records that do not fit."""
+    if job.kind in READ_BACK:
+        return ()
+    given = job.config.get("dead_letter_topic")
+    return (str(given),) if given else DEAD_LETTERS.get(job.kind, ())
+
+
 def groups(model: Model) -> Iterator[Problem]:
     """Two jobs of one consumer group would each get a part of the records."""
     holders: dict[str, tuple[SparkNode, Job]] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, datacenters
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.layout import Layout, Server
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.replicas import placements
@@ -20,15 +21,34 @@ def layout_of(model: Model) -> Layout:
         place = (str(server.datacenter), server.rack, None, groups.get(server.number))
         servers.append(Server(server.name, "zookeeper", *place, 1 if weight is None else weight, server.votes))
     for broker in sorted(model.brokers, key=lambda broker: broker.number or 0):
-        servers.append(Server(broker.name, "kafka", str(broker.datacenter), broker.rack, broker.kafka_rack))
+        racks = (broker.rack, broker.kafka_rack)
+        told = told_of(model, broker)
+        some = told if 0 < len(told) < len(model.servers) else None
+        servers.append(Server(broker.name, "kafka", str(broker.datacenter), *racks, told=some))
     first = model.brokers[0] if model.brokers else None
-    told = [*model.servers[0].servers.values()] if model.servers else []
+    addresses_told = [*model.servers[0].servers.values()] if model.servers else []
     return Layout(
         tuple(servers),
         (first.replication_factor or 1) if first else 1,
         (first.inputs.whole("kafka_min_insync_replicas") or 1) if first else 1,
-        bool(told) and all(len(addresses) > 1 for addresses in told),
+        bool(addresses_told) and all(len(addresses) > 1 for addresses in addresses_told),
     )
+
+
+def told_of(model: Model, broker: Broker) -> frozenset[str]:
+    """Return the ZooKeeper servers of the inventory that a broker is told of."""
+    places = connect_places(model)
+    return frozenset(places[entry] for entry in broker.zookeeper_connect if entry in places)
+
+
+def connect_places(model: Model) -> dict[str, str]:
+    """Return the servers by where clients may be told of them."""
+    return {
+        f"{address}:{port}": server.name
+        for server in model.servers
+        for address in server.addresses
+        for port in server.ports.values()
+    }
 
 
 def most_replicas(model: Model, factor: int) -> int | None:

@@ -8,9 +8,9 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import (
-    DEAD_LETTERS,
     READ_BACK,
     active,
+    dead_letters,
     end,
     reads,
 )
@@ -18,6 +18,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Job, SparkNode
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import is_address
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import grants_of, listed
 
 Acl = Mapping[str, Any]
 # What begins the groups that Spark makes up for its queries.
@@ -56,6 +57,7 @@ def jobs(model: Model) -> Iterator[Problem]:
     if not acls or not model.brokers:
         return
     denials: dict[int, dict[str, list[str]]] = {}
+    starless: dict[tuple[str, str, str], dict[str, None]] = {}
     almighty = {name for name, _ in super_users(model.brokers[0])}
     users = {str(user.get("name")) for user in model.present("kafka_users")}
     for node in model.spark_nodes if almighty else ():
@@ -63,28 +65,54 @@ def jobs(model: Model) -> Iterator[Problem]:
             user = job.user
             if user and f"User:{user}" not in almighty and (user in users or not users):  # else said as JOB_LOGIN
                 unmet = list(_unmet(node, job, f"User:{user}", acls))
-                if other := _meant(node, job, acls, users - {user}, [what for what, denied in unmet if denied is None]):
+                lacking = [_text(need) for need, denied in unmet if denied is None]
+                if other := _meant(node, job, acls, users - {user}, lacking):
                     yield other
                     continue
-                for what, denied in unmet:
-                    if denied is None:
-                        yield _lacking(node, job, f"User:{user}", what, acls)
-                    else:
+                for need, denied in unmet:
+                    if denied is not None:
                         told = denials.setdefault(acls.index(denied), {})
-                        told.setdefault(f"job {job.name} {what}", []).append(node.name)
+                        told.setdefault(f"job {job.name} {_text(need)}", []).append(node.name)
+                    elif grant := _starless(model, user, need):
+                        starless.setdefault(grant, {})[f"{job.name} ({node.name})"] = None
+                    else:
+                        yield _lacking(node, job, f"User:{user}", _text(need), acls)
+    for (place, name, advice), readers in starless.items():
+        wrong = f"one group of this name, and those of job {', '.join(readers)} only begin so: reading would be denied"
+        yield Problem(names(model.brokers), place, "JOB_ACL", name, wrong, advice)
     for number, jobs_denied in denials.items():
-        listed = "; ".join(f"{what} ({', '.join(nodes)})" for what, nodes in jobs_denied.items())
-        wrong, advice = f"denies {listed}: it goes before any permission", "narrow the denial, or stop the job"
+        told_of = "; ".join(f"{what} ({', '.join(nodes)})" for what, nodes in jobs_denied.items())
+        wrong, advice = f"denies {told_of}: it goes before any permission", "narrow the denial, or stop the job"
         variable = f"kafka_acls[{acls[number].get('principal')}]"
         yield Problem(names(model.brokers), variable, "ACL_JOB_DENIED", None, wrong, advice)
 
 
-def _unmet(node: SparkNode, job: Job, principal: str, acls: Sequence[Acl]) -> Iterator[tuple[str, Acl | None]]:
+def _starless(model: Model, user: str, need: Need) -> tuple[str, str, str] | None:
+    """Return the grant or ACL that lacks a star alone to be what a job needs, its name and what to write."""
+    operation, kind, name, pattern = need
+    if kind != "group" or pattern != "prefixed":
+        return None
+    for one in model.present("kafka_users"):
+        for grant in grants_of(one) if str(one.get("name")) == user else ():
+            if grant.get("consume") and (given := next((own for own in listed(grant.get("group")) if own == name), "")):
+                return f"kafka_users[{user}].grants[consume].group", given, f"write {name}*"
+    for acl in model.present("kafka_acls"):
+        alike = covers(acl, operation, kind, name, "literal") and acl.get("name") == name
+        if alike and acl.get("principal") == f"User:{user}" and acl.get("permission") != "deny":
+            return f"kafka_acls[User:{user}].name", name, "write pattern: prefixed beside it"
+    return None
+
+
+def _text(need: Need) -> str:
+    operation, kind, name, pattern = need
+    return f"{operation} on {kind} {name}{'*' if pattern == 'prefixed' else ''}"
+
+
+def _unmet(node: SparkNode, job: Job, principal: str, acls: Sequence[Acl]) -> Iterator[tuple[Need, Acl | None]]:
     """Yield what a job needs and may not do, each with what denies it: then the last, for the others follow from it."""
     addresses = [str(address) for address in node.addresses]
     own = [acl for acl in acls if acl.get("principal") in (principal, "User:*")]
     for operation, kind, name, pattern in needs(job):
-        what = f"{operation} on {kind} {name}{'*' if pattern == 'prefixed' else ''}"
         fitting = [
             acl
             for acl in own
@@ -92,7 +120,7 @@ def _unmet(node: SparkNode, job: Job, principal: str, acls: Sequence[Acl]) -> It
         ]
         denied = next((acl for acl in fitting if acl.get("permission") == "deny"), None)
         if denied is not None or not fitting:
-            yield what, denied
+            yield (operation, kind, name, pattern), denied
         if denied is not None:
             return
 
@@ -138,9 +166,8 @@ def needs(job: Job) -> Iterator[Need]:
         yield "READ", "group", str(group or SPARK_GROUP), "literal" if group else "prefixed"
         if job.config.get("group"):  # to which it commits, for lag tools
             yield "READ", "group", str(job.config["group"]), "literal"
-        dead = job.config.get("dead_letter_topic")
-        for name in [dead] if dead else DEAD_LETTERS.get(job.kind, ()):
-            yield "WRITE", "topic", str(name), "literal"
+        for name in dead_letters(job):
+            yield "WRITE", "topic", name, "literal"
     if sink and sink[0] == "topic":
         yield "WRITE", "topic", sink[1], "literal"
 

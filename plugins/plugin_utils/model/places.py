@@ -69,6 +69,12 @@ def odd_racks(model: Model) -> list[Broker]:
     return found
 
 
+def of_uneven_racks(model: Model, factor: int, least: int) -> bool:
+    """Tell whether records that a datacenter holds alone would be in both with as many brokers in each."""
+    sizes = Counter(broker.kafka_rack for broker in model.brokers if broker.kafka_rack)
+    return model.layout == "stretch2" and len(set(sizes.values())) > 1 and least > -(-factor // 2)
+
+
 def racks(model: Model) -> Iterator[Problem]:
     """Every broker names its rack, racks are of one size, and each belongs to one datacenter."""
     named = {broker.name: broker.kafka_rack for broker in model.brokers if broker.kafka_rack}

@@ -15,7 +15,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.live_config i
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import Definitions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker, Machine, ZooKeeperServer
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import members, whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import in_seconds, members, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 # Properties that a role derives from its inputs.
@@ -187,12 +187,24 @@ def _synonyms(broker: Broker) -> Iterator[Problem]:
 
 
 def _order(broker: Broker) -> Iterator[Problem]:
-    """What Kafka compares is in order."""
+    """What Kafka compares is in order: each word is named once, whatever it is compared with."""
+    said = set[str]()
     for low, low_default, high, high_default in ORDERED:
         one, two = whole(broker.config.get(low, low_default)), whole(broker.config.get(high, high_default))
         if one is not None and two is not None and one > two and not (high == UNBOUNDED and two <= 0):
-            wrong = f"more than {high} ({two}), and Kafka would refuse to start"
-            yield broker.problem(f"kafka_config[{low}]", "PROPERTY_ORDER", one, wrong, "correct one of the two")
+            own = {name: variable for variable, layer in broker.layers for name in layer if name in (low, high)}
+            name, value, wrong = (low, one, f"more than {high} ({two})")
+            if low not in own and high in own:  # the other is the role's, or Kafka's own
+                name, value, wrong = (high, two, f"less than {low} ({one})")
+            if name in said:
+                continue
+            said.add(name)
+            usual = Definitions.load("kafka", str(broker.inputs.get("kafka_version"))).default("broker", name)
+            advice = "correct one of the two" if low in own and high in own else "correct it"
+            if in_seconds(name, value, usual):
+                advice = f"write {value}000 if seconds were meant"
+            place = f"{own.get(name, 'kafka_config')}[{name}]"
+            yield broker.problem(place, "PROPERTY_ORDER", value, f"{wrong}, and Kafka would refuse to start", advice)
 
 
 def _authorizer(broker: Broker) -> Iterator[Problem]:

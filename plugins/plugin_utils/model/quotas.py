@@ -7,7 +7,10 @@ from collections.abc import Iterator, Mapping
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import in_scope
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.own_topics import declared as some_declared
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.own_topics import own_topics
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.slips import slip
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic import topics_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import listed
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.quotas import DEFAULT, NAMES, declared, rate
@@ -84,6 +87,25 @@ def prune(model: Model) -> Iterator[Problem]:
             yield Problem(where, "kafka_prune.topics", "PRUNE_SCOPE", None, wrong, "declare topics, or take it out")
         protected = {name for name, _ in super_users(broker)}
         yield from _scopes(where, scopes, protected)
+        yield from _made(model, scopes.get("topics", []))
+
+
+def _made(model: Model, scope: list[str]) -> Iterator[Problem]:
+    """What applications make for themselves is in no scope: nobody declares it, and it is there to stay."""
+    known = [topic.name for topic in topics_of(model) if topic.said.get("state") != "absent"]
+    for name in (one for one in scope if not one.startswith("_") and one != "*"):
+        found = dict.fromkeys(
+            own[1] for own in own_topics(model) if _covers(name, own[0]) and not some_declared(own, known)
+        )
+        if found:
+            wrong = f"it has {', and '.join(found)}: nobody declares them, so every run would delete them"
+            advice = "write more of the names, or declare those that are to stay (manage: false)"
+            yield Problem(names(model.brokers), "kafka_prune.topics", "PRUNE_PROTECTED", name, wrong, advice)
+
+
+def _covers(name: str, own: str) -> bool:
+    """Tell whether a name of a scope is all that an application's own is: a part may be meant."""
+    return name == own or (name.endswith("*") and own.removesuffix("*").startswith(name[:-1]))
 
 
 def _scopes(where: tuple[str, ...], scopes: Mapping[str, list[str]], protected: set[str]) -> Iterator[Problem]:

@@ -10,7 +10,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import STRETCHED, Model, datacenters, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import most_replicas, neither
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.places import odd_racks
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.places import odd_racks, of_uneven_racks
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 from ansible_collections.millrace.kafka.plugins.plugin_utils.property_values import text_of
@@ -170,6 +170,8 @@ def datacenter_loss(model: Model) -> Iterator[Problem]:
     most = most_replicas(model, factor) if factor else None
     if factor is None or least is None or most is None:
         return
+    if of_uneven_racks(model, factor, least):
+        return  # said as RACK_UNEVEN
     where, wanted = names(model.brokers), most + 1
     both = neither(model, factor) if model.layout == "stretch3" and not model.brokers[0].available else None
     if both and factor > least:

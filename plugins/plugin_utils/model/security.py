@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.listener_options import Listener
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.features import place
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.listening import shared
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker, Machine, ZooKeeperServer
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import WILDCARDS, is_address
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.words import BESIDES
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
@@ -172,65 +170,6 @@ def token_urls(model: Model) -> Iterator[Problem]:
                 wrong = "not in kafka_oauthbearer_allowed_urls, so Kafka would not start"
                 advice = "name it there, as it is written here"
                 yield broker.problem(f"kafka_config[{name}]", "OAUTHBEARER_URL", value, wrong, advice)
-
-
-def certificate_names(model: Model) -> Iterator[Problem]:
-    """A certificate names every address that its host is reached at or connects from.
-
-    Peers compare it, and ZooKeeper both ways.
-    """
-    wanted: dict[str, dict[str, list[Any]]] = {machine.name: {} for machine in model.cluster}
-    for broker in model.brokers:
-        for item in broker.encrypted:
-            path = broker.keystore(item)
-            # Whoever comes to a listener was told what it advertises, and that is what he verifies.
-            own = [item.address, *broker.addresses] if path == broker.keystore() else []
-            reached = [item.advertised_address] if item.advertised_address == item.address else []
-            wanted[broker.name].setdefault(path, []).extend([*reached, *own])
-    yield from _advertised_names(model)
-    for server in model.servers:
-        if server.speaks_tls:
-            # An address that is not the host's is another mistake.
-            ensemble = server.servers.get(server.number, ())
-            named = [name for name in ensemble if not is_address(name) and ":" not in str(name)]
-            path = str(server.inputs.get("zookeeper_keystore"))
-            wanted[server.name].setdefault(path, []).extend([*named, *server.addresses])
-    for machine in model.cluster:
-        for made in machine.certificates:
-            reached = wanted[machine.name].get(str(made.get("path")), [])
-            lacking = _lacking([str(name) for name in reached if name], made.get("names"))
-            if lacking:
-                where = "where the host is reached or connects from, and peers would refuse it there"
-                variable, wrong = f"pki_certificates[{made.get('name')}]", f"names lack {', '.join(lacking)}, {where}"
-                yield machine.problem(variable, "CERTIFICATE_NAMES", None, wrong, "add every address of the host")
-
-
-def _advertised_names(model: Model) -> Iterator[Problem]:
-    """Yield what listeners advertise besides their own address, and their certificate does not name."""
-    twice = {address for address, _ in shared(model)}
-    for broker in model.brokers:
-        for item in broker.encrypted:
-            told, path = str(item.advertised_address), broker.keystore(item)
-            if item.advertised_address == item.address or told in twice:
-                continue
-            own = path == broker.keystore() and told in map(str, broker.addresses)  # said of the certificate
-            for made in (one for one in broker.certificates if one.get("path") == path and not own):
-                if _lacking([told], made.get("names")):
-                    name = f"pki_certificates[{made.get('name')}]"
-                    wrong = f"its certificate ({name}) lacks this name, and clients would refuse the broker there"
-                    advice = "make one with it (site_certificates), and name its path as keystore of the listener"
-                    advice = f"add it to the names of {name}" if item.keystore else advice
-                    place = f"{item.variable}.advertised_address"
-                    yield broker.problem(place, "CERTIFICATE_NAMES", told, wrong, advice)
-
-
-def _lacking(wanted: Sequence[str], names: Any) -> list[str]:
-    known = {str(name).lower() for name in names} if isinstance(names, (list, tuple)) else set()
-    return [
-        name
-        for name in dict.fromkeys(wanted)
-        if name not in WILDCARDS and name.lower() not in known and f"*.{name.lower().partition('.')[2]}" not in known
-    ]
 
 
 def super_users(model: Model) -> Iterator[Problem]:

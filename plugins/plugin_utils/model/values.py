@@ -41,6 +41,12 @@ def tiny(value: Any) -> bool:
     return 0 < (whole(value) or 0) < 1000
 
 
+def in_seconds(name: str, number: int | None, usual: Any) -> bool:
+    """Tell whether milliseconds are about the usual number of seconds: these were meant."""
+    plain = name.endswith(".ms") and number is not None and number % 60_000 != 0
+    return plain and isinstance(usual, int) and 5_000 <= usual < 10**12 and usual <= 4000 * (number or 0) <= 16 * usual
+
+
 def subnet(value: Any) -> IPv4Network | IPv6Network | None:
     """Return a network; None for what is none."""
     try:

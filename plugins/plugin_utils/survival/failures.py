@@ -11,6 +11,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.layout imp
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.quorum import quorum
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.replicas import placements
 
+TELL = "operator: bring back a ZooKeeper server that brokers are told of"
 FUNCTIONS = ("zookeeper", "kafka", "both")
 
 
@@ -107,11 +108,18 @@ class _Outcome:
     def of(self, failure: str, kind: str, lost: frozenset[str], shape: tuple[tuple[str, str, str], ...] = ()) -> Row:
         """Return the row of losing these servers for good, or of being cut off from them."""
         most, serves, metadata_kept = self._most(lost), *self._quorum(lost & self.voter_names)
-        left = self.layout.replication_factor - most
+        gone = self._most(lost | self._without_session(lost)) if serves else most
+        left = self.layout.replication_factor - gone
         writable = left >= self.layout.min_isr if serves else most == 0
         zero_loss = kind == "cut" or (metadata_kept and most < self.layout.min_isr)
         who = NOBODY if serves and writable else advice(self.layout, kind, lost, serves, left)
+        if serves and not writable and kind != "cut" and self.layout.replication_factor - most >= self.layout.min_isr:
+            who = TELL
         return Row(failure, kind, lost, serves, writable, zero_loss, who, shape)
+
+    def _without_session(self, lost: frozenset[str]) -> frozenset[str]:
+        """Return the brokers that are told of none of the servers that are left: the cluster goes on without them."""
+        return frozenset(broker.name for broker in self.layout.brokers if broker.told and broker.told <= lost)
 
     def _most(self, lost: frozenset[str]) -> int:
         """Return the most replicas that one partition may have among these servers.

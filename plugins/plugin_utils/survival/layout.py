@@ -22,6 +22,8 @@ class Server:
     weight: int = 1
     voter: bool = True
     """False for an observer."""
+    told: frozenset[str] | None = None
+    """The ZooKeeper servers that a broker is told of; None: all."""
 
 
 @dataclass(frozen=True)

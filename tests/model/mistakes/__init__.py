@@ -1,10 +1,10 @@
 """One wrong inventory for each code that preflight can say of an inventory: what was changed, and where it is said.
 
 One module for each subject, named as the rules' own in plugins/plugin_utils/model: a new rule's row is in the module of
-that name; of bootstrap in clients, ciphers in weakened, database_memory in databases, drop_ins in units, hierarchy in
-ensemble, holders in access, java_flags in jvm, job_directories and job_limits in jobs, job_loops in job_ends, places in
-identity, ports in networks, principals and store_groups in security. docs/errors.md is made from these tables
-(tests/generate_errors.py).
+that name; of bootstrap in clients, certificate_names in security, ciphers in weakened, database_memory in databases,
+drop_ins in units, hierarchy in ensemble, holders in access, java_flags in jvm, job_directories and job_limits in jobs,
+job_loops in job_ends, places in identity, ports in networks, principals and store_groups in security. docs/errors.md is
+made from these tables (tests/generate_errors.py).
 """
 
 from __future__ import annotations

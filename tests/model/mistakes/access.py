@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.mistakes.base import BROKERS, JOB, Mistake, kafka, listeners, login
+from model.mistakes.base import ALL, JOB, Mistake, kafka, listeners, login
 
 TOPIC = "streams-plaintext-input"
 GRANTS: dict[str, list[dict[str, Any]]] = {
@@ -56,80 +56,80 @@ NEW: dict[str, Any] = {"name": "orders", "password": "{{ vault.passwords.lab }}2
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "USER_NOBODY",
-        f"{BROKERS}/kafka_users[CN=reports,O=lab].credential",
+        f"{ALL}/kafka_users[CN=reports,O=lab].credential",
         "a listener for clients with certificates",
         variables=users({"name": "CN=reports,O=lab", "credential": False}),
     ),
     # Users
     Mistake(
         "USER_DUPLICATE",
-        f"{BROKERS}/kafka_users[lab]",
+        f"{ALL}/kafka_users[lab]",
         "keep one",
         variables=users({"name": "lab", "password": "{{ vault.passwords.lab }}"}),
     ),
     Mistake(
         "USER_NAME",
-        f"{BROKERS}/kafka_users[3].name",
+        f"{ALL}/kafka_users[3].name",
         "logs in with",
         variables=users({"name": "", "password": "{{ vault.passwords.lab }}2"}),
     ),
     Mistake(
         "USER_CASE",
-        f"{BROKERS}/kafka_users[Lab]",
+        f"{ALL}/kafka_users[Lab]",
         "keep one of the two",
         variables=users({**NEW, "name": "Lab"}),
     ),
     Mistake(
         "USER_PASSWORD",
-        f"{BROKERS}/kafka_users[orders].password",
+        f"{ALL}/kafka_users[orders].password",
         "vault.passwords.orders",
         variables=users({"name": "orders"}),
     ),
     Mistake(
         "USER_GENERATION",
-        f"{BROKERS}/kafka_users[orders].generation",
+        f"{ALL}/kafka_users[orders].generation",
         "count passwords",
         variables=users({**NEW, "verify": "generation", "generation": 0}),
     ),
     Mistake(
         "USER_ITERATIONS",
-        f"{BROKERS}/kafka_users[orders].iterations",
+        f"{ALL}/kafka_users[orders].iterations",
         "8192",
         variables=users({**NEW, "iterations": 4095}),
     ),
     Mistake(
         "USER_MECHANISM",
-        f"{BROKERS}/kafka_users[orders].mechanism",
+        f"{ALL}/kafka_users[orders].mechanism",
         "sasl_mechanisms",
         variables={**users({**NEW, "mechanism": "SCRAM-SHA-256"}), **kafka(kafka_listeners=listeners())},
     ),
     # ACLs
-    Mistake("ACL_PRINCIPAL", f"{BROKERS}/kafka_acls[lab]", "User:lab", variables=acl(principal="lab")),
-    Mistake("ACL_EVERYBODY", f"{BROKERS}/kafka_acls[User:*]", "name the users", variables=acl(principal="User:*")),
+    Mistake("ACL_PRINCIPAL", f"{ALL}/kafka_acls[lab]", "User:lab", variables=acl(principal="lab")),
+    Mistake("ACL_EVERYBODY", f"{ALL}/kafka_acls[User:*]", "name the users", variables=acl(principal="User:*")),
     Mistake(
         "ACL_UNKNOWN_USER",
-        f"{BROKERS}/kafka_acls[User:order]",
+        f"{ALL}/kafka_acls[User:order]",
         "declare the user",
         variables=acl(principal="User:order"),
     ),
     Mistake(
         "ACL_OPERATION",
-        f"{BROKERS}/kafka_acls[User:lab].operations",
+        f"{ALL}/kafka_acls[User:lab].operations",
         "one of ALL, ALTER_CONFIGS, DELETE, DESCRIBE, DESCRIBE_CONFIGS, READ",
         variables=acl(operations=["WRITE"], resource="group"),
     ),
-    Mistake("ACL_NAME", f"{BROKERS}/kafka_acls[User:lab].name", "'*' is all", variables=acl(name="")),
-    Mistake("ACL_DUPLICATE", f"{BROKERS}/kafka_acls[User:lab]", "keep one", variables=acl(SAID)),
+    Mistake("ACL_NAME", f"{ALL}/kafka_acls[User:lab].name", "'*' is all", variables=acl(name="")),
+    Mistake("ACL_DUPLICATE", f"{ALL}/kafka_acls[User:lab]", "keep one", variables=acl(SAID)),
     Mistake(
         "ACL_CONTRADICTION",
-        f"{BROKERS}/kafka_acls[User:lab]",
+        f"{ALL}/kafka_acls[User:lab]",
         "the one that is meant",
         variables=acl({**SAID, "permission": "deny"}),
     ),
     # Jobs
     Mistake(
         "JOB_LOGIN",
-        "dc1-spark2/spark_job_jobs[count_words].config.kafka[sasl.jaas.config]",
+        "group spark_consumer/spark_job_jobs[count_words].config.kafka[sasl.jaas.config]",
         "declare the user",
         variables={
             "spark_consumer": {

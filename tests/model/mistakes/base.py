@@ -120,4 +120,4 @@ JOB: dict[str, Any] = {
         "checkpoint": "/var/lib/spark-job/count_words/checkpoint",
     },
 }
-BROKERS, SERVERS = "group kafka", "group zookeeper"
+ALL, BROKERS, SERVERS = "group all", "group kafka", "group zookeeper"  # who says it

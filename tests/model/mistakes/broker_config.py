@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.mistakes.base import BROKERS, Mistake
+from model.mistakes.base import ALL, Mistake
 
-EVERY = f"{BROKERS}/kafka_dynamic_config"
+EVERY = f"{ALL}/kafka_dynamic_config"
 
 
 def dynamic(name: str, value: Any, **more: Any) -> dict[str, dict[str, Any]]:

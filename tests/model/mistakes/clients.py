@@ -46,19 +46,19 @@ MISTAKES: tuple[Mistake, ...] = (
     # Jobs
     Mistake(
         "JOB_DUPLICATE",
-        "dc1-spark2/spark_job_jobs",
+        "group spark_consumer/spark_job_jobs",
         "a name of its own",
         variables={"spark_consumer": {"spark_job_jobs": [JOB, JOB]}},
     ),
     Mistake(
         "JOB_CHECKPOINT",
-        "dc1-spark2/spark_job_jobs[again].config.checkpoint",
+        "group spark_consumer/spark_job_jobs[again].config.checkpoint",
         "a checkpoint of its own",
         variables={"spark_consumer": {"spark_job_jobs": [JOB, {**JOB, "name": "again", "job": "count_words"}]}},
     ),
     Mistake(
         "JOB_CONFIG",
-        "dc1-spark2/spark_job_jobs[count_words].config",
+        "group spark_consumer/spark_job_jobs[count_words].config",
         "input_topic",
         variables={"spark_consumer": {"spark_job_jobs": [{**JOB, "config": {**JOB["config"], "input_topics": "x"}}]}},
     ),

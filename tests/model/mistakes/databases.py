@@ -8,8 +8,8 @@ from model.mistakes.base import Mistake
 
 OWNER = {"name": "orders_owner", "password": "{{ vault.database_passwords.orders_owner }}", "database": "orders"}
 USER = {"name": "project_orders", "password": "{{ vault.database_passwords.project_orders }}", "database": "orders"}
-JOB = "dc1-spark2/spark_job_jobs[project_orders].config.database"
-MIGRATE = "dc1-spark2/spark_job_jobs[project_orders].migrate"
+JOB = "group spark_consumer/spark_job_jobs[project_orders].config.database"
+MIGRATE = "group spark_consumer/spark_job_jobs[project_orders].migrate"
 OWN = "postgresql_users | millrace.kafka.postgresql_login('{}')"
 LOGIN = "database_client | combine(postgresql_users | millrace.kafka.postgresql_login('{}'))"
 
@@ -59,8 +59,8 @@ def mistake(code: str, where: str, advice: str, variables: dict[str, dict[str, A
     return Mistake(code, where, advice, variables=variables, also=frozenset(also), inventory="lab_orders")
 
 
-PLACE = "dc1-db1/postgresql_users"
-CONFIG = "dc1-db1/postgresql_config"
+PLACE = "group all/postgresql_users"
+CONFIG = "group all/postgresql_config"
 MISTAKES: tuple[Mistake, ...] = (
     mistake("DATABASE_USER_TWICE", f"{PLACE}[project_orders]", "its own", users(USER)),
     mistake("DATABASE_NAME", f"{PLACE}[Reader].name", "lower-case", users({**USER, "name": "Reader"})),
@@ -70,7 +70,9 @@ MISTAKES: tuple[Mistake, ...] = (
     mistake(
         "DATABASE_SETTING", f"{CONFIG}[share_buffers]", "did you mean shared_buffers", settings(share_buffers="1GB")
     ),
-    mistake("DATABASE_VERSION", "dc1-db1/postgresql_version", "say it as 15", {"all": {"postgresql_version": "15; x"}}),
+    mistake(
+        "DATABASE_VERSION", "group all/postgresql_version", "say it as 15", {"all": {"postgresql_version": "15; x"}}
+    ),
     mistake("DATABASE_VALUE", f"{CONFIG}[max_connections]", "correct it", settings(max_connections=0)),
     mistake(
         "DATABASE_CONTRADICTION",
@@ -97,6 +99,6 @@ MISTAKES: tuple[Mistake, ...] = (
     mistake("DATABASE_CONNECTIONS", f"{CONFIG}[max_connections]", "raise it by 1", settings(max_connections=4)),
     mistake("DATABASE_PASSWORD_NONE", f"{PLACE}[project_orders].password", "vaulted", empty()),
     mistake("DATABASE_MEMORY", f"{CONFIG}[shared_buffers]", "a quarter", memory("2g", "2GB")),
-    mistake("DATABASE_ADDRESS", "dc1-db1/postgresql_address", "client_address", address("198.18.9.9")),
+    mistake("DATABASE_ADDRESS", "group database/postgresql_address", "client_address", address("198.18.9.9")),
     mistake("DATABASE_UNSAFE", f"{CONFIG}[fsync]", "take it out", settings(fsync=False)),
 )

@@ -81,7 +81,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "ZOOKEEPER_RACK_MAJORITY",
-        "dc1-zk1, dc1-zk2/rack",
+        "group rack_a/rack",
         "no rack holds half",
         hosts={
             "hosts: {dc1-zk1: {}, dc1-kafka1: {}}": "hosts: {dc1-zk1: {}, dc1-zk2: {}, dc1-kafka1: {}}",
@@ -138,14 +138,14 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "ZOOKEEPER_GROUP_NONE",
-        "dc2-zk3/zookeeper_groups",
+        f"{SERVERS}/zookeeper_groups",
         "datacenter's group",
         variables=zookeeper(zookeeper_groups={1: [1, 2, 3], 2: [4, 5]}),
         inventory="lab_stretch2",
     ),
     Mistake(
         "ZOOKEEPER_GROUP_TWICE",
-        "dc1-zk3/zookeeper_groups",
+        f"{SERVERS}/zookeeper_groups",
         "leave it in one",
         variables=zookeeper(zookeeper_groups={1: [1, 2, 3], 2: [3, 4, 5]}),
         inventory="lab_stretch2",
@@ -180,7 +180,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "ZOOKEEPER_SERVER_MISSING",
-        "dc1-zk3/zookeeper_servers",
+        f"{SERVERS}/zookeeper_servers",
         "add its id",
         variables=zookeeper(zookeeper_servers={1: "198.18.2.11", 2: "198.18.2.12"}),
     ),
@@ -192,7 +192,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "ZOOKEEPER_SERVER_ADDRESS",
-        "dc1-zk3/zookeeper_servers[3]",
+        f"{SERVERS}/zookeeper_servers[3]",
         "declared addresses",
         variables=zookeeper(zookeeper_servers={1: "198.18.2.11", 2: "198.18.2.12", 3: "198.18.2.33"}),
     ),

@@ -29,7 +29,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "AUTHORITY_SHORT",
-        "groups zookeeper and kafka/pki_authorities[infra].days",
+        "group all/pki_authorities[infra].days",
         "lower pki_days",
         variables={
             "all": {
@@ -42,7 +42,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "CERTIFICATE_LONG",
-        "groups zookeeper and kafka/pki_days",
+        "group all/pki_days",
         "397 is usual",
         variables={"all": {"pki_days": 10000}},
     ),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from model.mistakes.access import NEW, acl, users
-from model.mistakes.base import BROKERS, JOB, Mistake, kafka
+from model.mistakes.base import ALL, BROKERS, JOB, Mistake, kafka
 
-ORDERS = f"{BROKERS}/kafka_users[orders]"
+ORDERS = f"{ALL}/kafka_users[orders]"
 
 
 def granted(grant: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -26,13 +26,13 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "USER_PREFIX",
-        f"{BROKERS}/kafka_users[User:orders].name",
+        f"{ALL}/kafka_users[User:orders].name",
         "leave User: out",
         variables=users({**NEW, "name": "User:orders"}),
     ),
     Mistake(
         "USER_NEEDED",
-        f"{BROKERS}/kafka_users[admin].state",
+        f"{ALL}/kafka_users[admin].state",
         "take the entry out",
         variables=users({"name": "admin", "state": "absent"}),
     ),
@@ -65,10 +65,10 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "GRANT_TOPIC", f"{ORDERS}.grants[produce].produce", "declare it", variables=granted({"produce": ["payments.*"]})
     ),
-    Mistake("ACL_UNKNOWN_TOPIC", f"{BROKERS}/kafka_acls[User:lab].name", "declare it", variables=acl(name="orders")),
+    Mistake("ACL_UNKNOWN_TOPIC", f"{ALL}/kafka_acls[User:lab].name", "declare it", variables=acl(name="orders")),
     Mistake(
         "JOB_TOPIC",
-        "dc1-spark2/spark_job_jobs[count_words].config.output_topic",
+        "group spark_consumer/spark_job_jobs[count_words].config.output_topic",
         "declare it",
         variables={
             "spark_consumer": {

@@ -111,7 +111,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "DATACENTER_WITHOUT_ZOOKEEPER",
-        "dc3-kafka1, dc3-kafka2/datacenter",
+        "group dc3/datacenter",
         "servers wherever it has brokers",
         inventory="lab_stretch3",
         variables={"dc3-zk1": {"datacenter": "dc2"}},

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from model.mistakes.access import users
-from model.mistakes.base import BROKERS, JOB, Mistake, login
+from model.mistakes.base import ALL, JOB, Mistake, login
 
-PLACE = "dc1-spark2/spark_job_jobs"
+PLACE = "group spark_consumer/spark_job_jobs"
 
 
 def job(name: str, kind: str, **config: Any) -> dict[str, Any]:
@@ -54,7 +54,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "TOPIC_COMPACTED",
-        f"{BROKERS}/kafka_topics[streams-plaintext-input].profile",
+        f"{ALL}/kafka_topics[streams-plaintext-input].profile",
         "use another profile",
         variables={"all": {"kafka_topics": [{**TOPICS[0], "profile": "compacted_state"}, TOPICS[1]]}},
     ),

@@ -31,7 +31,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "JOB_TWICE",
-        "dc1-spark2/spark_job_jobs[count_words]",
+        "group spark/spark_job_jobs[count_words]",
         "standby: true",
         variables={"spark": job()["spark_consumer"]},
     ),

@@ -6,8 +6,8 @@ from typing import Any
 
 from model.mistakes.base import JOB, Mistake
 
-PLACE = "dc1-spark2/spark_job_jobs[count_words].config"
-AGAIN = "dc1-spark2/spark_job_jobs[again].config"
+PLACE = "group spark_consumer/spark_job_jobs[count_words].config"
+AGAIN = "group spark_consumer/spark_job_jobs[again].config"
 CONFIG: dict[str, Any] = JOB["config"]
 KAFKA = CONFIG["kafka"].removesuffix(" }}")
 
@@ -112,7 +112,9 @@ MISTAKES: tuple[Mistake, ...] = (
             "dc1-spark2": {"memory": "8g"},
         },
     ),
-    Mistake("JOB_NAME", "dc1-spark2/spark_job_jobs", "letters, figures", variables=job({**again(), "name": "a/b"})),
+    Mistake(
+        "JOB_NAME", "group spark_consumer/spark_job_jobs", "letters, figures", variables=job({**again(), "name": "a/b"})
+    ),
     Mistake(
         "JOB_MASTER",
         f"{PLACE}.spark[spark.master]",
@@ -121,7 +123,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "JOB_UNKNOWN",
-        "dc1-spark2/spark_job_jobs[word_count].job",
+        "group spark_consumer/spark_job_jobs[word_count].job",
         "one of archive_events, average_readings, count_words, generate_orders, ",
         variables={"spark_consumer": {"spark_job_jobs": [{**JOB, "name": "word_count"}]}},
     ),

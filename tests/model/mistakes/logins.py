@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from model.mistakes.access import SECRETLESS, users
-from model.mistakes.base import BROKERS, JOB, VAULT, Mistake, kafka
+from model.mistakes.base import ALL, BROKERS, JOB, VAULT, Mistake, kafka
 
 SUPER = ["User:kafka-broker", "User:admin"]
 PLACE = f"{BROKERS}/kafka_super_users"
@@ -26,7 +26,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "PASSWORD_GUESSABLE",
-        f"{BROKERS}/kafka_users[orders].password",
+        f"{ALL}/kafka_users[orders].password",
         "a random one",
         variables=users({"name": "orders", "password": "{{ 'orders-2026' }}"}),
     ),
@@ -44,7 +44,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "LOGIN_UNKNOWN",
-        "dc1-spark2/spark_job_jobs[count_words].config.kafka",
+        "group spark_consumer/spark_job_jobs[count_words].config.kafka",
         "declare the user",
         variables={
             "spark_consumer": {
@@ -68,13 +68,13 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "PASSWORD_SHARED",
-        f"{BROKERS}/kafka_users[orders].password",
+        f"{ALL}/kafka_users[orders].password",
         "one of its own",
         variables=users({"name": "orders", "password": "{{ vault.passwords.lab }}"}),
     ),
     Mistake(
         "USER_RESERVED",
-        f"{BROKERS}/kafka_users[admin]",
+        f"{ALL}/kafka_users[admin]",
         "another name",
         variables=users({"name": "admin", "password": "{{ vault.passwords.lab }}9"}),
     ),

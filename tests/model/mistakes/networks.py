@@ -33,7 +33,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "NETWORK_INVALID",
-        "groups zookeeper and kafka/replication_network",
+        "group all/replication_network",
         "198.51.100.0/24",
         hosts={"198.18.2.0/24": "198.18.2.1/24"},
     ),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from model.mistakes.access import acl, users
-from model.mistakes.base import BROKERS, Mistake
+from model.mistakes.base import ALL, Mistake
 
-LAB = f"{BROKERS}/kafka_acls[User:lab]"
+LAB = f"{ALL}/kafka_acls[User:lab]"
 DENIAL: dict[str, Any] = {
     "principal": "User:*",
     "operations": ["ALL"],
@@ -28,7 +28,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("ACL_TOPIC", f"{LAB}.name", "letters, figures", variables=acl(name="orders and returns")),
     Mistake("ACL_OPERATIONS_NONE", f"{LAB}.operations", "as [READ]", variables=acl(operations=[])),
     Mistake("ACL_HOST", f"{LAB}.host", "one address", variables=acl(host="198.18.0.0/16")),
-    Mistake("ACL_JOB_DENIED", f"{BROKERS}/kafka_acls[User:*]", "narrow the denial", variables=acl(DENIAL)),
+    Mistake("ACL_JOB_DENIED", f"{ALL}/kafka_acls[User:*]", "narrow the denial", variables=acl(DENIAL)),
     Mistake(
         "JOB_ACL",
         "dc1-spark2/spark_job_jobs[count_words]",

@@ -74,7 +74,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "PROPERTY_ORDER",
         f"{BROKERS}/kafka_config[group.min.session.timeout.ms]",
-        "correct one",
+        "correct it",
         variables=config("group.min.session.timeout.ms", 2000000),
     ),
     Mistake(

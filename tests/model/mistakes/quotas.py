@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from model.mistakes.access import users
-from model.mistakes.base import BROKERS, Mistake
+from model.mistakes.base import ALL, Mistake
 
-LAB = f"{BROKERS}/kafka_users[lab].quotas"
-PRUNE = f"{BROKERS}/kafka_prune"
+LAB = f"{ALL}/kafka_users[lab].quotas"
+PRUNE = f"{ALL}/kafka_prune"
 
 
 def quotas(*entries: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -24,10 +24,10 @@ def prune(**said: Any) -> dict[str, dict[str, Any]]:
 MISTAKES: tuple[Mistake, ...] = (
     Mistake("QUOTA_VALUE", f"{LAB}.producer_byte_rate", "as 20MiB", variables=users(quotas={"producer_byte_rate": 0})),
     Mistake("QUOTA_EMPTY", LAB, "producer_byte_rate", variables=users(quotas={})),
-    Mistake("QUOTA_ENTITY", f"{BROKERS}/kafka_quotas[]", "name one", variables=quotas({"request_percentage": 50})),
+    Mistake("QUOTA_ENTITY", f"{ALL}/kafka_quotas[]", "name one", variables=quotas({"request_percentage": 50})),
     Mistake(
         "QUOTA_DUPLICATE",
-        f"{BROKERS}/kafka_quotas[<default>]",
+        f"{ALL}/kafka_quotas[<default>]",
         "keep one",
         variables=quotas(
             {"user": "<default>", "request_percentage": 50}, {"user": "<default>", "consumer_byte_rate": "9MiB"}
@@ -35,7 +35,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "QUOTA_UNKNOWN_USER",
-        f"{BROKERS}/kafka_quotas[order].user",
+        f"{ALL}/kafka_quotas[order].user",
         "declare the user",
         variables=quotas({"user": "order", "request_percentage": 50}),
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from model.mistakes.base import BROKERS, Mistake, kafka
+from model.mistakes.base import ALL, BROKERS, Mistake, kafka
 from model.mistakes.topics import NEW, ORDERS, config, topic, topics
 
 LEAST = f"{ORDERS}.config[min.insync.replicas]"
@@ -24,7 +24,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("TOPIC_MIN_ISR_TOO_HIGH", LEAST, "use 2", variables=config("min.insync.replicas", 4)),
     Mistake(
         "TOPIC_MIN_ISR_EQUAL",
-        f"{BROKERS}/kafka_topic_defaults.config[min.insync.replicas]",
+        f"{ALL}/kafka_topic_defaults.config[min.insync.replicas]",
         "use 2",
         variables=topics(NEW, config={"min.insync.replicas": 3}),
     ),

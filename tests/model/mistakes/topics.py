@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.mistakes.base import BROKERS, Mistake
+from model.mistakes.base import ALL, Mistake
 
 LAB: tuple[dict[str, Any], ...] = (
     {"name": "streams-plaintext-input", "partitions": 6},
     {"name": "streams-wordcount-output", "partitions": 6},
 )
 NEW: dict[str, Any] = {"name": "orders", "partitions": 6}
-ORDERS = f"{BROKERS}/kafka_topics[orders]"
+ORDERS = f"{ALL}/kafka_topics[orders]"
 
 
 def topics(*more: dict[str, Any], **defaults: Any) -> dict[str, dict[str, Any]]:
@@ -32,24 +32,24 @@ def config(name: str, value: Any, **changes: Any) -> dict[str, dict[str, Any]]:
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "TOPIC_NAME",
-        f"{BROKERS}/kafka_topics[orders of today].name",
+        f"{ALL}/kafka_topics[orders of today].name",
         "correct the name",
         variables=topic(name="orders of today"),
     ),
     Mistake("TOPIC_DUPLICATE", ORDERS, "keep one", variables=topics(NEW, {**NEW, "partitions": 12})),
     Mistake(
         "TOPIC_COLLISION",
-        f"{BROKERS}/kafka_topics[orders_new]",
+        f"{ALL}/kafka_topics[orders_new]",
         "either . or _",
         variables=topics({**NEW, "name": "orders.new"}, {**NEW, "name": "orders_new"}),
     ),
     Mistake(
         "TOPIC_INTERNAL",
-        f"{BROKERS}/kafka_topics[__consumer_offsets]",
+        f"{ALL}/kafka_topics[__consumer_offsets]",
         "take it out",
         variables=topic(name="__consumer_offsets"),
     ),
-    Mistake("TOPIC_UNDERSCORE", f"{BROKERS}/kafka_topics[_audit]", "manage: false", variables=topic(name="_audit")),
+    Mistake("TOPIC_UNDERSCORE", f"{ALL}/kafka_topics[_audit]", "manage: false", variables=topic(name="_audit")),
     Mistake("TOPIC_PARTITIONS", f"{ORDERS}.partitions", "kafka_topic_defaults", variables=topics({"name": "orders"})),
     Mistake("TOPIC_PROFILE", f"{ORDERS}.profile", "mean event_log", variables=topic(profile="event-logs")),
     Mistake(
@@ -118,7 +118,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "TOPIC_STATE",
-        f"{BROKERS}/kafka_topics[connect-offsets]",
+        f"{ALL}/kafka_topics[connect-offsets]",
         "cleanup.policy: compact",
         variables=topics({"name": "connect-offsets", "partitions": 25, "profile": "event_log"}),
     ),

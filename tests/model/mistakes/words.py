@@ -61,7 +61,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "BOOLEAN_TEXT",
-        "dc1-spark2/standby",
+        "group spark_consumer/standby",
         "without quotes",
         variables={
             "spark_consumer": {

@@ -1,0 +1,109 @@
+"""What is wrong is said once, of the line of the inventory that is wrong, and not of what follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from model.mistakes.base import LAB, config, kafka, spoil, zookeeper
+from model.said import check
+from model.test_reached import said
+
+PARTNERS = {
+    "site_listeners": [
+        {"name": "PARTNERS", "address": "{{ client_address }}", "port": 9095, "protocol": "SASL_SSL",
+         "keystore": "/etc/kafka/partners/keystore.pem"},
+    ],
+    "site_certificates": [
+        {"name": "partners", "subject": "CN=kafka.example.org,OU=brokers,O={{ organization }}", "authority": "infra",
+         "names": ["kafka.example.org"], "path": "/etc/kafka/partners/keystore.pem", "group": "kafka"},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("inventory", "variables", "wanted"),
+    [
+        (
+            "lab_stretch2",
+            zookeeper(zookeeper_observers=[6]),
+            "ZOOKEEPER_GROUP_EVEN group zookeeper/zookeeper_observers = 6: dc2-zk3 does not vote, so the 2 servers of "
+            "dc2 spare no more than 1; take it out, or let",
+        ),
+        (
+            "lab_stretch2",
+            zookeeper(zookeeper_observers=[5, 6]),
+            "ZOOKEEPER_GROUP_SIZES group zookeeper/zookeeper_observers = 5, 6: dc2-zk2 and dc2-zk3 do not vote, so dc2 "
+            "spares fewer servers than the other datacenter; take it out, or let",
+        ),
+        (
+            "lab",
+            config("replica.lag.time.max.ms", 30),
+            "PROPERTY_ORDER group kafka/kafka_config[replica.lag.time.max.ms] = 30: less than "
+            "replica.fetch.wait.max.ms (100), and Kafka would refuse to start; write 30000 if seconds were meant",
+        ),
+        (
+            "lab",
+            config("replica.fetch.wait.max.ms", 60000),
+            "PROPERTY_ORDER group kafka/kafka_config[replica.fetch.wait.max.ms] = 60000: more than "
+            "replica.lag.time.max.ms (30000), and Kafka would refuse to start; correct it",
+        ),
+        (
+            "lab",
+            kafka(
+                kafka_config_overrides={"group.min.session.timeout.ms": 60000, "group.max.session.timeout.ms": 50000}
+            ),
+            "PROPERTY_ORDER group kafka/kafka_config_overrides[group.min.session.timeout.ms] = 60000: more than "
+            "group.max.session.timeout.ms (50000), and Kafka would refuse to start; correct one of the two",
+        ),
+        (
+            "lab_stretch2",
+            kafka(**PARTNERS),
+            "CERTIFICATE_NAMES group kafka/site_certificates[partners]: names lack 198.18.51.21 of dc1-kafka1, "
+            "198.18.51.22 of dc1-kafka2, 198.18.51.23 of dc2-kafka1, 198.18.51.24 of dc2-kafka2, where the host is "
+            'reached or connects from, and peers would refuse it there; add "{{ client_address }}"',
+        ),
+        (
+            "stretch2",
+            kafka(**PARTNERS),
+            "CERTIFICATE_NAMES group kafka/site_certificates[partners]: names lack 198.19.51.21 of dc1-kafka1, "
+            "198.19.51.22 of dc1-kafka2, 198.19.51.23 of dc1-kafka3, and those of 3 more, where",
+        ),
+    ],
+)
+def test_said_once(inventory: str, variables: dict[str, Any], wanted: str, tmp_path: Path) -> None:
+    lines = said(variables, tmp_path, inventory)
+    assert len(lines) == 1, lines
+    assert lines[0].startswith(wanted), lines
+
+
+def lines_of(inventory: str, hosts: dict[str, str], folder: Path) -> list[str]:
+    """Return the lines of a wrong hosts.yml."""
+    return check(spoil(folder / "inventory", replace(LAB, inventory=inventory, hosts=hosts)))[1]
+
+
+def test_a_group_that_repeats_a_datacenter(tmp_path: Path) -> None:
+    """Of the line that says it, and not of the layout."""
+    assert lines_of("lab_stretch2_5", {"vars: {datacenter: dc3}": "vars: {datacenter: dc1}"}, tmp_path) == [
+        "LAYOUT_DATACENTERS group dc3/datacenter = dc1: group dc1 says so as well, and stretch2_5 means 2 with brokers "
+        "and one witness; did you mean dc3?"
+    ]
+
+
+def test_a_layout_that_is_another(tmp_path: Path) -> None:
+    """Each group says its own datacenter: it is the layout that does not fit."""
+    lines = lines_of("lab_stretch2_5", {"layout: stretch2_5": "layout: stretch3"}, tmp_path)
+    assert lines[0].startswith("LAYOUT_DATACENTERS layout = stretch3: brokers stand in dc1, dc2, ZooKeeper servers"), (
+        lines
+    )
+
+
+def test_a_broker_of_the_wrong_datacenter(tmp_path: Path) -> None:
+    """What a datacenter holds then is no mistake of min.insync.replicas."""
+    hosts = {"dc1-kafka2: {}, dc1-kafka3: {}": "dc1-kafka2: {}, dc1-kafka3: {}, dc2-kafka3: {}",
+             "dc2-kafka2: {}, dc2-kafka3: {}": "dc2-kafka2: {}"}  # fmt: skip
+    lines = lines_of("stretch2", hosts, tmp_path)
+    assert len(lines) == 1 and lines[0].startswith("RACK_UNEVEN kafka_rack: brokers per rack: dc1 4, dc2 2"), lines

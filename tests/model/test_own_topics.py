@@ -1,0 +1,101 @@
+"""Topics that applications make for themselves, and those that take what does not fit, are not lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from model.mistakes.access import NEW, users
+from model.mistakes.topics import LAB
+from model.test_reached import said
+
+TARGET = {"mirror_maker": "target", "source": "west", "groups": ["orders"]}
+PLACE = "PRUNE_PROTECTED group all/kafka_prune.topics = "
+
+
+def pruned(scope: str, *grants: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """Return an inventory that prunes topics, with a user who is granted something."""
+    topics = [{"name": name["name"], "manage": False} for name in LAB]
+    found = users({**NEW, "grants": [*grants]}) if grants else users()
+    return {
+        "all": {"kafka_topics": topics, **found["all"], "kafka_prune": {"topics": [scope], "max_deletes": 9}, **more}
+    }
+
+
+def acls(*entries: tuple[str, str, str, str]) -> dict[str, Any]:
+    """Return ACLs of one user: operation, kind, name and pattern; and all rights of the lab's own users."""
+    whole = [("User:lab", "ALL", "topic", "*", "literal")]
+    whole += [("User:streamer", *entry) for entry in entries]
+    keys = ("principal", "operations", "resource", "name", "pattern")
+    return {"kafka_acls": [dict(zip(keys, (one[0], [one[1]], *one[2:]), strict=True)) for one in whole]}
+
+
+STREAMER = acls(("ALL", "topic", "totals-", "prefixed"), ("READ", "group", "totals", "literal"))
+MIRROR = acls(("CREATE", "topic", "mm2-", "prefixed"), ("CREATE", "topic", "west.", "prefixed"))
+
+
+@pytest.mark.parametrize(
+    ("variables", "wanted"),
+    [
+        (pruned("totals-*", {"streams": "totals"}), "totals-*: it has changelogs and repartition topics of Kafka "
+         "Streams' totals (kafka_users[orders]): nobody declares them, so every run would delete them; write more of"),
+        (pruned("tot*", {"streams": "totals"}), "tot*: it has changelogs and repartition topics"),
+        (pruned("west.*", TARGET), "west.*: it has what the mirror of kafka_users[orders] makes of the topics of west"),
+        (pruned("we*", TARGET), "we*: it has what the mirror of kafka_users[orders] makes of the topics of west"),
+        (pruned("mm2-*", {"mirror_maker": "source"}), "mm2-*: it has what the mirror of kafka_users[orders] keeps"),
+        (pruned("heartbeats", TARGET), "heartbeats: it has what the mirror of kafka_users[orders] keeps"),
+        (pruned("etl-*", {"connect": "etl", "topics": ["etl-a", "etl-b", "etl-c"]}),
+         "etl-*: it has topics in which Connect keeps its state (kafka_users[orders])"),
+        (pruned("totals*", **STREAMER), "totals*: it has changelogs and repartition topics of Kafka Streams' totals "
+         "(kafka_acls[User:streamer])"),
+        (pruned("west.*", **MIRROR), "west.*: it has what the mirror of kafka_acls[User:streamer] makes"),
+    ],
+)  # fmt: skip
+def test_no_scope_has_what_applications_make(variables: dict[str, Any], wanted: str, tmp_path: Path) -> None:
+    lines = [line for line in said(variables, tmp_path) if not line.startswith("warn ") and "PRUNE" in line]
+    assert len(lines) == 1, lines
+    assert lines[0].startswith(PLACE + wanted), lines
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        pruned("tmp-*", {"streams": "totals"}, TARGET),
+        pruned("totals-old-*", {"streams": "totals"}),  # a part of it may be meant
+        pruned("west.tmp-*", TARGET),
+        pruned("west.*", {"mirror_maker": "source", "source": "west"}),  # to where nothing is mirrored
+        pruned("totals-*", {"streams": "totals"},
+               kafka_topics=[*LAB, {"name": "totals-sum-changelog", "manage": False}]),
+        pruned("tmp-*", **acls(("ALL", "topic", "tmp-", "prefixed"), ("READ", "group", "tmp-", "prefixed"))),
+        pruned("totals-*", **acls(("READ", "topic", "totals-", "prefixed"), ("READ", "group", "totals", "literal"))),
+    ],
+    ids=["others", "part", "mirrored part", "source", "declared", "a team's own", "reads"],
+)  # fmt: skip
+def test_what_may_be_pruned(variables: dict[str, Any], tmp_path: Path) -> None:
+    assert [line for line in said(variables, tmp_path) if "PRUNE" in line] == []
+
+
+def letters(**changes: Any) -> dict[str, Any]:
+    """Return topics of orders, with changes to where records go that do not fit."""
+    topics = [*LAB, {"name": "orders"}, {"name": "orders-dead", "partitions": 1, **changes}]
+    return {"all": {"kafka_topics": topics}}
+
+
+@pytest.mark.parametrize(
+    ("variables", "place"),
+    [
+        (letters(profile="compacted_state"), "kafka_topics[orders-dead].profile"),
+        (letters(config={"cleanup.policy": "compact,delete"}), "kafka_topics[orders-dead].config[cleanup.policy]"),
+    ],
+)
+def test_what_takes_dead_letters_keeps_all(variables: dict[str, Any], place: str, tmp_path: Path) -> None:
+    lines = said(variables, tmp_path, "dc1")
+    assert len(lines) == 1, lines
+    begin = f"TOPIC_COMPACTED group all/{place}: compacted, and takes what does not fit of job project_orders: "
+    assert lines[0].startswith(begin), lines
+
+
+def test_dead_letters_that_are_cut(tmp_path: Path) -> None:
+    assert said(letters(), tmp_path, "dc1") == []
