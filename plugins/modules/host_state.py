@@ -151,6 +151,12 @@ options:
         description: Seconds after a start in which it must not end; where it does, the call fails with what it said.
         type: int
         default: 0
+      answers:
+        description: A Kafka listener; the watch ends as soon as the broker processes what comes to it.
+        type: dict
+        suboptions:
+          at: {type: str, required: true, description: "Where it is bound, as host:port."}
+          tls: {type: bool, required: true, description: Whether it speaks TLS.}
 attributes:
   check_mode: {description: "Complete, also where the user or the parent directory is not there yet.", support: full}
   diff_mode: {description: "Complete, but for secrets.", support: full}
@@ -233,6 +239,10 @@ SPEC = {
                 },
             },
             "watch": {"type": "int", "default": 0},
+            "answers": {
+                "type": "dict",
+                "options": {"at": {"type": "str", "required": True}, "tls": {"type": "bool", "required": True}},
+            },
         }
     ),
 }

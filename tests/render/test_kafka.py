@@ -244,6 +244,7 @@ def test_all_brokers_have_the_same_unit(inventory_name: str, hosts: Hosts) -> No
         digest = re.findall(r"^Environment=CONFIG_DIGEST=([0-9a-f]{64})$", text, re.MULTILINE)
         assert hosts[name].services[0] == {
             "name": "kafka.service", "digest": digest[0], "enabled": True, "state": "started", "watch": 5,
+            "answers": {"at": f"{REPLICATION_NETWORK[inventory_name]}.2{name[-1]}:9093", "tls": True},
             "live": hosts[name].services[0]["live"],
         }  # fmt: skip
         assert [unit["name"] for unit in hosts[name].services[1:]] == ["kafka-registration.service"]

@@ -12,6 +12,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.testing import patch_module_args
 from confluent_kafka import ElectionType, KafkaError, KafkaException, TopicPartition
 
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import cluster
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import (
     Cluster,
     ClusterError,
@@ -143,6 +144,22 @@ def test_only_what_prefers_one_of_these_is_elected(brokers: Brokers) -> None:
     assert Cluster(LISTENERS).prefer(5, [1]) == ([], []) and brokers.asked == []
     moved, left = Cluster(LISTENERS).prefer(5, [2])
     assert [str(p) for p in moved] == ["t-1"] and left == []
+
+
+def test_who_leads_nothing_is_given_one_partition_first(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An internal one, and the others when their followers had the time to connect."""
+    monkeypatch.setattr(cluster, "CONNECTED", 0.1)
+    rows = [("a", 0), ("__consumer_offsets", 3), ("b", 1)]
+    brokers.partitions += [Partition(topic, number, 1, (2, 1), (1, 2)) for topic, number in rows]
+    moved, left = Cluster(LISTENERS).prefer(5, [2])
+    assert len(moved) == 4 and left == []
+    assert [sorted(asked) for _, asked in brokers.asked] == [
+        [("__consumer_offsets", 3)],
+        [("a", 0), ("b", 1), ("t", 1)],
+    ]
+    brokers.asked.clear()
+    brokers.partitions = [replace(p, leader=1) for p in brokers.partitions]
+    assert len(Cluster(LISTENERS).prefer(5)[0]) == 4 and len(brokers.asked) == 1, "at the end all lead something"
 
 
 def test_a_question_without_an_answer_is_asked_again(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,19 @@
 """A unit that is watched after its start, against a made-up `systemctl` and `journalctl`."""
 
+import contextlib
+import socket
+import ssl
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
 import pytest
+from unit.certificate_maker import Ca, key_pem, new_key, pem
 
 from ansible_collections.millrace.kafka.plugins.module_utils.host import units as host_units
+from ansible_collections.millrace.kafka.plugins.module_utils.host.answering import answers as answering
 from ansible_collections.millrace.kafka.plugins.module_utils.host.paths import StateError
 
 STAYS = ("active", "running", "3")
@@ -44,3 +55,71 @@ def test_a_unit_that_stays(systemd: list[str]) -> None:
     host_units.stays("a.service", 0.7)
     systemd[:] = answers(("failed", "failed", "0"))
     host_units.stays("a.service", 0)
+
+
+def test_a_unit_that_answers_is_watched_no_longer(systemd: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that ends is found before it is asked."""
+    systemd += answers(STAYS)
+    said = iter([False, False, True])
+    monkeypatch.setattr(host_units, "answers", lambda at, tls: (at, tls) == ("198.18.2.21:9093", True) and next(said))
+    begun = time.monotonic()
+    host_units.stays("a.service", 5, {"at": "198.18.2.21:9093", "tls": True})
+    assert time.monotonic() - begun < 2 and next(said, "asked") == "asked"
+    systemd[:] = answers(("failed", "failed", "0"))
+    with pytest.raises(StateError):
+        host_units.stays("a.service", 5, {"at": "198.18.2.21:9093", "tls": True})
+
+
+@pytest.fixture
+def serving() -> Iterator[Callable[[Callable[[socket.socket], object]], str]]:
+    """Return what serves one connection after the other, and says where."""
+    with contextlib.ExitStack() as open_ones:
+
+        def serve(one: Callable[[socket.socket], object]) -> str:
+            listening = open_ones.enter_context(socket.create_server(("127.0.0.1", 0)))
+
+            def run() -> None:
+                with contextlib.suppress(OSError):
+                    while True:
+                        connection = listening.accept()[0]
+                        with connection, contextlib.suppress(OSError):
+                            one(connection)
+
+            threading.Thread(target=run, daemon=True).start()
+            return f"127.0.0.1:{listening.getsockname()[1]}"
+
+        yield serve
+
+
+def test_a_broker_answers_when_it_processes_requests(
+    serving: Callable[[Callable[[socket.socket], object]], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An open port is none: nobody accepts there, or nobody reads. What is sent is ApiVersions."""
+    monkeypatch.setattr("ansible_collections.millrace.kafka.plugins.module_utils.host.answering.PATIENCE", 0.3)
+    asked = list[bytes]()
+
+    def broker(connection: socket.socket) -> None:
+        asked.append(connection.recv(99))
+        connection.sendall(bytes(8))
+
+    assert answering(serving(broker), False)
+    assert asked == [struct.pack(">ihhih", 10, 18, 0, 1, -1)]
+    silent = serving(lambda connection: connection.recv(99) and connection.recv(99))
+    assert not answering(silent, False) and not answering(silent, True)
+    assert not answering(serving(lambda connection: None), True)
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        assert not answering(f"127.0.0.1:{nobody.getsockname()[1]}", False)
+
+
+def test_a_handshake_or_its_refusal_is_an_answer(
+    serving: Callable[[Callable[[socket.socket], object]], str], tmp_path: Path
+) -> None:
+    """Whose certificate it is does not matter: nothing is said."""
+    key, server_pem = new_key(), tmp_path / "server.pem"
+    server_pem.write_bytes(pem(Ca("somebody").issue(key)) + key_pem(key))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(server_pem)
+    assert answering(serving(lambda connection: context.wrap_socket(connection, server_side=True)), True)
+    alert = bytes.fromhex("15030300020228")  # fatal, handshake_failure
+    assert answering(serving(lambda connection: connection.recv(4096) and connection.sendall(alert)), True)

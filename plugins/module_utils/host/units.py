@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.host import live, marks
+from ansible_collections.millrace.kafka.plugins.module_utils.host.answering import answers
 from ansible_collections.millrace.kafka.plugins.module_utils.host.paths import StateError
 
 CONFIG, LIVE = "CONFIG_DIGEST", "LIVE_DIGEST"
@@ -103,7 +104,7 @@ class Units:
             run("systemctl", "restart", name)
             started, owed = True, False
         if started:
-            stays(name, wanted.get("watch") or 0)
+            stays(name, wanted.get("watch") or 0, wanted.get("answers"))
         self.states[name] = {"active": running, "restart_owed": owed, "started": started}
         if marked:
             self.states[name]["marked"] = True
@@ -149,8 +150,11 @@ class Units:
         return mark if restart != "unsaid" or wanted["state"] == "converged" else ""
 
 
-def stays(name: str, seconds: float) -> None:
-    """Watch a unit that was started. Raises StateError, with its last words, where it ends within `seconds`."""
+def stays(name: str, seconds: float, answering: Mapping[str, Any] | None = None) -> None:
+    """Watch a unit that was started, until it answers where `answering` says (at, tls).
+
+    Raises StateError, with its last words, where it ends within `seconds`.
+    """
     deadline, tick, counts = time.monotonic() + seconds, threading.Event(), list[int]()
     while time.monotonic() < deadline:
         (found,) = shown("ActiveState,SubState,NRestarts", [name])
@@ -161,7 +165,9 @@ def stays(name: str, seconds: float) -> None:
                 f"{name} was started and ends at once, so it is down here; nothing else was stopped. Mend what it "
                 f"says, and run again: what is down may be restarted. Its last words:\n{words}"
             )
-        tick.wait(0.5)
+        if answering and answers(answering["at"], answering["tls"]):
+            return
+        tick.wait(0.2 if answering else 0.5)
 
 
 def digest_of(pid: str, variable: str = CONFIG) -> str:

@@ -17,6 +17,10 @@ PATIENCE = 3.0
 """Seconds for which a replica has to lack before it is asked whether it is on the move; then from one to the next."""
 
 
+CONNECTED = 1.0
+"""Seconds in which followers connect to a leader; nobody says when they have."""
+
+
 class ClusterError(Exception):
     """The cluster did not answer; the text carries the client's own words."""
 
@@ -182,6 +186,9 @@ class Cluster:
     ) -> tuple[list[Partition], list[Partition]]:
         """Elect the preferred leaders, and wait until they lead; `preferring`: where one of these is preferred.
 
+        These lead nothing yet, as who was just restarted: each is given one partition first, an internal one if it can
+        be, so that the others' connections to a leader are there when it gets those that clients write to.
+
         A question without an answer is asked again within the timeout. Return the partitions that others led, and those
         that others still lead.
 
@@ -199,16 +206,24 @@ class Cluster:
                         raise
                 tick.wait(0.2)
 
-        before = still = others()
-        if before:
+        def elected(asked: Sequence[Partition]) -> list[Partition]:
             try:
-                next(iter(self.clients.values())).elect(before, timeout)
+                next(iter(self.clients.values())).elect(asked, timeout)
             except AdminError as error:
                 raise ClusterError(f"election of preferred leaders: {error}") from error
-        while still and time.monotonic() < deadline:
-            tick.wait(0.2)
+            names, still = {str(p) for p in asked}, list(asked)
+            while still and time.monotonic() < deadline:
+                tick.wait(0.2)
+                still = [p for p in others() if str(p) in names]
+            return still
+
+        before = still = others()
+        ahead = {p.replicas[0]: p for p in sorted(before, key=lambda p: p.topic.startswith("__"))} if preferring else {}
+        if 0 < len(ahead) < len(before):
+            elected([*ahead.values()])
+            tick.wait(CONNECTED)
             still = others()
-        return before, still
+        return before, elected(still) if still else []
 
     def wait(
         self,

@@ -1,0 +1,35 @@
+"""Whether a service that was started answers; no Ansible import."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import struct
+
+PATIENCE = 1.0  # seconds for each step of a connection
+# ApiVersions, version 0, of nobody: a broker answers it on any listener without TLS, before anybody logs in.
+_API_VERSIONS = struct.pack(">hhih", 18, 0, 1, -1)
+
+
+def answers(at: str, tls: bool) -> bool:
+    """Return whether a Kafka broker processes what comes to a listener; its port alone is open long before.
+
+    `at` is host:port. With TLS, its part of a handshake is an answer, and so is a refusal of ours. Nobody is verified,
+    for nothing is said.
+    """
+    host, _, port = at.rpartition(":")
+    try:
+        with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
+            if tls:
+                context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+                context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+                with context.wrap_socket(connection):
+                    return True
+            connection.sendall(struct.pack(">i", len(_API_VERSIONS)) + _API_VERSIONS)
+            return bool(connection.recv(1))
+    except ssl.SSLEOFError:
+        return False
+    except ssl.SSLError:
+        return True
+    except OSError:
+        return False
