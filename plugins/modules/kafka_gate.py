@@ -42,7 +42,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.waits import (
 
 DOCUMENTATION = """
 module: kafka_gate
-short_description: Tell whether brokers may stop now, in which order, and whether they are back; changes nothing
+short_description: Tell whether brokers may stop now, in which order, and whether they are back and lead again
 description:
   - Brokers may stop together where each partition that they hold in sync has all its other replicas in sync, keeps
     min.insync.replicas of its topic without them (and I(margin) more), and none of its replicas is being moved; where
@@ -50,8 +50,8 @@ description:
   - Each broker that stays is asked itself, and the worst answer counts, also of min.insync.replicas. One that has just
     started, or that the controller does not reach, says what was; a dead one is in sync until its session ends.
   - Where the cluster is not whole elsewhere, only what has been so for 30 s is judged (half of a shorter I(timeout)).
-  - A gate that nobody answers is closed; at once where no broker says settings of topics, as without a quorum of
-    ZooKeeper, for each such question keeps a thread of a broker until there is one.
+  - A gate that nobody answers is closed; at once where no broker says settings of topics, for without a quorum of
+    ZooKeeper each such question keeps a thread of a broker.
   - Runs where confluent-kafka and kafka-python are installed and the listeners can be reached (the control node, or a
     host of the group admin).
 options:
@@ -65,13 +65,11 @@ options:
   stop: {type: list, elements: int, required: true, description: Ids of those that it is about.}
   question:
     description:
-      - C(may_stop) waits until I(stop) may stop together, and fails where they may not; at once where waiting changes
-        nothing, for a topic has too few replicas.
+      - C(may_stop) waits until I(stop) may stop together, and fails where they may not; at once for too few replicas.
       - C(order) tells which of them are restarted together, and after one another. Fails where a topic has too few
         replicas for any of them to be restarted. Waits while brokers name different controllers; of one broker
         alone, I(stop), no word is wanted.
-      - C(back) waits until they are back after a restart. The cluster is whole, or for a while lacks nothing that is
-        not in I(before).
+      - C(back) waits until they are back after a restart, and the cluster is whole, or lacks nothing but I(before).
       - C(started) waits until they are registered and in sync with what somebody leads, whoever else is away. What a
         broker lacks that has given up a log directory is not waited for; there is a warning.
     type: str
@@ -85,8 +83,8 @@ options:
   racks: {type: dict, default: {}, description: "By id, the rack of each declared broker."}
   together:
     description: >-
-      By id, what is restarted together with C(parallel=rack), where that is not what I(racks) says: in a stretched
-      cluster broker.rack is a whole datacenter. Those with none go one by one.
+      By id, what C(parallel=rack) restarts together, where I(racks) says another: in a stretched cluster broker.rack is
+      a whole datacenter. Those with none go one by one.
     type: dict
   margin: {type: int, default: 0, description: Replicas in sync that have to stay besides min.insync.replicas.}
   accepts:
@@ -97,12 +95,11 @@ options:
     elements: str
     default: []
   fail:
-    description: >-
-      Fail where the gate is closed; otherwise only say so, as soon as nothing has changed for half of I(timeout). With
-      C(may_stop).
+    description: With C(may_stop), fail at a closed gate; else say so when nothing has changed for half of I(timeout).
     type: bool
     default: true
   before: {type: dict, default: {}, description: "With C(back), what C(lacking) was."}
+  prefer: {type: bool, default: false, description: "With C(back), have them lead again what they prefer to."}
   stopped:
     description: With C(may_stop), those of I(stop) that this run has stopped; what lacks by them is not waited for.
     type: list
@@ -111,7 +108,7 @@ options:
   timeout: {type: int, default: 0, description: Seconds that are waited; 0 asks once.}
 extends_documentation_fragment: [millrace.kafka.waits]
 attributes:
-  check_mode: {description: The same as without., support: full}
+  check_mode: {description: "The same as without, but for I(prefer).", support: full}
   diff_mode: {description: There is none., support: none}
 requirements: [confluent-kafka, kafka-python]
 seealso:
@@ -152,6 +149,7 @@ lacking:
   returned: but with order
 at: {description: When that was seen, type: float, returned: but with order}
 controller: {description: Id of the controller., type: int, returned: with order}
+moved: {description: "Partitions that they lead again.", type: list, elements: str, returned: with back and I(prefer)}
 """
 
 
@@ -161,8 +159,8 @@ def rules(module: AnsibleModule) -> Rules:
         {int(broker): str(rack or "") or None for broker, rack in (module.params[name] or {}).items()}
         for name in ("racks", "together")
     )
-    said = module.params["together"] is not None
-    return Rules(module.params["margin"], module.params["accepts"], racks, together if said else None)
+    said = together if module.params["together"] is not None else None
+    return Rules(module.params["margin"], module.params["accepts"], racks, said)
 
 
 def order(module: AnsibleModule, cluster: Cluster) -> None:
@@ -187,7 +185,7 @@ def order(module: AnsibleModule, cluster: Cluster) -> None:
 
     verdict = watch(look, Patience(seconds, 0, Part(module.params["pause"], **module.params["waited"])))
     if not verdict.go:
-        answer(module, verdict)
+        answer(module, cluster, verdict)
     few = [block for broker in stop for block in blocks(found[-1], [broker], rules(module)) if block.lasting]
     if few:
         refuse(module, few)
@@ -212,7 +210,7 @@ def stopped(module: AnsibleModule) -> str:
     return f"This run has stopped {who}, which start.yml starts again; no other" if ids else "No broker was stopped"
 
 
-def answer(module: AnsibleModule, verdict: Verdict) -> None:
+def answer(module: AnsibleModule, cluster: Cluster, verdict: Verdict) -> None:
     """End the module with what a wait came to."""
     seconds, stop, question = (module.params[name] for name in ("timeout", "stop", "question"))
     if verdict.rest and not verdict.go and not verdict.lasting:
@@ -234,9 +232,12 @@ def answer(module: AnsibleModule, verdict: Verdict) -> None:
             "order": f"the gate is closed{after}: {verdict.why}. No broker was stopped",
         }[question]
         module.fail_json(msg=f"{failed}. Look at: journalctl -u kafka on the brokers named", **told)
-    if verdict.why:
-        module.warn(verdict.why)
-    module.exit_json(changed=False, **told)
+    why = ""
+    if module.params["prefer"] and question == "back" and not module.check_mode:
+        told["moved"], why = cluster.lead_again(stop)
+    for words in filter(None, (verdict.why, why)):
+        module.warn(words)
+    module.exit_json(changed=bool(told.get("moved")), **told)
 
 
 def ask(module: AnsibleModule, cluster: Cluster) -> Verdict:
@@ -245,8 +246,8 @@ def ask(module: AnsibleModule, cluster: Cluster) -> Verdict:
     part = Part(module.params["pause"], **module.params["waited"])
     same, confirm = min(SAME, seconds / 2), partial(confirmed, cluster)
     if module.params["question"] == "back":
-        patience = Patience(seconds, same, part, at_last=True)
-        return after_restart(cluster.state, expected, stop, module.params["before"], patience, confirm)
+        last = Patience(seconds, same, part, at_last=True)
+        return after_restart(cluster.state, expected, stop, module.params["before"], last, confirm)
     if module.params["question"] == "started":
 
         def sick(state: State) -> Sequence[int]:
@@ -277,6 +278,7 @@ def main() -> None:
             "accepts": {"type": "list", "elements": "str", "default": []},
             "fail": {"type": "bool", "default": True},
             "before": {"type": "dict", "default": {}},
+            "prefer": {"type": "bool", "default": False},
             "stopped": {"type": "list", "elements": "int", "default": []},
             "timeout": {"type": "int", "default": 0},
             **OPTIONS,
@@ -287,7 +289,7 @@ def main() -> None:
         cluster = Cluster(module.params["listeners"])
         if module.params["question"] == "order":
             order(module, cluster)
-        answer(module, ask(module, cluster))
+        answer(module, cluster, ask(module, cluster))
     except ImportError as error:
         module.fail_json(msg=missing_required_lib(error.name or "confluent-kafka"))
     except ClientError as error:

@@ -26,14 +26,6 @@ options:
     type: dict
     required: true
   timeout: {type: int, default: 60, description: Seconds until the elected ones lead; after that there is a warning.}
-  preferring:
-    description: Ids of brokers; only partitions that prefer one of these are elected. Without, all of them.
-    type: list
-    elements: int
-  fail:
-    description: Fail where the cluster does not answer, or refuses; otherwise only warn.
-    type: bool
-    default: true
   restarted:
     description:
       - In check mode, ids of brokers that a run would restart. They lead nothing after that, so theirs move as well.
@@ -70,8 +62,6 @@ def main() -> None:
         argument_spec={
             "listeners": {"type": "dict", "required": True},
             "timeout": {"type": "int", "default": 60},
-            "preferring": {"type": "list", "elements": "int"},
-            "fail": {"type": "bool", "default": True},
             "restarted": {"type": "list", "elements": "int", "default": []},
         },
         supports_check_mode=True,
@@ -84,18 +74,15 @@ def main() -> None:
         module.fail_json(msg=str(error))
     try:
         if module.check_mode:
-            found, ids = cluster.state().to_elect(module.params["restarted"]), module.params["preferring"]
-            moved, left = [p for p in found if ids is None or p.replicas[0] in ids], []
+            moved, left = cluster.state().to_elect(module.params["restarted"]), []
         else:
-            moved, left = cluster.prefer(module.params["timeout"], module.params["preferring"])
+            moved, left = cluster.prefer(module.params["timeout"])
     except ClusterError as error:
         if module.check_mode and module.params["restarted"]:
             module.exit_json(changed=False, moved=[])
-        text = f"{error}. Every partition keeps the leader it has; Kafka elects the preferred one by itself in a while"
-        if module.params["fail"]:
-            module.fail_json(msg=text)
-        module.warn(text)
-        module.exit_json(changed=False, moved=[])
+        module.fail_json(
+            msg=f"{error}. Every partition keeps the leader it has; Kafka elects the preferred one by itself in a while"
+        )
     if left:
         module.warn(
             f"{len(left)} partitions are still led by another replica than the preferred one "

@@ -21,6 +21,7 @@ ANSWERS = {
     f"{COLLECTION}install_archives": ("missing", "archive"),
     f"{COLLECTION}kafka_certificates": ("changes", "reloaded listener"),
     f"{COLLECTION}kafka_controller": ("elected", "elected controller"),
+    f"{COLLECTION}kafka_gate": ("moved", "elected leader"),
     f"{COLLECTION}kafka_leaders": ("moved", "elected leader"),
     f"{COLLECTION}kafka_log_dir": ("moved", "replica that was copied anew"),
     f"{COLLECTION}kafka_reassign": ("moved", "moved partition"),

@@ -19,7 +19,8 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster impor
     State,
 )
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Partition
-from ansible_collections.millrace.kafka.plugins.modules import kafka_leaders
+from ansible_collections.millrace.kafka.plugins.module_utils.waits import Verdict
+from ansible_collections.millrace.kafka.plugins.modules import kafka_gate
 
 LISTENERS = {"REPLICATION": {"bootstrap.servers": "b:9093"}}
 
@@ -197,18 +198,29 @@ def test_a_refusal_is_in_the_clients_own_words(brokers: Brokers) -> None:
         Cluster(LISTENERS).prefer(5)
 
 
-@pytest.mark.parametrize("fail", [True, False])
 def test_a_roll_goes_on_without_an_election(
-    fail: bool, brokers: Brokers, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    brokers: Brokers, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    warned, brokers.refuse = list[str](), True
+    """What refuses is a warning; who is back leads what it prefers to, and nobody else's moves."""
+    warned = list[str]()
     monkeypatch.setattr(AnsibleModule, "warn", lambda _, text: warned.append(text))
-    with patch_module_args({"listeners": LISTENERS, "preferring": [2], "fail": fail}), pytest.raises(SystemExit):
-        kafka_leaders.main()
-    said = json.loads(capsys.readouterr().out)
-    text = said["msg"] if fail else warned[0]
-    assert "CLUSTER_AUTHORIZATION_FAILED" in text and "keeps the leader it has" in text
-    assert said.get("failed", False) == fail and len(warned) == 1 - fail
+    monkeypatch.setattr(kafka_gate, "ask", lambda *_: Verdict(True, {}))
+
+    def back(stop: int, **more: object) -> dict[str, Any]:
+        given = {"listeners": LISTENERS, "brokers": [1, 2, 3], "stop": [stop], "question": "back", **more}
+        with patch_module_args(given), pytest.raises(SystemExit):
+            kafka_gate.main()
+        said: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return said
+
+    assert "moved" not in back(2) and back(1, prefer=True)["moved"] == [] and not brokers.asked
+    assert "moved" not in back(2, prefer=True, _ansible_check_mode=True) and not brokers.asked
+    brokers.refuse = True
+    said = back(2, prefer=True)
+    assert "failed" not in said and not said["changed"] and "CLUSTER_AUTHORIZATION_FAILED" in warned[0]
+    brokers.refuse = False
+    said = back(2, prefer=True)
+    assert said["moved"] == ["t-1"] and said["changed"] and len(warned) == 1
 
 
 def test_silence_is_told_with_the_timeout(brokers: Brokers) -> None:

@@ -122,4 +122,9 @@ def test_a_handshake_or_its_refusal_is_an_answer(
     context.load_cert_chain(server_pem)
     assert answering(serving(lambda connection: context.wrap_socket(connection, server_side=True)), True)
     alert = bytes.fromhex("15030300020228")  # fatal, handshake_failure
-    assert answering(serving(lambda connection: connection.recv(4096) and connection.sendall(alert)), True)
+
+    def refuses(connection: socket.socket) -> None:
+        connection.recv(4096)
+        connection.sendall(alert)
+
+    assert answering(serving(refuses), True)

@@ -17,7 +17,9 @@ PATIENCE = 3.0
 """Seconds for which a replica has to lack before it is asked whether it is on the move; then from one to the next."""
 
 
-CONNECTED = 1.0
+ELECTION = 10.0
+"""Seconds that one of a roll may take; what it does not reach, the one at its end does."""
+CONNECTED = 0.5
 """Seconds in which followers connect to a leader; nobody says when they have."""
 
 
@@ -224,6 +226,13 @@ class Cluster:
             tick.wait(CONNECTED)
             still = others()
         return before, elected(still) if still else []
+
+    def lead_again(self, brokers: Collection[int]) -> tuple[list[str], str]:
+        """Have these brokers lead what they prefer to; return that, and why it came to nothing."""
+        try:
+            return [str(partition) for partition in self.prefer(ELECTION, brokers)[0]], ""
+        except ClusterError as error:
+            return [], f"{error}. Others lead in their place until leaders are elected once more"
 
     def wait(
         self,
