@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from unit.certificate_maker import Ca, key_pem, new_key, pem
 
+from ansible_collections.millrace.kafka.plugins.module_utils.host import answering
 from ansible_collections.millrace.kafka.plugins.module_utils.host import units as host_units
-from ansible_collections.millrace.kafka.plugins.module_utils.host.answering import answers as answering
 from ansible_collections.millrace.kafka.plugins.module_utils.host.paths import StateError
 
 STAYS = ("active", "running", "3")
@@ -95,21 +95,21 @@ def test_a_broker_answers_when_it_processes_requests(
     serving: Callable[[Callable[[socket.socket], object]], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An open port is none: nobody accepts there, or nobody reads. What is sent is ApiVersions."""
-    monkeypatch.setattr("ansible_collections.millrace.kafka.plugins.module_utils.host.answering.PATIENCE", 0.3)
+    monkeypatch.setattr(answering, "PATIENCE", 0.3)
     asked = list[bytes]()
 
     def broker(connection: socket.socket) -> None:
         asked.append(connection.recv(99))
         connection.sendall(bytes(8))
 
-    assert answering(serving(broker), False)
+    assert answering.answers(serving(broker), False)
     assert asked == [struct.pack(">ihhih", 10, 18, 0, 1, -1)]
     silent = serving(lambda connection: connection.recv(99) and connection.recv(99))
-    assert not answering(silent, False) and not answering(silent, True)
-    assert not answering(serving(lambda connection: None), True)
+    assert not answering.answers(silent, False) and not answering.answers(silent, True)
+    assert not answering.answers(serving(lambda connection: None), True)
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
-        assert not answering(f"127.0.0.1:{nobody.getsockname()[1]}", False)
+        assert not answering.answers(f"127.0.0.1:{nobody.getsockname()[1]}", False)
 
 
 def test_a_handshake_or_its_refusal_is_an_answer(
@@ -120,11 +120,11 @@ def test_a_handshake_or_its_refusal_is_an_answer(
     server_pem.write_bytes(pem(Ca("somebody").issue(key)) + key_pem(key))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(server_pem)
-    assert answering(serving(lambda connection: context.wrap_socket(connection, server_side=True)), True)
+    assert answering.answers(serving(lambda connection: context.wrap_socket(connection, server_side=True)), True)
     alert = bytes.fromhex("15030300020228")  # fatal, handshake_failure
 
     def refuses(connection: socket.socket) -> None:
         connection.recv(4096)
         connection.sendall(alert)
 
-    assert answering(serving(refuses), True)
+    assert answering.answers(serving(refuses), True)
