@@ -1,4 +1,7 @@
-"""A host whose broker is registered, and a server that speaks ZooKeeper's protocol: for tests of roles/kafka/files."""
+"""A host whose broker is registered, and a server that speaks ZooKeeper's protocol: for tests of roles/kafka/files.
+
+Those name this module in pytest_plugins.
+"""
 
 import contextlib
 import json
@@ -8,8 +11,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 FILES = ROOT / "roles" / "kafka" / "files"
@@ -173,3 +178,24 @@ class Host:
         given = map(str, (FENCE, self.properties, self.groups, own))
         command = [sys.executable, "-I", "-S", "-c", script, *given, self.left]
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=30).stdout
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """Return an ensemble where broker 1 is registered and is the controller, and broker 2 is registered."""
+    made = Server(
+        {
+            "/kafka/brokers/ids/2": ({"endpoints": ["CLIENT://198.18.1.22:9092"]}, 0x52),
+            "/kafka/controller": ({"brokerid": 1}, 0x51),
+        }
+    )
+    yield made
+    made.listening.close()
+
+
+@pytest.fixture
+def host(tmp_path: Path, server: Server) -> Iterator[Host]:
+    """Return the host of broker 1, where nothing runs."""
+    made = Host(tmp_path, server)
+    yield made
+    made.kept.close()

@@ -7,32 +7,12 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from unit.fenced import FENCE, FILES, PASSWORDS, SESSION, TAKE, Host, Server
 
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    """Return an ensemble where broker 1 is registered and is the controller, and broker 2 is registered."""
-    made = Server(
-        {
-            "/kafka/brokers/ids/2": ({"endpoints": ["CLIENT://198.18.1.22:9092"]}, 0x52),
-            "/kafka/controller": ({"brokerid": 1}, 0x51),
-        }
-    )
-    yield made
-    made.listening.close()
-
-
-@pytest.fixture
-def host(tmp_path: Path, server: Server) -> Iterator[Host]:
-    """Return the host of broker 1, whose processes are gone."""
-    made = Host(tmp_path, server)
-    yield made
-    made.kept.close()
+pytest_plugins = ["unit.fenced"]
 
 
 def test_the_registration_goes_and_with_it_the_controller(host: Host, server: Server) -> None:

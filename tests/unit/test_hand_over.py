@@ -5,8 +5,6 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from ansible.module_utils.basic import AnsibleModule
@@ -15,28 +13,9 @@ from unit.fenced import HAND_OVER, Host, Server
 
 from ansible_collections.millrace.kafka.plugins.modules import kafka_controller
 
+pytest_plugins = ["unit.fenced"]
+
 CONTROLLER = "/kafka/controller"
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    """Return an ensemble where broker 1 is registered and is the controller, and broker 2 is registered."""
-    made = Server(
-        {
-            "/kafka/brokers/ids/2": ({"endpoints": ["CLIENT://198.18.1.22:9092"]}, 0x52),
-            CONTROLLER: ({"brokerid": 1}, 0x51),
-        }
-    )
-    yield made
-    made.listening.close()
-
-
-@pytest.fixture
-def host(tmp_path: Path, server: Server) -> Iterator[Host]:
-    """Return the host of broker 1."""
-    made = Host(tmp_path, server)
-    yield made
-    made.kept.close()
 
 
 def test_another_is_elected(host: Host, server: Server) -> None:

@@ -10,6 +10,8 @@ import pytest
 from faults.lab import until
 from unit.fenced import REGISTRATION, Host, Server
 
+pytest_plugins = ["unit.fenced"]
+
 
 @pytest.fixture
 def server() -> Iterator[Server]:
@@ -17,14 +19,6 @@ def server() -> Iterator[Server]:
     made = Server({})
     yield made
     made.listening.close()
-
-
-@pytest.fixture
-def host(tmp_path: Path, server: Server) -> Iterator[Host]:
-    """Return the host of broker 1, which is registered."""
-    made = Host(tmp_path, server)
-    yield made
-    made.kept.close()
 
 
 RESTART = "--no-block try-restart kafka.service"
