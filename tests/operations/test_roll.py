@@ -36,6 +36,7 @@ def ours(operator: Operator) -> float:
     begun = time.monotonic()
     run = operator.play("restart", "-l", "kafka", "-e", "again=true")
     assert run.code == 0, run.output[-3000:]
+    assert "elected controller" in run.output, "the controller was restarted as such"
     return time.monotonic() - begun
 
 
