@@ -14,7 +14,7 @@ from unit.certificate_maker import Ca, key_pem, new_key, pem
 from unit.fake_cluster import FakeCluster
 from unit.fake_wire import brokers
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import admin, kafka_python
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import admin, kafka_python, ladder
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError
 
 
@@ -40,22 +40,26 @@ def silent() -> Iterator[str]:
 
 
 @contextmanager
-def with_tls(folder: Path) -> Iterator[str]:
-    """Answer handshakes with a certificate of a CA whose file is folder/ca.pem, for 127.0.0.1."""
+def with_tls(folder: Path, clients: ssl.VerifyMode = ssl.CERT_NONE) -> Iterator[str]:
+    """Answer handshakes with a certificate of a CA whose file is folder/ca.pem, for 127.0.0.1; then a question."""
     authority, key = Ca("Infra CA"), new_key()
     (folder / "ca.pem").write_bytes(pem(authority.certificate))
     (folder / "other.pem").write_bytes(pem(Ca("Infra CA").certificate))
     (folder / "server.pem").write_bytes(pem(authority.issue(key, names=["127.0.0.1"])) + key_pem(key))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "server.pem")
+    context.load_verify_locations(folder / "ca.pem")
+    context.verify_mode = clients
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
         def serve() -> None:
             with suppress(OSError):
                 while True:
                     plain, _ = listening.accept()
-                    with suppress(OSError):
-                        context.wrap_socket(plain, server_side=True)
+                    with suppress(OSError), context.wrap_socket(plain, server_side=True) as connection:
+                        if connection.recv(4):
+                            connection.sendall(b"\0\0\0\4")
+                            connection.recv(100)
 
         threading.Thread(target=serve, daemon=True).start()
         yield f"127.0.0.1:{listening.getsockname()[1]}"
@@ -89,6 +93,23 @@ def test_a_ca_that_is_not_trusted(tmp_path: Path) -> None:
     with with_tls(tmp_path) as servers:
         text = said(bootstrap_servers=servers, security_protocol="SSL", ssl_ca_location=str(tmp_path / "other.pem"))
     assert text.startswith(f"TLS: {servers}: the server's certificate is refused: ")
+
+
+def test_a_server_that_takes_no_client_without_a_certificate(tmp_path: Path) -> None:
+    """With TLS 1.3 it says so after the handshake."""
+    tls = {"security.protocol": "SSL", "ssl.ca.location": str(tmp_path / "ca.pem")}
+    with with_tls(tmp_path, ssl.CERT_REQUIRED) as servers:
+        rung, text = ladder.of_one("127.0.0.1", int(servers.rpartition(":")[2]), tls)
+    assert rung == "TLS" and "certificate required" in text.lower()
+
+
+def test_who_answers_after_a_handshake_is_not_waited_for(tmp_path: Path) -> None:
+    """Each client of a roll's gate asks first; so many rests of 0.3 s were seconds."""
+    tls = {"security.protocol": "SSL", "ssl.ca.location": str(tmp_path / "ca.pem")}
+    with with_tls(tmp_path) as servers:
+        before = time.monotonic()
+        assert ladder.of_one("127.0.0.1", int(servers.rpartition(":")[2]), tls) == ("", "")
+        assert time.monotonic() - before < 0.25
 
 
 def test_a_peer_that_says_nothing_to_a_handshake(tmp_path: Path) -> None:

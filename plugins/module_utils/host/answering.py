@@ -7,8 +7,9 @@ import ssl
 import struct
 
 PATIENCE = 1.0  # seconds for each step of a connection
-# ApiVersions, version 0, of nobody: a broker answers it on any listener without TLS, before anybody logs in.
-_API_VERSIONS = struct.pack(">hhih", 18, 0, 1, -1)
+_API_VERSIONS = struct.pack(">hhih", 18, 0, 1, -1)  # version 0, of nobody
+QUESTION = struct.pack(">i", len(_API_VERSIONS)) + _API_VERSIONS
+"""What a broker answers on any listener, before anybody logs in."""
 
 
 def answers(at: str, tls: bool) -> bool:
@@ -25,7 +26,7 @@ def answers(at: str, tls: bool) -> bool:
                 context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
                 with context.wrap_socket(connection):
                     return True
-            connection.sendall(struct.pack(">i", len(_API_VERSIONS)) + _API_VERSIONS)
+            connection.sendall(QUESTION)
             return bool(connection.recv(1))
     except ssl.SSLEOFError:
         return False

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NoAnswer  # which is TimeoutError from Python 3.11 on
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.host.answering import QUESTION
 from ansible_collections.millrace.kafka.plugins.module_utils.host.network import connect
 
 RUNG = 2.0
@@ -70,8 +71,11 @@ def handshake(host: str, port: int, properties: Mapping[str, Any]) -> str:
             socket.create_connection((host, port), timeout=RUNG) as plain,
             context.wrap_socket(plain, server_hostname=host) as connection,
         ):
-            # With TLS 1.3 a server says after the handshake that it does not take the client's certificate.
+            # With TLS 1.3 a server says after the handshake that it does not take the client's certificate; one that
+            # does, answers.
             connection.settimeout(0.3)
+            with contextlib.suppress(OSError):  # what it said before it hung up is still to be read
+                connection.sendall(QUESTION)
             with contextlib.suppress(TimeoutError):
                 connection.recv(1)
     except ssl.SSLCertVerificationError as error:
