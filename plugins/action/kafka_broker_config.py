@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import RunsHere
+from ansible_collections.millrace.kafka.plugins.plugin_utils.asks_kafka import AsksKafka
 
 
-class ActionModule(RunsHere):
+class ActionModule(AsksKafka):
     """The module's options and answer are this action's."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import RunsHere
+from ansible_collections.millrace.kafka.plugins.plugin_utils.asks_kafka import AsksKafka
 from ansible_collections.millrace.kafka.plugins.plugin_utils.waits import module_in_parts
 
 
-class ActionModule(RunsHere):
+class ActionModule(AsksKafka):
     """The module's options and answer are this action's."""
 
     run = module_in_parts

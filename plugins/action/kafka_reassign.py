@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import RunsHere
+from ansible_collections.millrace.kafka.plugins.plugin_utils.asks_kafka import AsksKafka
 from ansible_collections.millrace.kafka.plugins.plugin_utils.waits import module_planned
 
 
-class ActionModule(RunsHere):
+class ActionModule(AsksKafka):
     """The module's options and answer are this action's."""
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
