@@ -101,7 +101,7 @@ class Patience:
     """Seconds for which nothing more may come to lack before that is judged; what is whole is judged at once."""
     part: Part = WHOLE
     every: float = 0
-    """Seconds between two judgements of the same, where one costs much."""
+    """Seconds between two judgements of the same, where one costs much; the first come sooner after one another."""
     at_last: bool = False
     """Whether what lacks in the end is judged however short it has."""
     enough: bool = False
@@ -112,7 +112,7 @@ def watch(look: Callable[[], Look], patience: Patience) -> Verdict:
     """Look until what is seen lets go, or waiting changes nothing, or the time is over."""
     part = patience.part
     whole = Wait(patience.timeout, part.pause, part.begun)
-    deadline, until, again = whole.begun + patience.timeout, now() + whole.part, 0.0
+    deadline, until, again, pace = whole.begun + patience.timeout, now() + whole.part, 0.0, 0.0
     since, before = now() if part.since is None else part.since, {kind: list(n) for kind, n in part.lacking.items()}
     verdict = Verdict(False, before)
     judged: Verdict | None = None
@@ -127,7 +127,8 @@ def watch(look: Callable[[], Look], patience: Patience) -> Verdict:
         patient = not before or at - since >= patience.same or (patience.at_last and at >= deadline)
         if seen.settle and patient and (judged is None or at >= again):
             verdict = judged = seen.settle()
-            again = now() + patience.every
+            pace = max(2 * pace, TICK, now() - at)
+            again = now() + min(patience.every, pace)
         said_no = patience.enough and judged is not None and at - since >= patience.same
         if verdict.go or verdict.lasting or said_no or at >= deadline:
             return verdict
