@@ -136,9 +136,14 @@ def log_dir_devices(hosts: Sequence[str], hostvars: Mapping[str, Any], register:
 
 def lacked_before(hosts: Sequence[str], hostvars: Mapping[str, Any], *registers: str) -> dict[str, Any]:
     """Return what lacked in the cluster when it was first asked, {} where nothing did, or nobody asked."""
-    answers = [hostvars.get(host, {}).get(name) or {} for name in registers for host in hosts]
-    found = sorted((answer for answer in answers if "at" in answer), key=lambda answer: float(answer["at"]))
+    found = _answers(hosts, hostvars, registers)
     return dict(found[0]["lacking"]) if found else {}
+
+
+def latest_answer(hosts: Sequence[str], hostvars: Mapping[str, Any], *registers: str) -> dict[str, Any]:
+    """Return what was answered last of what these hosts registered, {} where nobody asked."""
+    found = _answers(hosts, hostvars, registers)
+    return dict(found[-1]) if found else {}
 
 
 def restart_batches(
@@ -204,6 +209,11 @@ def silent_hosts(
     return sorted(silent)
 
 
+def _answers(hosts: Sequence[str], hostvars: Mapping[str, Any], registers: Sequence[str]) -> list[Mapping[str, Any]]:
+    answers = [hostvars.get(host, {}).get(name) or {} for name in registers for host in hosts]
+    return sorted((answer for answer in answers if "at" in answer), key=lambda answer: float(answer["at"]))
+
+
 def _ordered(answer: Mapping[str, Any]) -> bool:
     return "batches" in answer or "order" in answer
 
@@ -220,6 +230,7 @@ class FilterModule:
             "function_pattern": function_pattern,
             "lacked_before": lacked_before,
             "lacking_java": lacking_java,
+            "latest_answer": latest_answer,
             "log_dir_devices": log_dir_devices,
             "owed_restart": owed_restart,
             "owed_settings": owed_settings,

@@ -4,40 +4,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, ClusterError, State
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import restart_waits
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, State
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import (
     Block,
     Rules,
-    Snapshot,
     blocks,
-    uncontrolled,
 )
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate_facts import UntoldError, snapshot
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate_facts import snapshot
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart_order import batches
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart_waits import (
-    JUDGE,
-    SAME,
-    after_restart,
-    after_start,
-    before_restart,
-)
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart_order import batches, following
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.views import confirmed, with_failed_dirs
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import (
     OPTIONS,
-    Look,
     Part,
     Patience,
     Verdict,
     waiting,
-    watch,
 )
 
 DOCUMENTATION = """
@@ -66,9 +56,9 @@ options:
   question:
     description:
       - C(may_stop) waits until I(stop) may stop together, and fails where they may not; at once for too few replicas.
-      - C(order) tells which of them are restarted together, and after one another. Fails where a topic has too few
-        replicas for any of them to be restarted. Waits while brokers name different controllers; of one broker
-        alone, I(stop), no word is wanted.
+      - C(order) tells which of them are restarted together, and after one another, and whether the first may stop now.
+        Fails where a topic has too few replicas for any of them to be restarted. Waits while brokers name different
+        controllers; of one broker alone, I(stop), no word is wanted.
       - C(back) waits until they are back after a restart, and the cluster is whole, or lacks nothing but I(before).
       - C(started) waits until they are registered and in sync with what somebody leads, whoever else is away. What a
         broker lacks that has given up a log directory is not waited for; there is a warning.
@@ -100,6 +90,7 @@ options:
     default: true
   before: {type: dict, default: {}, description: "With C(back), what C(lacking) was."}
   prefer: {type: bool, default: false, description: "With C(back), have them lead again what they prefer to."}
+  plan: {type: list, elements: list, default: [], description: "With C(back), C(batches) of the order."}
   stopped:
     description: With C(may_stop), those of I(stop) that this run has stopped; what lacks by them is not waited for.
     type: list
@@ -147,9 +138,11 @@ lacking:
   description: What is not whole, as C(lacking) of kafka_cluster.
   type: dict
   returned: but with order
-at: {description: When that was seen, type: float, returned: but with order}
+at: {description: When that was seen, type: float, returned: always}
 controller: {description: Id of the controller., type: int, returned: with order}
 moved: {description: "Partitions that they lead again.", type: list, elements: str, returned: with back and I(prefer)}
+settled: {description: Nothing lacks and who is preferred leads., type: bool, returned: with back and I(prefer)}
+opened: {description: "Ids that may stop now, all that are next or none.", type: list, returned: with order and back}
 """
 
 
@@ -166,35 +159,35 @@ def rules(module: AnsibleModule) -> Rules:
 def order(module: AnsibleModule, cluster: Cluster) -> None:
     """Answer in which order brokers are restarted; ends the module."""
     stop, seconds = module.params["stop"], module.params["timeout"]
-    found: list[Snapshot] = []
-
-    def look() -> Look:
-        try:
-            state = cluster.state()
-            if state.controller < 0:
-                return Look(None, "no controller")
-            found.append(snapshot(cluster, state, stop, one_by_one=True))
-            if headless := uncontrolled(found[-1]):
-                return Look(None, str(headless))
-        except UntoldError as error:
-            untold = Verdict(False, {}, str(error), lasting=True)
-            return Look({}, "", lambda: untold)
-        except ClusterError as error:
-            return Look(None, str(error))
-        return Look({}, "", lambda: Verdict(True, {}))
-
-    verdict = watch(look, Patience(seconds, 0, Part(module.params["pause"], **module.params["waited"])))
-    if not verdict.go:
+    patience = Patience(seconds, 0, Part(module.params["pause"], **module.params["waited"]))
+    verdict, found = restart_waits.before_order(
+        cluster.state, partial(snapshot, cluster, stop=stop, one_by_one=True), patience
+    )
+    if not verdict.go or found is None:
         answer(module, cluster, verdict)
-    few = [block for broker in stop for block in blocks(found[-1], [broker], rules(module)) if block.lasting]
+    few = [block for broker in stop for block in blocks(found, [broker], rules(module)) if block.lasting]
     if few:
         refuse(module, few)
-    plan = batches(found[-1], stop, rules(module), module.params["parallel"] == "rack")
+    plan = batches(found, stop, rules(module), module.params["parallel"] == "rack")
     for words in dict.fromkeys(batch.why for batch in plan if batch.why):
         module.warn(words)
     module.exit_json(
-        changed=False, batches=[list(batch.brokers) for batch in plan], controller=found[-1].states[0].controller
+        changed=False,
+        batches=[list(batch.brokers) for batch in plan],
+        controller=found.states[0].controller,
+        opened=opened(module, cluster, plan[0].brokers if plan else ()),
+        at=time.time(),
     )
+
+
+def judging(module: AnsibleModule, cluster: Cluster, stop: Sequence[int]) -> Callable[[State], Sequence[Block]]:
+    """Return what names all that keeps brokers from stopping together."""
+    return lambda state: blocks(snapshot(cluster, state, stop), stop, rules(module))
+
+
+def opened(module: AnsibleModule, cluster: Cluster, stop: Sequence[int]) -> list[int]:
+    """Return those that are next where they may stop now, so that nobody has to ask again."""
+    return restart_waits.at_once(cluster.state, judging(module, cluster, stop), module.params["brokers"], stop)
 
 
 def refuse(module: AnsibleModule, found: Sequence[Block]) -> None:
@@ -233,33 +226,39 @@ def answer(module: AnsibleModule, cluster: Cluster, verdict: Verdict) -> None:
         }[question]
         module.fail_json(msg=f"{failed}. Look at: journalctl -u kafka on the brokers named", **told)
     why = ""
-    if module.params["prefer"] and question == "back" and not module.check_mode:
-        told["moved"], why = cluster.lead_again(stop)
+    if prefers(module):
+        told["moved"], told["settled"], why = cluster.lead_again(stop)
+        told["settled"] &= not verdict.lacking
+    if question == "back":
+        told["opened"] = opened(module, cluster, following(module.params["plan"], stop))
     for words in filter(None, (verdict.why, why)):
         module.warn(words)
     module.exit_json(changed=bool(told.get("moved")), **told)
+
+
+def prefers(module: AnsibleModule) -> bool:
+    """Tell whether those that are back are to lead again."""
+    return bool(module.params["prefer"] and module.params["question"] == "back" and not module.check_mode)
 
 
 def ask(module: AnsibleModule, cluster: Cluster) -> Verdict:
     """Return what a wait came to."""
     expected, stop, seconds = (module.params[name] for name in ("brokers", "stop", "timeout"))
     part = Part(module.params["pause"], **module.params["waited"])
-    same, confirm = min(SAME, seconds / 2), partial(confirmed, cluster)
+    same, confirm = min(restart_waits.SAME, seconds / 2), partial(confirmed, cluster)
     if module.params["question"] == "back":
         last = Patience(seconds, same, part, at_last=True)
-        return after_restart(cluster.state, expected, stop, module.params["before"], last, confirm)
+        state = partial(cluster.state_and_first, stop) if prefers(module) else cluster.state
+        return restart_waits.after_restart(state, expected, stop, module.params["before"], last, confirm)
     if module.params["question"] == "started":
 
         def sick(state: State) -> Sequence[int]:
             return with_failed_dirs(cluster, state, stop)
 
-        return after_start(cluster.state, expected, stop, Patience(seconds, same, part), confirm, sick)
-
-    def judge(state: State) -> Sequence[Block]:
-        return blocks(snapshot(cluster, state, stop), stop, rules(module))
-
-    patience = Patience(seconds, same, part, JUDGE, enough=not module.params["fail"])
-    return before_restart(cluster.state, judge, expected, stop, patience, module.params["stopped"])
+        return restart_waits.after_start(cluster.state, expected, stop, Patience(seconds, same, part), confirm, sick)
+    judge = judging(module, cluster, stop)
+    patience = Patience(seconds, same, part, restart_waits.JUDGE, enough=not module.params["fail"])
+    return restart_waits.before_restart(cluster.state, judge, expected, stop, patience, module.params["stopped"])
 
 
 def main() -> None:
@@ -279,6 +278,7 @@ def main() -> None:
             "fail": {"type": "bool", "default": True},
             "before": {"type": "dict", "default": {}},
             "prefer": {"type": "bool", "default": False},
+            "plan": {"type": "list", "elements": "list", "default": []},
             "stopped": {"type": "list", "elements": "int", "default": []},
             "timeout": {"type": "int", "default": 0},
             **OPTIONS,

@@ -35,6 +35,7 @@ class Played:
 
     def __init__(self, folder: Path, playbook: str, *options: str, answers: Any = None, **more: Any) -> None:
         """Run it."""
+        folder.mkdir(exist_ok=True)
         make_archives(folder / "archives")
         calls = folder / "calls"
         calls.touch()

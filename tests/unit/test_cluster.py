@@ -163,6 +163,26 @@ def test_who_leads_nothing_is_given_one_partition_first(brokers: Brokers, monkey
     assert len(Cluster(LISTENERS).prefer(5)[0]) == 4 and len(brokers.asked) == 1, "at the end all lead something"
 
 
+def test_who_is_back_gets_an_internal_partition_while_the_rest_is_waited_for(
+    brokers: Brokers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once, as soon as it is in sync with one; the others are not made to wait once more."""
+    monkeypatch.setattr(cluster, "CONNECTED", 30)
+    asking = Cluster(LISTENERS)
+    assert asking.state_and_first([2]).led_by_another() and not brokers.asked
+    brokers.partitions += [Partition("__consumer_offsets", number, 1, (2, 1), (1,)) for number in (3, 4)]
+    asking.state_and_first([2])
+    assert not brokers.asked, "it is not in sync"
+    brokers.partitions[3:] = [replace(p, isr=(1, 2)) for p in brokers.partitions[3:]]
+    asking.state_and_first([2])
+    asking.state_and_first([2])
+    assert [asked for _, asked in brokers.asked] == [[("__consumer_offsets", 3)]]
+    asking.ahead[2] -= 30
+    moved, settled, why = asking.lead_again([2])
+    assert moved == ["__consumer_offsets-3", "__consumer_offsets-4", "t-1"] and settled and not why
+    assert sorted(brokers.asked[1][1]) == [("__consumer_offsets", 4), ("t", 1)] and len(brokers.asked) == 2
+
+
 def test_a_question_without_an_answer_is_asked_again(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
     """A broker that has just started may owe one; none within the time is an error."""
     answers = [ClusterError("no answer"), None, ClusterError("no answer")]
@@ -218,9 +238,15 @@ def test_a_roll_goes_on_without_an_election(
     brokers.refuse = True
     said = back(2, prefer=True)
     assert "failed" not in said and not said["changed"] and "CLUSTER_AUTHORIZATION_FAILED" in warned[0]
+    assert said["settled"] is False
     brokers.refuse = False
     said = back(2, prefer=True)
-    assert said["moved"] == ["t-1"] and said["changed"] and len(warned) == 1
+    assert said["moved"] == ["t-1"] and said["changed"] and said["settled"] and len(warned) == 1
+    brokers.partitions.append(Partition("t", 3, 1, (3, 1), (1, 3)))
+    assert back(2, prefer=True)["settled"] is False, "nobody had broker 3 lead again"
+    monkeypatch.setattr(kafka_gate, "ask", lambda *_: Verdict(True, {"brokers": ["9"]}))
+    brokers.partitions.pop()
+    assert back(2, prefer=True)["settled"] is False, "the end of the run waits for what lacks"
 
 
 def test_silence_is_told_with_the_timeout(brokers: Brokers) -> None:

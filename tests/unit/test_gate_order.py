@@ -16,7 +16,7 @@ from unit.fake_wire import brokers
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import Rules, Snapshot, blocks
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate_facts import snapshot
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart_order import batches
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart_order import batches, following
 from ansible_collections.millrace.kafka.plugins.modules import kafka_gate
 
 RULES = Rules(racks={1: "a", 2: "b", 3: "c", 4: "a", 5: "b", 6: "c"})
@@ -79,14 +79,23 @@ def test_what_no_restart_can_bear_is_refused_though_a_broker_is_dead(dead: int) 
 
 def test_nothing_is_ordered_while_controllers_are_disagreed_on(capsys: pytest.CaptureFixture[str]) -> None:
     cluster = FakeCluster(6)
-    cluster.topics = {"orders": [[1, 4, 2]]}
+    cluster.topics, cluster.configs = {"orders": [[1, 4, 2]]}, {"orders": {"min.insync.replicas": "2"}}
     cluster.says = {3: {"controller_id": 2}, 4: {"controller_id": 2}}
     with brokers(cluster) as servers:
         said = asked(servers, ALL, capsys)
         assert said["failed"] and "brokers name different controllers (brokers 1, 2, 5, 6 say 1" in said["msg"]
         assert "No broker was stopped" in said["msg"]
         cluster.says = {}
-        assert asked(servers, ALL, capsys)["batches"][-1] == [1]
+        told = asked(servers, ALL, capsys)
+        assert told["batches"][-1] == [1] and told["opened"] == told["batches"][0] == [2]
+        cluster.down = {5}
+        assert asked(servers, ALL, capsys)["opened"] == [], "somebody has to wait"
+
+
+def test_what_comes_after_a_batch() -> None:
+    assert following([[3], [1, 4], [2]], [3]) == [1, 4]
+    assert following([["3"], ["1", "4"], ["2"]], [4, 1]) == [2]
+    assert following([[3], [1]], [1]) == following([[3], [1]], [7]) == following([], [1]) == []
 
 
 def test_the_one_that_is_cut_off_may_be_restarted(capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,7 +104,8 @@ def test_the_one_that_is_cut_off_may_be_restarted(capsys: pytest.CaptureFixture[
     cluster.topics, cluster.configs = {"orders": [[1, 2, 3]]}, {"orders": {"min.insync.replicas": "2"}}
     cluster.says = {3: {"controller_id": 2}}
     with brokers(cluster) as servers:
-        assert asked(servers, [3], capsys)["batches"] == [[3]]
+        told = asked(servers, [3], capsys)
+        assert told["batches"] == [[3]] and told["opened"] == [3]
         assert "restart first the one that is cut off" in asked(servers, [1, 2, 3], capsys)["msg"]
 
 

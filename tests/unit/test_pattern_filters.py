@@ -144,6 +144,17 @@ def test_what_lacked_before_the_first_restart() -> None:
     assert general["lacked_before"](["d", "e", "c"], hostvars, "run", "before") == {"brokers": ["3"]}
 
 
+def test_what_a_gate_answered_last() -> None:
+    hostvars = {
+        "a": {"order": {"at": 2.0, "opened": [1]}, "back": {"at": 3.5, "opened": [2]}},
+        "b": {"order": {"at": 2.0, "opened": [1]}, "back": {"skipped": True}},
+        "c": {},
+    }
+    assert general["latest_answer"](["a", "b", "c"], hostvars, "order", "back")["opened"] == [2]
+    assert general["latest_answer"](["b", "c"], hostvars, "order", "back")["opened"] == [1]
+    assert general["latest_answer"](["b", "c"], hostvars, "back") == {}
+
+
 def test_who_is_restarted_together_and_after_one_another() -> None:
     def owed(broker: int, **more: Any) -> dict[str, Any]:
         state = {"kafka.service": {"restart_owed": True}}

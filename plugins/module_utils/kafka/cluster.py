@@ -6,6 +6,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,6 +20,8 @@ PATIENCE = 3.0
 
 ELECTION = 10.0
 """Seconds that one of a roll may take; what it does not reach, the one at its end does."""
+LED = 0.05
+"""Seconds until a broker that was elected may be named."""
 CONNECTED = 0.5
 """Seconds in which followers connect to a leader; nobody says when they have."""
 
@@ -119,6 +122,10 @@ class State:
         return found
 
 
+def _internal(partition: Partition) -> bool:
+    return partition.topic.startswith("__")
+
+
 class Cluster:
     """A connection to one cluster through each of its listeners."""
 
@@ -129,6 +136,8 @@ class Cluster:
         """
         self.clients = {name: Admin(properties) for name, properties in listeners.items()}
         self.lacking_since = self.asked_at = -1.0
+        self.ahead: dict[int, float] = {}
+        self.first: list[str] = []
         self.adding: Mapping[str, Collection[int]] = {}
 
     def state(self, timeout: float = 5.0, patience: float = PATIENCE) -> State:
@@ -215,24 +224,45 @@ class Cluster:
                 raise ClusterError(f"election of preferred leaders: {error}") from error
             names, still = {str(p) for p in asked}, list(asked)
             while still and time.monotonic() < deadline:
-                tick.wait(0.2)
+                tick.wait(LED)
                 still = [p for p in others() if str(p) in names]
             return still
 
         before = still = others()
-        ahead = {p.replicas[0]: p for p in sorted(before, key=lambda p: p.topic.startswith("__"))} if preferring else {}
-        if 0 < len(ahead) < len(before):
+        ahead = {p.replicas[0]: p for p in sorted(before, key=_internal) if p.replicas[0] not in self.ahead}
+        if preferring and 0 < len(ahead) < len(before):
             elected([*ahead.values()])
-            tick.wait(CONNECTED)
+            self.ahead |= dict.fromkeys(ahead, time.monotonic())
+        if preferring and still:
+            tick.wait(max(0, max(self.ahead.values(), default=0) + CONNECTED - time.monotonic()))
             still = others()
         return before, elected(still) if still else []
 
-    def lead_again(self, brokers: Collection[int]) -> tuple[list[str], str]:
-        """Have these brokers lead what they prefer to; return that, and why it came to nothing."""
+    def state_and_first(self, preferring: Collection[int]) -> State:
+        """Ask once; give each of these brokers one internal partition as soon as it is in sync with it, as `prefer`.
+
+        Followers connect to it while the rest is waited for. Raises ClusterError.
+        """
+        state = self.state()
+        for broker in set(preferring) - set(self.ahead):
+            first = [p for p in state.led_by_another() if p.replicas[0] == broker and _internal(p)][:1]
+            if first and state.controller >= 0:
+                self.ahead[broker] = time.monotonic()
+                self.first += map(str, first)
+                with suppress(AdminError):  # it gets it with the rest
+                    next(iter(self.clients.values())).elect(first, ELECTION)
+        return state
+
+    def lead_again(self, brokers: Collection[int]) -> tuple[list[str], bool, str]:
+        """Have these brokers lead what they prefer to.
+
+        Return that, whether every partition is led by who is preferred, and why it came to nothing.
+        """
         try:
-            return [str(partition) for partition in self.prefer(ELECTION, brokers)[0]], ""
+            moved = {*self.first, *(str(partition) for partition in self.prefer(ELECTION, brokers)[0])}
+            return sorted(moved), not self.state().led_by_another(), ""
         except ClusterError as error:
-            return [], f"{error}. Others lead in their place until leaders are elected once more"
+            return [], False, f"{error}. Others lead in their place until leaders are elected once more"
 
     def wait(
         self,

@@ -9,16 +9,16 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import ClusterError, State
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import Block
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import Block, Snapshot, uncontrolled
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate_facts import UntoldError
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import Lacking, Look, Patience, Verdict, watch
 
 # Lacking, of a cluster: `brokers`, `offline`, `under_replicated` (each replica, as `topic-0 without 3`).
 WITHOUT = " without "
 JUDGE = 2.0
-"""Seconds between two looks at all that the gate is told."""
+"""Seconds between two looks at all that the gate is told, at most."""
 CONFIRM = 0.5
-"""Seconds between two questions to each broker whether they are back."""
+"""Seconds between two questions to each broker whether they are back, at most."""
 SAME = 30.0
 """Seconds for which the same has to lack before anything is stopped in a cluster that is not whole."""
 
@@ -83,6 +83,30 @@ Confirm = Callable[[State], Sequence[State]]
 """Asks, after a look that one broker answered, each of them (views.py). Raises ClusterError."""
 
 
+def before_order(
+    ask: Callable[[], State], tell: Callable[..., Snapshot], patience: Patience
+) -> tuple[Verdict, Snapshot | None]:
+    """Wait until brokers name one controller; return what that came to, and what they `tell` of a state."""
+    found: list[Snapshot | None] = [None]
+
+    def look() -> Look:
+        try:
+            state = ask()
+            if state.controller < 0:
+                return Look(None, "no controller")
+            told = found[0] = tell(state=state)
+            if headless := uncontrolled(told):
+                return Look(None, str(headless))
+        except UntoldError as error:
+            untold = Verdict(False, {}, str(error), lasting=True)
+            return Look({}, "", lambda: untold)
+        except ClusterError as error:
+            return Look(None, str(error))
+        return Look({}, "", lambda: Verdict(True, {}))
+
+    return watch(look, patience), found[0]
+
+
 def before_restart(
     ask: Callable[[], State],
     judge: Callable[[State], Sequence[Block]],
@@ -112,6 +136,20 @@ def before_restart(
 
     missing = looks(ask, lambda s: lacking(s, expected, stopped), lambda s: "; ".join(s.problems(expected)), settled)
     return watch(missing, patience)
+
+
+def at_once(
+    ask: Callable[[], State],
+    judge: Callable[[State], Sequence[Block]],
+    expected: Sequence[int],
+    brokers: Sequence[int],
+) -> list[int]:
+    """Return `brokers` where nothing lacks and they may be stopped now; nobody where that is waited for, or refused."""
+    try:
+        state = ask()
+        return list(brokers) if brokers and not state.problems(expected) and not judge(state) else []
+    except ClusterError:
+        return []
 
 
 def after_restart(
