@@ -136,7 +136,7 @@ def log_dir_devices(hosts: Sequence[str], hostvars: Mapping[str, Any], register:
 
 def lacked_before(hosts: Sequence[str], hostvars: Mapping[str, Any], *registers: str) -> dict[str, Any]:
     """Return what lacked in the cluster when it was first asked, {} where nothing did, or nobody asked."""
-    found = _answers(hosts, hostvars, registers)
+    found = [answer for answer in _answers(hosts, hostvars, registers) if "lacking" in answer]
     return dict(found[0]["lacking"]) if found else {}
 
 
@@ -144,6 +144,12 @@ def latest_answer(hosts: Sequence[str], hostvars: Mapping[str, Any], *registers:
     """Return what was answered last of what these hosts registered, {} where nobody asked."""
     found = _answers(hosts, hostvars, registers)
     return dict(found[-1]) if found else {}
+
+
+def following_batch(batches: Sequence[Sequence[Any]], ids: Sequence[Any]) -> list[int]:
+    """Return the batch of an order that comes after one; nobody where that is the last, or is none of it."""
+    given, at = [sorted(map(int, batch)) for batch in batches], sorted(map(int, ids))
+    return next(iter(given[given.index(at) + 1 :]), []) if at in given else []
 
 
 def restart_batches(
@@ -226,6 +232,7 @@ class FilterModule:
         return {
             "broker_host": broker_host,
             "controller_last": controller_last,
+            "following_batch": following_batch,
             "function_items": function_items,
             "function_pattern": function_pattern,
             "lacked_before": lacked_before,

@@ -13,22 +13,12 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import restart_waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, State
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import (
-    Block,
-    Rules,
-    blocks,
-)
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate_facts import snapshot
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import Block, Rules, blocks
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate_facts import UntoldError, snapshot
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart_order import batches, following
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart_order import batches
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.views import confirmed, with_failed_dirs
-from ansible_collections.millrace.kafka.plugins.module_utils.waits import (
-    OPTIONS,
-    Part,
-    Patience,
-    Verdict,
-    waiting,
-)
+from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTIONS, Part, Patience, Verdict, waiting
 
 DOCUMENTATION = """
 module: kafka_gate
@@ -90,7 +80,7 @@ options:
     default: true
   before: {type: dict, default: {}, description: "With C(back), what C(lacking) was."}
   prefer: {type: bool, default: false, description: "With C(back), have them lead again what they prefer to."}
-  plan: {type: list, elements: list, default: [], description: "With C(back), C(batches) of the order."}
+  then: {type: list, elements: int, default: [], description: "With C(back), ids of those that are to stop next."}
   stopped:
     description: With C(may_stop), those of I(stop) that this run has stopped; what lacks by them is not waited for.
     type: list
@@ -137,11 +127,11 @@ answer:
 lacking:
   description: What is not whole, as C(lacking) of kafka_cluster.
   type: dict
-  returned: but with order
+  returned: always, but with order only where C(opened) names somebody
 at: {description: When that was seen, type: float, returned: always}
 controller: {description: Id of the controller., type: int, returned: with order}
 moved: {description: "Partitions that they lead again.", type: list, elements: str, returned: with back and I(prefer)}
-settled: {description: Nothing lacks and who is preferred leads., type: bool, returned: with back and I(prefer)}
+settled: {description: Nothing lacks and who is preferred leads., type: bool, returned: with back and no I(then)}
 opened: {description: "Ids that may stop now, all that are next or none.", type: list, returned: with order and back}
 """
 
@@ -175,8 +165,9 @@ def order(module: AnsibleModule, cluster: Cluster) -> None:
         changed=False,
         batches=[list(batch.brokers) for batch in plan],
         controller=found.states[0].controller,
-        opened=opened(module, cluster, plan[0].brokers if plan else ()),
+        opened=(may := opened(module, cluster, plan[0].brokers if plan else ())),
         at=time.time(),
+        **({"lacking": {}} if may else {}),
     )
 
 
@@ -187,7 +178,10 @@ def judging(module: AnsibleModule, cluster: Cluster, stop: Sequence[int]) -> Cal
 
 def opened(module: AnsibleModule, cluster: Cluster, stop: Sequence[int]) -> list[int]:
     """Return those that are next where they may stop now, so that nobody has to ask again."""
-    return restart_waits.at_once(cluster.state, judging(module, cluster, stop), module.params["brokers"], stop)
+    try:
+        return restart_waits.at_once(cluster.state, judging(module, cluster, stop), module.params["brokers"], stop)
+    except UntoldError as error:  # it is not asked again
+        module.fail_json(msg=f"{error}. Nobody lacks anything; no other broker was stopped")
 
 
 def refuse(module: AnsibleModule, found: Sequence[Block]) -> None:
@@ -227,10 +221,11 @@ def answer(module: AnsibleModule, cluster: Cluster, verdict: Verdict) -> None:
         module.fail_json(msg=f"{failed}. Look at: journalctl -u kafka on the brokers named", **told)
     why = ""
     if prefers(module):
-        told["moved"], told["settled"], why = cluster.lead_again(stop)
-        told["settled"] &= not verdict.lacking
-    if question == "back":
-        told["opened"] = opened(module, cluster, following(module.params["plan"], stop))
+        told["moved"], why = cluster.lead_again(stop)
+    if question == "back" and (then := module.params["then"]):
+        told["opened"] = opened(module, cluster, then)
+    elif question == "back":
+        told["settled"] = restart_waits.settled(cluster.state, partial(confirmed, cluster), module.params["brokers"])
     for words in filter(None, (verdict.why, why)):
         module.warn(words)
     module.exit_json(changed=bool(told.get("moved")), **told)
@@ -278,7 +273,7 @@ def main() -> None:
             "fail": {"type": "bool", "default": True},
             "before": {"type": "dict", "default": {}},
             "prefer": {"type": "bool", "default": False},
-            "plan": {"type": "list", "elements": "list", "default": []},
+            "then": {"type": "list", "elements": "int", "default": []},
             "stopped": {"type": "list", "elements": "int", "default": []},
             "timeout": {"type": "int", "default": 0},
             **OPTIONS,

@@ -11,7 +11,7 @@ LIBRARIES = ("confluent_kafka.admin", "kafka.admin", "kafka.errors", "kafka.prot
 
 # Ansible imports an action before it forks a process for each task, which would import them itself: 0.25 CPU seconds.
 for _name in LIBRARIES:
-    with suppress(ImportError):  # the module says what it lacks
+    with suppress(Exception):  # the module says what it lacks, or what is broken
         import_module(_name)
 
 

@@ -16,7 +16,7 @@ from unit.fake_wire import brokers
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import Rules, Snapshot, blocks
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate_facts import snapshot
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart_order import batches, following
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart_order import batches
 from ansible_collections.millrace.kafka.plugins.modules import kafka_gate
 
 RULES = Rules(racks={1: "a", 2: "b", 3: "c", 4: "a", 5: "b", 6: "c"})
@@ -90,12 +90,6 @@ def test_nothing_is_ordered_while_controllers_are_disagreed_on(capsys: pytest.Ca
         assert told["batches"][-1] == [1] and told["opened"] == told["batches"][0] == [2]
         cluster.down = {5}
         assert asked(servers, ALL, capsys)["opened"] == [], "somebody has to wait"
-
-
-def test_what_comes_after_a_batch() -> None:
-    assert following([[3], [1, 4], [2]], [3]) == [1, 4]
-    assert following([["3"], ["1", "4"], ["2"]], [4, 1]) == [2]
-    assert following([[3], [1]], [1]) == following([[3], [1]], [7]) == following([], [1]) == []
 
 
 def test_the_one_that_is_cut_off_may_be_restarted(capsys: pytest.CaptureFixture[str]) -> None:

@@ -140,8 +140,19 @@ def test_what_lacked_before_the_first_restart() -> None:
     assert general["lacked_before"](["d", "c", "a"], hostvars, "before") == {"brokers": ["3"]}
     assert general["lacked_before"](["a", "d", "b"], hostvars, "before") == {}
     assert general["lacked_before"]([], hostvars, "before") == {}
+    hostvars["x"] = {"order": {"at": 0.1, "opened": []}}
+    assert general["lacked_before"](["x", "d", "c", "a"], hostvars, "order", "before") == {"brokers": ["3"]}
+    hostvars["x"] = {"order": {"at": 0.1, "opened": [1], "lacking": {}}}
+    assert general["lacked_before"](["x", "d", "c", "a"], hostvars, "order", "before") == {}
     assert general["lacked_before"](["d", "e"], hostvars, "before", "run") == {"brokers": ["2"]}
     assert general["lacked_before"](["d", "e", "c"], hostvars, "run", "before") == {"brokers": ["3"]}
+
+
+def test_what_comes_after_a_batch() -> None:
+    following = general["following_batch"]
+    assert following([[3], [1, 4], [2]], [3]) == [1, 4]
+    assert following([["3"], ["1", "4"], ["2"]], [4, 1]) == [2]
+    assert following([[3], [1]], [1]) == following([[3], [1]], [7]) == following([], [1]) == []
 
 
 def test_what_a_gate_answered_last() -> None:

@@ -14,7 +14,6 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import B
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart_waits import (
     after_restart,
     after_start,
-    at_once,
     away,
     before_restart,
     lacking,
@@ -144,16 +143,6 @@ def test_all_that_the_gate_is_told_is_asked_for_now_and_then(clock: Clock) -> No
 
     before_restart(asks(state(FULL)), judge, ALL, [1], Patience(20, 5, every=2))
     assert 12 <= len(looks) <= 14 and looks[2] - looks[0] < 1
-
-
-def test_who_is_next_is_told_only_where_nothing_lacks() -> None:
-    """Else somebody has to wait, or to hear why not."""
-    assert at_once(asks(state(FULL)), gate(3, 1, min_isr=1), ALL, [3, 1]) == [3, 1]
-    assert at_once(asks(state(FULL)), gate(3, 1), ALL, [3, 1]) == [], "one replica is too few"
-    assert at_once(asks(state(FULL)), gate(), ALL, []) == []
-    assert at_once(asks(state(FULL, LACKS_3)), gate(3), ALL, [3]) == []
-    assert at_once(asks(state(FULL)), gate(3), [*ALL, 4], [3]) == []
-    assert at_once(asks(ClusterError("no answer")), gate(3), ALL, [3]) == []
 
 
 def test_a_wait_in_parts_is_as_patient_as_a_whole_one(clock: Clock) -> None:

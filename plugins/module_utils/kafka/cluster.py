@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import Counter
@@ -16,12 +17,12 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.topics
 
 PATIENCE = 3.0
 """Seconds for which a replica has to lack before it is asked whether it is on the move; then from one to the next."""
-
-
 ELECTION = 10.0
 """Seconds that one of a roll may take; what it does not reach, the one at its end does."""
+FIRST = 3.0
+"""Seconds that the first one of a broker may take, while the rest is waited for."""
 LED = 0.05
-"""Seconds until a broker that was elected may be named."""
+"""Seconds until a broker that was elected may be named; then more and more from one look to the next."""
 CONNECTED = 0.5
 """Seconds in which followers connect to a leader; nobody says when they have."""
 
@@ -126,6 +127,12 @@ def _internal(partition: Partition) -> bool:
     return partition.topic.startswith("__")
 
 
+def _first(state: State, brokers: Collection[int]) -> list[Partition]:
+    """Return for each of these brokers that leads nothing one partition to lead, an internal one if it can be."""
+    found = {p.replicas[0]: p for p in sorted(state.led_by_another(), key=_internal)}
+    return [found[one] for one in sorted(set(brokers) & set(found) - {p.leader for p in state.partitions})]
+
+
 class Cluster:
     """A connection to one cluster through each of its listeners."""
 
@@ -136,8 +143,7 @@ class Cluster:
         """
         self.clients = {name: Admin(properties) for name, properties in listeners.items()}
         self.lacking_since = self.asked_at = -1.0
-        self.ahead: dict[int, float] = {}
-        self.first: list[str] = []
+        self.led_since, self.tried, self.first = -math.inf, set[int](), list[str]()
         self.adding: Mapping[str, Collection[int]] = {}
 
     def state(self, timeout: float = 5.0, patience: float = PATIENCE) -> State:
@@ -201,68 +207,69 @@ class Cluster:
         be, so that the others' connections to a leader are there when it gets those that clients write to.
 
         A question without an answer is asked again within the timeout. Return the partitions that others led, and those
-        that others still lead.
-
-        Raises ClusterError.
+        that others still lead. Raises ClusterError.
         """
         deadline, tick = time.monotonic() + timeout, threading.Event()
 
-        def others() -> list[Partition]:
+        def look() -> State:
             while True:
                 try:
-                    found = self.state().led_by_another()
-                    return [p for p in found if preferring is None or p.replicas[0] in preferring]
+                    return self.state()
                 except ClusterError:
                     if time.monotonic() >= deadline:
                         raise
                 tick.wait(0.2)
 
+        def others(state: State) -> list[Partition]:
+            return [p for p in state.led_by_another() if preferring is None or p.replicas[0] in preferring]
+
         def elected(asked: Sequence[Partition]) -> list[Partition]:
-            try:
-                next(iter(self.clients.values())).elect(asked, timeout)
-            except AdminError as error:
-                raise ClusterError(f"election of preferred leaders: {error}") from error
-            names, still = {str(p) for p in asked}, list(asked)
+            self._elect(asked, timeout)
+            names, still, pace = {str(p) for p in asked}, list(asked), LED
             while still and time.monotonic() < deadline:
-                tick.wait(LED)
-                still = [p for p in others() if str(p) in names]
+                tick.wait(pace)
+                still, pace = [p for p in others(look()) if str(p) in names], min(2 * pace, 1.0)
             return still
 
-        before = still = others()
-        ahead = {p.replicas[0]: p for p in sorted(before, key=_internal) if p.replicas[0] not in self.ahead}
-        if preferring and 0 < len(ahead) < len(before):
-            elected([*ahead.values()])
-            self.ahead |= dict.fromkeys(ahead, time.monotonic())
-        if preferring and still:
-            tick.wait(max(0, max(self.ahead.values(), default=0) + CONNECTED - time.monotonic()))
-            still = others()
+        state = look()
+        before = still = others(state)
+        if preferring and before:
+            ahead = _first(state, preferring)
+            if 0 < len(ahead) < len(before):
+                elected(ahead)
+                self.led_since = time.monotonic()
+            tick.wait(max(0.0, self.led_since + CONNECTED - time.monotonic()))
+            still = others(look())
         return before, elected(still) if still else []
 
     def state_and_first(self, preferring: Collection[int]) -> State:
-        """Ask once; give each of these brokers one internal partition as soon as it is in sync with it, as `prefer`.
+        """Ask once; as soon as one of these brokers is in sync with an internal partition, have it lead that one.
 
-        Followers connect to it while the rest is waited for. Raises ClusterError.
+        Followers connect to it while the rest is waited for. Who leads something is given none. Raises ClusterError.
         """
         state = self.state()
-        for broker in set(preferring) - set(self.ahead):
-            first = [p for p in state.led_by_another() if p.replicas[0] == broker and _internal(p)][:1]
-            if first and state.controller >= 0:
-                self.ahead[broker] = time.monotonic()
-                self.first += map(str, first)
-                with suppress(AdminError):  # it gets it with the rest
-                    next(iter(self.clients.values())).elect(first, ELECTION)
+        if self.led_since < 0 and any(p.leader in preferring for p in state.partitions):
+            self.led_since = time.monotonic()
+        first = [p for p in _first(state, preferring) if _internal(p) and p.replicas[0] not in self.tried]
+        if first and state.controller >= 0:
+            self.tried |= {p.replicas[0] for p in first}
+            with suppress(ClusterError):  # they get it with the rest
+                self._elect(first, FIRST)
+                self.led_since, self.first = time.monotonic(), [*self.first, *map(str, first)]
         return state
 
-    def lead_again(self, brokers: Collection[int]) -> tuple[list[str], bool, str]:
-        """Have these brokers lead what they prefer to.
-
-        Return that, whether every partition is led by who is preferred, and why it came to nothing.
-        """
+    def _elect(self, asked: Sequence[Partition], timeout: float) -> None:
         try:
-            moved = {*self.first, *(str(partition) for partition in self.prefer(ELECTION, brokers)[0])}
-            return sorted(moved), not self.state().led_by_another(), ""
+            next(iter(self.clients.values())).elect(asked, timeout)
+        except AdminError as error:
+            raise ClusterError(f"election of preferred leaders: {error}") from error
+
+    def lead_again(self, brokers: Collection[int]) -> tuple[list[str], str]:
+        """Have these brokers lead what they prefer to; return that, and why it came to nothing."""
+        try:
+            return sorted({*self.first, *map(str, self.prefer(ELECTION, brokers)[0])}), ""
         except ClusterError as error:
-            return [], False, f"{error}. Others lead in their place until leaders are elected once more"
+            return self.first, f"{error}. Others lead in their place until leaders are elected once more"
 
     def wait(
         self,

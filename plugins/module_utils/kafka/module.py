@@ -40,7 +40,7 @@ def mistaken(given: Any, options: Mapping[str, Any], place: str = "") -> Iterato
             entry = item.get("name", number) if isinstance(item, dict) else number
             if option.get("elements") == "dict":
                 yield from mistaken(item, option.get("options") or {}, f"{where}[{entry}].")
-            elif isinstance(item, (bool, list, dict)) and option.get("elements") != "list":
+            elif isinstance(item, (bool, list, dict)):
                 yield f"{where}[{entry}]: a text is wanted, and this is none"
 
 

@@ -59,10 +59,3 @@ def unknown(snapshot: Snapshot) -> list[str]:
     """Return why not all is known of what brokers hold."""
     headless = uncontrolled(snapshot)
     return [headless.why] if headless else [silence(broker) for broker in sorted(snapshot.unheard)]
-
-
-def following(plan: Sequence[Sequence[int]], batch: Sequence[int]) -> list[int]:
-    """Return the batch of a plan that comes after one; nobody where that was the last, or is none of it."""
-    given = [sorted(map(int, one)) for one in plan]
-    at = given.index(sorted(batch)) + 1 if sorted(batch) in given else len(given)
-    return next(iter(given[at:]), [])

@@ -144,12 +144,25 @@ def at_once(
     expected: Sequence[int],
     brokers: Sequence[int],
 ) -> list[int]:
-    """Return `brokers` where nothing lacks and they may be stopped now; nobody where that is waited for, or refused."""
+    """Return `brokers` where nothing lacks and they may be stopped now; nobody where that is waited for, or refused.
+
+    Raises UntoldError.
+    """
     try:
         state = ask()
         return list(brokers) if brokers and not state.problems(expected) and not judge(state) else []
+    except UntoldError:
+        raise
     except ClusterError:
         return []
+
+
+def settled(ask: Callable[[], State], confirm: Confirm, expected: Sequence[int]) -> bool:
+    """Tell whether all say that nothing lacks, and that whoever is preferred leads."""
+    try:
+        return not any(state.problems(expected) or state.led_by_another() for state in confirm(ask()))
+    except ClusterError:
+        return False
 
 
 def after_restart(
