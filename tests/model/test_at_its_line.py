@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from model.mistakes.base import LAB, config, kafka, spoil, zookeeper
+from model.mistakes.base import LAB, THERE, config, kafka, spoil, zookeeper
 from model.said import check
 from model.test_reached import said
 
@@ -107,3 +107,54 @@ def test_a_broker_of_the_wrong_datacenter(tmp_path: Path) -> None:
              "dc2-kafka2: {}, dc2-kafka3: {}": "dc2-kafka2: {}"}  # fmt: skip
     lines = lines_of("stretch2", hosts, tmp_path)
     assert len(lines) == 1 and lines[0].startswith("RACK_UNEVEN kafka_rack: brokers per rack: dc1 4, dc2 2"), lines
+
+
+def of_defaults(defaults: dict[str, Any], **config: Any) -> dict[str, dict[str, Any]]:
+    """Return the topic that the lab's job writes, declared, beside what is said of all topics."""
+    topic = {"name": "streams-wordcount-output", "partitions": 1, "config": dict(config)}
+    return {"all": {"kafka_topics": [THERE[0], topic], "kafka_topic_defaults": defaults}}
+
+
+@pytest.mark.parametrize(
+    ("defaults", "own", "wanted"),
+    [
+        (
+            {"config": {"retention.ms": "2d"}},
+            {"segment.ms": "30d"},
+            "TOPIC_RETENTION group all/{}.config[segment.ms] = 30d: more than retention.ms (2d), and whole segments",
+        ),
+        (
+            {"config": {"min.compaction.lag.ms": "2h"}},
+            {"max.compaction.lag.ms": "1h"},
+            "TOPIC_CONTRADICTION group all/{}.config[max.compaction.lag.ms] = 1h: less than min.compaction.lag.ms (2h)",
+        ),
+        (
+            {"config": {"max.message.bytes": "4MiB"}},
+            {"segment.bytes": "2MiB"},
+            "TOPIC_MESSAGE group all/{}.config[segment.bytes] = 2MiB: a batch has to fit into a segment",
+        ),
+        (
+            {"config": {"retention.ms": "2d", "segment.ms": "30d"}},
+            {},
+            "TOPIC_RETENTION group all/kafka_topic_defaults.config[retention.ms] = 2d: less than segment.ms (30d)",
+        ),
+    ],
+)
+def test_a_topic_that_differs_from_all(
+    defaults: dict[str, Any], own: dict[str, Any], wanted: str, tmp_path: Path
+) -> None:
+    """Of its own word, and not of what fits all others; of what is said of all, where that alone is wrong."""
+    lines = said(of_defaults(defaults, **own), tmp_path, "lab")
+    assert len(lines) == 1, lines
+    told = lines[0].removeprefix("warn ")
+    assert told.startswith(wanted.format("kafka_topics[streams-wordcount-output]")), lines
+
+
+def test_a_topic_of_events_where_all_are_compacted(tmp_path: Path) -> None:
+    """It is told to say otherwise: the default may be right for the others."""
+    topics = [{"name": name, "partitions": 6} for name in ("streams-plaintext-input", "streams-wordcount-output")]
+    defaults = {"profile": "compacted_state"}
+    lines = said({"all": {"kafka_topics": topics, "kafka_topic_defaults": defaults}}, tmp_path, "lab")
+    (line,) = [line for line in lines if "TOPIC_COMPACTED " in line]
+    assert line.startswith("warn TOPIC_COMPACTED group all/kafka_topics[streams-plaintext-input]: compacted, and"), line
+    assert line.endswith("give it profile: event_log (kafka_topic_defaults.profile is of all)")
