@@ -22,6 +22,7 @@ PARTNERS = {
          "names": ["kafka.example.org"], "path": "/etc/kafka/partners/keystore.pem", "group": "kafka"},
     ],
 }  # fmt: skip
+CAS = [{"name": name, "subject": f"CN={name},O=lab"} for name in ("infra", "infra-2027", "clients")]
 
 
 @pytest.mark.parametrize(
@@ -58,6 +59,30 @@ PARTNERS = {
             ),
             "PROPERTY_ORDER group kafka/kafka_config_overrides[group.min.session.timeout.ms] = 60000: more than "
             "group.max.session.timeout.ms (50000), and Kafka would refuse to start; correct one of the two",
+        ),
+        (
+            "lab",
+            {"all": {"infra_authority": "clients"}},
+            "AUTHORITY_NONE group all/infra_authority = clients: it signs, and hosts do not trust it (infra_trusted is "
+            "infra): they would refuse one another; leave it out, so that infra signs; or, where it signs for no",
+        ),
+        (
+            "lab",
+            {"all": {"infra_trusted": ["infra-2027"], "pki_authorities": CAS}},
+            "AUTHORITY_NONE group all/infra_trusted = infra-2027: without infra, which signs: hosts would refuse one "
+            "another; write [infra]; or add infra to it",
+        ),
+        (
+            "lab",
+            zookeeper(zookeeper_truststore="/etc/ca.pem"),
+            "warn TRUSTSTORE_UNKNOWN group zookeeper/zookeeper_truststore = /etc/ca.pem: no entry of pki_truststores "
+            "has this path, and no server starts without this file; let the role",
+        ),
+        (
+            "lab",
+            kafka(kafka_truststore="/etc/ca.pem"),
+            "warn TRUSTSTORE_UNKNOWN group kafka/kafka_truststore = /etc/ca.pem: no entry of pki_truststores "
+            "has this path, and no broker starts without this file; let the role",
         ),
         (
             "lab_stretch2",
