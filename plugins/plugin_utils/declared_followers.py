@@ -26,17 +26,20 @@ OF_HOSTS: Mapping[str, tuple[str, ...]] = {
     "PRINCIPAL_NOT_SUPER": ("CERTIFICATE_DUPLICATE",),
     "STORE_GROUP": ("CERTIFICATE_DUPLICATE",),
     "RACK_UNEVEN": ("DATACENTER_GROUP", "LAYOUT_DATACENTERS", "RACK_GROUP", "RACK_SAME", "RACK_TWICE"),
-    "ZOOKEEPER_GROUP_EVEN": ("ZOOKEEPER_GROUP_NONE", "ZOOKEEPER_GROUP_TWICE"),
+    # The one group for each datacenter has another number.
+    "ZOOKEEPER_GROUP_EVEN": ("ZOOKEEPER_GROUP_MIXED", "ZOOKEEPER_GROUP_NONE", "ZOOKEEPER_GROUP_TWICE"),
     "ZOOKEEPER_GROUP_MIXED": ("ZOOKEEPER_GROUP_TWICE",),
     "ZOOKEEPER_GROUPS_MISSING": ("DATACENTER_MISSING",),
-    "ZOOKEEPER_GROUP_SIZES": ("ZOOKEEPER_GROUP_NONE", "ZOOKEEPER_GROUP_TWICE"),
+    "ZOOKEEPER_GROUP_SIZES": ("ZOOKEEPER_GROUP_MIXED", "ZOOKEEPER_GROUP_NONE", "ZOOKEEPER_GROUP_TWICE"),
     # The brokers' listener is one for clients, or one without a login.
     "FIREWALL_PEER": ("BROKERS_LISTENER",),
-    "LISTENER_CLIENT_CA": ("BROKERS_LISTENER", "CERTIFICATE_DUPLICATE"),  # the file of which is the brokers'
+    # The file of which is the brokers', or whose CA these trust.
+    "LISTENER_CLIENT_CA": ("BROKERS_LISTENER", "CERTIFICATE_DUPLICATE", "CLIENTS_TRUSTED"),
     "LISTENER_NETWORK": ("BROKERS_LISTENER",),
 }
 # The same, said of the same entry or setting.
 OF_ENTRY: Mapping[str, tuple[str, ...]] = {
+    "CLIENTS_TRUSTED": ("AUTHORITY_NONE",),
     "DICT_REPLACED": ("GROUP_SHADOWED",),
     "GROUP_RIVALS": ("GROUP_SHADOWED",),
     "JOB_ACL": ("JOB_CONFIG",),
@@ -94,6 +97,9 @@ def _follows(problem: Problem, other: Problem) -> bool:
         return together and one == two and f"reads it as {problem.value}," in other.wrong
     if pair == ("LISTENER_PLAINTEXT", "SECURITY_PLAINTEXT"):
         return together and problem.value == "PLAINTEXT"  # of which the profile makes every listener
+    if pair == ("MIN_ISR_TOO_LOW", "RACK_TOO_MANY"):
+        found_of = re.search(r" of (\d+) replicas", other.wrong)
+        return found_of is not None and 2 * int(problem.value) > int(found_of[1]) + int(found_of[1]) % 2
     if pair == ("FIREWALL_SOURCE", "INPUT_NOT_A_LIST"):
         return together and bool(problem.value == other.value) and base(other.variable).endswith("firewall_rules")
     if pair == ("JOB_ACL", "JOB_TOPIC"):

@@ -23,6 +23,8 @@ def of_the_writer(problem: Problem, standing: Standing) -> Problem:
         return _port(problem, standing.raw(problem.hosts[0]))
     if problem.code == "CERTIFICATE_DAYS":
         return _days(problem, standing.raw(problem.hosts[0]))
+    if problem.code == "AUTHORITY_NONE" and problem.variable == "infra_trusted" and problem.value:
+        return _authority(problem, standing.raw(problem.hosts[0]))
     if problem.code == "DATABASE_OTHER" and (found := DATABASE_PORT.match(problem.wrong)):
         return _database_port(problem, standing, *found.groups())
     return problem
@@ -58,6 +60,16 @@ def _port(problem: Problem, raw: Mapping[str, Any]) -> Problem:
         return problem
     wrong = "CLIENT and REPLICATION both have it, and Kafka wants a port for each listener, whatever the address"
     return replace(problem, variable=words[-1], wrong=wrong)
+
+
+def _authority(problem: Problem, raw: Mapping[str, Any]) -> Problem:
+    """The CA that signs was said, and whom hosts trust is the project's default: the one that was said is judged."""
+    if _says(raw, "infra_trusted") or not _says(raw, "infra_authority"):
+        return problem
+    signing = raw["infra_authority"]
+    wrong = f"it signs, and hosts do not trust it (infra_trusted is {problem.value}): they would refuse one another"
+    advice = f"leave it out, so that {problem.value} signs; or, where it signs for no clients, name it in infra_trusted"
+    return replace(problem, variable="infra_authority", value=signing, wrong=wrong, advice=advice)
 
 
 def _database_port(problem: Problem, standing: Standing, server: str, port: str) -> Problem:

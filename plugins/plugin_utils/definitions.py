@@ -14,7 +14,7 @@ from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.property_values import Spec, fault, text_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.property_values import Spec, fault, text_of, with_zookeeper
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.amounts import amount, units_of
 
 FOLDER = Path(__file__).resolve().parents[1] / "definitions" / "generated"
@@ -266,7 +266,8 @@ class Definitions:
             return None
         wrong = fault(spec, value)
         if wrong is None:
-            return None
+            wrong = with_zookeeper(section, name, value) if self.product == "kafka" else None
+            return Finding("value", name, shown, wrong, "leave it out: classic") if wrong else None
         if isinstance(value, bool) and "yes" in spec.get("choices", ()):
             advice = f"YAML takes an unquoted yes or no for a boolean: write '{'yes' if value else 'no'}' in quotes"
         elif (number := amount(value, units_of(name))) is not None and not fault(spec, number):

@@ -10,6 +10,9 @@ Spec = Mapping[str, Any]
 
 # Java's own ranges.
 WIDTHS = {"short": 16, "int": 32, "long": 64}
+# Protocols of groups, of which brokers with ZooKeeper have the first alone (KafkaConfig).
+CLASSIC, REFUSED = "classic", "consumer"
+OF_BROKERS, OF_CLIENTS = "group.coordinator.rebalance.protocols", "group.protocol"
 
 
 def text_of(value: Any) -> str:
@@ -67,3 +70,17 @@ def fault(spec: Spec, value: Any) -> str | None:
     which = f"{', '.join(strange)}: " if len(items) > 1 else ""
     valid = f"one of {', '.join(spec['choices'])}" if len(choices) > 1 else spec["choices"][0]
     return f"{which}not {valid}" if strange else None
+
+
+def with_zookeeper(section: str, name: str, value: Any) -> str | None:
+    """Return what is wrong with a value that Kafka takes under KRaft alone, None where ZooKeeper will do."""
+    items = [item.strip() for item in text_of(value).split(",")]
+    if section == "broker" and name == OF_BROKERS:
+        if CLASSIC not in items:
+            return f"without {CLASSIC} Kafka would not start"
+        if others := [item for item in items if item != CLASSIC]:
+            comes = "would not start with it" if REFUSED in others else "does nothing with it"
+            return f"{', '.join(others)}: only for KRaft, this broker runs with ZooKeeper and {comes}"
+    if section in ("consumer", "client") and name == OF_CLIENTS and items[0].lower() != CLASSIC:
+        return "only for KRaft: brokers with ZooKeeper do not know this protocol, and the consumer would end"
+    return None

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from model.mistakes.base import LAB, config, kafka, spoil, zookeeper
+from model.mistakes.base import LAB, THERE, config, kafka, spoil, zookeeper
 from model.said import check
 from model.test_reached import said
 
@@ -22,6 +22,7 @@ PARTNERS = {
          "names": ["kafka.example.org"], "path": "/etc/kafka/partners/keystore.pem", "group": "kafka"},
     ],
 }  # fmt: skip
+CAS = [{"name": name, "subject": f"CN={name},O=lab"} for name in ("infra", "infra-2027", "clients")]
 
 
 @pytest.mark.parametrize(
@@ -58,6 +59,30 @@ PARTNERS = {
             ),
             "PROPERTY_ORDER group kafka/kafka_config_overrides[group.min.session.timeout.ms] = 60000: more than "
             "group.max.session.timeout.ms (50000), and Kafka would refuse to start; correct one of the two",
+        ),
+        (
+            "lab",
+            {"all": {"infra_authority": "clients"}},
+            "AUTHORITY_NONE group all/infra_authority = clients: it signs, and hosts do not trust it (infra_trusted is "
+            "infra): they would refuse one another; leave it out, so that infra signs; or, where it signs for no",
+        ),
+        (
+            "lab",
+            {"all": {"infra_trusted": ["infra-2027"], "pki_authorities": CAS}},
+            "AUTHORITY_NONE group all/infra_trusted = infra-2027: without infra, which signs: hosts would refuse one "
+            "another; write [infra]; or add infra to it",
+        ),
+        (
+            "lab",
+            zookeeper(zookeeper_truststore="/etc/ca.pem"),
+            "warn TRUSTSTORE_UNKNOWN group zookeeper/zookeeper_truststore = /etc/ca.pem: no entry of pki_truststores "
+            "has this path, and no server starts without this file; let the role",
+        ),
+        (
+            "lab",
+            kafka(kafka_truststore="/etc/ca.pem"),
+            "warn TRUSTSTORE_UNKNOWN group kafka/kafka_truststore = /etc/ca.pem: no entry of pki_truststores "
+            "has this path, and no broker starts without this file; let the role",
         ),
         (
             "lab_stretch2",
@@ -107,3 +132,54 @@ def test_a_broker_of_the_wrong_datacenter(tmp_path: Path) -> None:
              "dc2-kafka2: {}, dc2-kafka3: {}": "dc2-kafka2: {}"}  # fmt: skip
     lines = lines_of("stretch2", hosts, tmp_path)
     assert len(lines) == 1 and lines[0].startswith("RACK_UNEVEN kafka_rack: brokers per rack: dc1 4, dc2 2"), lines
+
+
+def of_defaults(defaults: dict[str, Any], **config: Any) -> dict[str, dict[str, Any]]:
+    """Return the topic that the lab's job writes, declared, beside what is said of all topics."""
+    topic = {"name": "streams-wordcount-output", "partitions": 1, "config": dict(config)}
+    return {"all": {"kafka_topics": [THERE[0], topic], "kafka_topic_defaults": defaults}}
+
+
+@pytest.mark.parametrize(
+    ("defaults", "own", "wanted"),
+    [
+        (
+            {"config": {"retention.ms": "2d"}},
+            {"segment.ms": "30d"},
+            "TOPIC_RETENTION group all/{}.config[segment.ms] = 30d: more than retention.ms (2d), and whole segments",
+        ),
+        (
+            {"config": {"min.compaction.lag.ms": "2h"}},
+            {"max.compaction.lag.ms": "1h"},
+            "TOPIC_CONTRADICTION group all/{}.config[max.compaction.lag.ms] = 1h: less than min.compaction.lag.ms (2h)",
+        ),
+        (
+            {"config": {"max.message.bytes": "4MiB"}},
+            {"segment.bytes": "2MiB"},
+            "TOPIC_MESSAGE group all/{}.config[segment.bytes] = 2MiB: a batch has to fit into a segment",
+        ),
+        (
+            {"config": {"retention.ms": "2d", "segment.ms": "30d"}},
+            {},
+            "TOPIC_RETENTION group all/kafka_topic_defaults.config[retention.ms] = 2d: less than segment.ms (30d)",
+        ),
+    ],
+)
+def test_a_topic_that_differs_from_all(
+    defaults: dict[str, Any], own: dict[str, Any], wanted: str, tmp_path: Path
+) -> None:
+    """Of its own word, and not of what fits all others; of what is said of all, where that alone is wrong."""
+    lines = said(of_defaults(defaults, **own), tmp_path, "lab")
+    assert len(lines) == 1, lines
+    told = lines[0].removeprefix("warn ")
+    assert told.startswith(wanted.format("kafka_topics[streams-wordcount-output]")), lines
+
+
+def test_a_topic_of_events_where_all_are_compacted(tmp_path: Path) -> None:
+    """It is told to say otherwise: the default may be right for the others."""
+    topics = [{"name": name, "partitions": 6} for name in ("streams-plaintext-input", "streams-wordcount-output")]
+    defaults = {"profile": "compacted_state"}
+    lines = said({"all": {"kafka_topics": topics, "kafka_topic_defaults": defaults}}, tmp_path, "lab")
+    (line,) = [line for line in lines if "TOPIC_COMPACTED " in line]
+    assert line.startswith("warn TOPIC_COMPACTED group all/kafka_topics[streams-plaintext-input]: compacted, and"), line
+    assert line.endswith("give it profile: event_log (kafka_topic_defaults.profile is of all)")

@@ -115,7 +115,7 @@ def rule(text: str) -> dict[str, Any]:
         (denied({"IPAddressDeny": "any"}, {"IPAddressDeny": ""}), []),
         # What is forgotten while it is in use.
         (config(transactional_id_expiration_ms=60000), [f"LIMIT_MEANT {KAFKA}[transactional.id.expiration.ms]"]),
-        (config(transactional_id_expiration_ms=60000, transaction_max_timeout_ms=50000), []),
+        (config(transactional_id_expiration_ms=60000, transaction_max_timeout_ms=60000), []),
         (config(producer_id_expiration_ms=60000), [f"LIMIT_MEANT {KAFKA}[producer.id.expiration.ms]"]),
         (config(connections_max_reauth_ms=60), [f"warn LIMIT_MEANT {KAFKA}[connections.max.reauth.ms]"]),
         (config(connections_max_reauth_ms=0), []),

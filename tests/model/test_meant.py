@@ -150,6 +150,8 @@ def kernel(**settings: Any) -> dict[str, Any]:
         (relay({"spark.master": "local[12]", "spark.default.parallelism": 4}),
          [f"JOB_SLOTS {SPARK}[spark.default.parallelism]"]),
         (job(spark={"spark.master": "local[4]"}), []),
+        (job(spark={"spark.master": "local[0]"}), [f"JOB_MASTER {SPARK}[spark.master]"]),
+        (job(spark={"spark.master": "local[2,0]"}), [f"JOB_MASTER {SPARK}[spark.master]"]),
         ({"spark": job()["spark_consumer"]}, ["warn JOB_TWICE group spark/spark_job_jobs[count_words]"]),
         ({"spark": job()["spark_consumer"], "dc1-spark2": {"spark_job_jobs": [{**JOB, "state": "stopped"}]}}, []),
         (job(again(group="spark-kafka-source-a"), group="spark-kafka-source-a"),

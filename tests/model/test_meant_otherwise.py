@@ -27,6 +27,15 @@ def compacted(**more: Any) -> dict[str, dict[str, Any]]:
     [
         (config("group.min.session.timeout.ms", 60000), "LIMIT_MEANT group kafka/kafka_config[group.min."),
         (config("group.max.session.timeout.ms", 30000), "LIMIT_MEANT group kafka/kafka_config[group.max."),
+        # Below what producers ask for by default, and below a pause of the garbage collector.
+        (config("transaction.max.timeout.ms", 30000), "LIMIT_MEANT group kafka/kafka_config[transaction.max.timeout."),
+        (config("message.max.bytes", 1000), "LIMIT_MEANT group kafka/kafka_config[message.max.bytes] = 1000: librd"),
+        (
+            config("log.message.timestamp.before.max.ms", 60000),
+            "LIMIT_MEANT group kafka/kafka_config[log.message.timestamp.before.max.ms] = 60000: producers try again",
+        ),
+        (config("replica.lag.time.max.ms", 400), "LIMIT_MEANT group kafka/kafka_config[replica.lag.time.max.ms] = 400"),
+        (config("request.timeout.ms", 500), "LIMIT_MEANT group kafka/kafka_config[request.timeout.ms] = 500: a pause"),
         (config("group.min.session.timeout.ms", 45000), None),
         (config("group.max.session.timeout.ms", 45000), None),
         (users(quotas={"request_percentage": 0.5}), "QUOTA_VALUE group all/kafka_users[lab].quotas.request_percent"),

@@ -24,6 +24,11 @@ def connect(**partitions: int) -> dict[str, Any]:
     return {"all": {"kafka_topics": [*lab, *topics], **users(etl)["all"]}}
 
 
+UNSAID = connect(configs=0, offsets=0, status=0)["all"]
+for topic in UNSAID["kafka_topics"]:
+    topic.pop("partitions", None)
+
+
 def starless(group: str) -> dict[str, Any]:
     """Return the lab's users, that of the job with another group."""
     found = users()
@@ -48,6 +53,12 @@ def starless(group: str) -> dict[str, Any]:
             "TOPIC_STATE group all/kafka_topics[etl-configs].partitions = 6: Connect keeps its configurations there "
             "(kafka_users[etl].grants[connect]), and its workers do not start where that is more than one partition; "
             "declare it with partitions: 1",
+        ),
+        (
+            {"all": {**UNSAID, "kafka_topic_defaults": {"partitions": 12}}},
+            "TOPIC_STATE group all/kafka_topics[etl-configs]: Connect keeps its configurations there "
+            "(kafka_users[etl].grants[connect]), and its workers do not start where that is more than one partition: "
+            "kafka_topic_defaults.partitions gives it 12; declare it with partitions: 1 of its own",
         ),
         (
             connect(one=6, two=6, three=6),

@@ -83,7 +83,8 @@ def test_a_value_that_would_be_refused(section: str, name: str, value: Any, wron
         ("producer", "acks", "all"),
         ("producer", "acks", -1),
         ("client", "security.protocol", "sasl_ssl"),
-        ("client", "group.protocol", "consumer"),
+        ("client", "group.protocol", "CLASSIC"),
+        ("broker", "group.coordinator.rebalance.protocols", " classic "),
         ("zookeeper", "peerType", "Observer"),
         ("zookeeper", "4lw.commands.whitelist", ["srvr", "mntr"]),
         ("zookeeper", "admin.enableServer", False),
@@ -147,3 +148,23 @@ def test_every_finding_is_reported_together() -> None:
         ("unknown", "acks"),
     ]
     assert found[0].wrong == NO_SUCH
+
+
+@pytest.mark.parametrize(
+    ("section", "value", "wrong"),
+    [
+        ("broker", "classic,consumer", "consumer: only for KRaft, this broker runs with ZooKeeper and would not start"),
+        ("broker", ["classic", "share"], "share: only for KRaft, this broker runs with ZooKeeper and does nothing"),
+        ("broker", "classic, unknown", "unknown: only for KRaft, this broker runs with ZooKeeper and does nothing"),
+        ("broker", "consumer", "without classic Kafka would not start"),
+        ("broker", "", "without classic Kafka would not start"),
+        ("client", "consumer", "only for KRaft: brokers with ZooKeeper do not know this protocol"),
+        ("consumer", "Consumer", "only for KRaft: brokers with ZooKeeper do not know this protocol"),
+    ],
+)
+def test_a_value_that_is_for_kraft_alone(section: str, value: Any, wrong: str) -> None:
+    """KafkaConfig.validateValues of 3.9; a broker without KRaft answers no ConsumerGroupHeartbeat."""
+    name = "group.coordinator.rebalance.protocols" if section == "broker" else "group.protocol"
+    finding = only(section, name, value)
+    assert (finding.shown, finding.advice) == (value, "leave it out: classic")
+    assert finding.wrong.startswith(wrong)

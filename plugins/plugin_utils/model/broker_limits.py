@@ -43,6 +43,42 @@ LEAST_REAUTH = 60_000
 # session.timeout.ms of consumers (KIP-735; librdkafka has the same), and whether it may not be above what is written.
 SESSION = 45_000
 SESSIONS = {"group.min.session.timeout.ms": False, "group.max.session.timeout.ms": True}
+# What clients ask for where they say nothing, those of Java and librdkafka alike unless one is named: the least that
+# lets them, what comes of less, what they would have to say.
+ASKED = {
+    "transaction.max.timeout.ms": (
+        60_000, "producers ask for 60000 where they say nothing, and would be let into no transaction",
+        "transaction.timeout.ms of {} at most into every producer with transactions",
+    ),
+    MESSAGE: (
+        1_000_000, "librdkafka fills batches up to 1000000 bytes where it is told nothing, and parts none that is "
+        "refused: its records would be lost", "batch.size of {} at most into every client of librdkafka",
+    ),
+    "socket.request.max.bytes": (
+        1 << 20, "producers send up to 1 MiB in a request where they say nothing, and brokers would end the connection",
+        "max.request.size of less than {} into every producer",
+    ),
+    "log.message.timestamp.before.max.ms": (
+        120_000, "producers try again for 120000 where they say nothing, and a record that comes so late would be "
+        "refused", "delivery.timeout.ms of {} at most into every producer",
+    ),
+}  # fmt: skip
+# Times that a pause of the garbage collector or of a disk exceeds: the least, and what comes of less.
+PAUSES = {
+    "replica.lag.time.max.ms": (
+        5_000, "a pause of the garbage collector or of a disk that is as long takes followers out of the ISR, and "
+        "writers stop where too few are left",
+    ),
+    "replica.socket.timeout.ms": (
+        5_000, "a pause of the garbage collector that is as long ends the connections of followers, which fall behind",
+    ),
+    "controller.socket.timeout.ms": (
+        5_000, "a pause of a broker that is as long ends the connection of the controller, which begins anew",
+    ),
+    "request.timeout.ms": (
+        5_000, "a pause of a broker that is as long ends the requests of the others",
+    ),
+}  # fmt: skip
 AUTO_CREATE = "auto.create.topics.enable"
 PROTOCOLS = {
     "inter.broker.protocol.version": "brokers do without what came since, which is for the time of an upgrade alone",
@@ -92,6 +128,7 @@ def limits(model: Model) -> Iterator[Problem]:
             yield from _forgotten(broker, variable, layer)
             yield from _meant(broker, variable, layer)
             yield from _sessions(broker, variable, layer)
+            yield from _asked(broker, variable, layer)
         yield from _holding(broker)
 
 
@@ -136,6 +173,18 @@ def _sessions(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterat
             bound = f"{number} at {'most' if most else 'least'}"
             advice = f"leave it out, or write session.timeout.ms of {bound} into every client"
             yield broker.problem(f"{variable}[{name}]", "LIMIT_MEANT", number, wrong, advice, warning=True)
+
+
+def _asked(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[Problem]:
+    """Clients have what they ask for by default, and a broker may pause for as long as one does."""
+    definitions = Definitions.load("kafka", str(broker.inputs.get("kafka_version")))
+    for name in (str(name) for name in layer if name in ASKED or name in PAUSES):
+        number, usual = whole(layer[name]), definitions.default("broker", name)
+        least, wrong, *words = ASKED.get(name) or PAUSES[name]
+        if number is None or not 0 < number < least or in_seconds(name, number, usual):
+            continue  # seconds are said as such
+        advice = f"leave it out, or write {words[0].format(number)}" if words else f"leave it out: {usual} is usual"
+        yield broker.problem(f"{variable}[{name}]", "LIMIT_MEANT", number, wrong, advice, warning=True)
 
 
 def _meant(broker: Broker, variable: str, layer: Mapping[Any, Any]) -> Iterator[Problem]:

@@ -210,10 +210,12 @@ def states(model: Model) -> Iterator[Problem]:
                 f"Connect keeps its configurations there ({place}), and its workers do not start where that is more "
             )
             wrong += "than one partition"
-            own = configs[0].place("partitions")
-            yield Problem(
-                where, own, "TOPIC_STATE", configs[0].get("partitions"), wrong, "declare it with partitions: 1"
-            )
+            said, number = configs[0].place("partitions"), configs[0].get("partitions")
+            own = configs[0].own(said)
+            told = number if own == said else None
+            wrong += "" if own == said else f": {said} gives it {number}"
+            advice = "declare it with partitions: 1" + ("" if own == said else " of its own")
+            yield Problem(where, own, "TOPIC_STATE", told, wrong, advice)
         elif len(many) == CONNECT:
             wrong = "none of them has one partition, and workers of Connect do not start without that of the one with "
             wrong += "their configurations"

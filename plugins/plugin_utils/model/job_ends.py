@@ -10,7 +10,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_limits import limit
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_values import free
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import active, dead_letters, end, reads
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic import topics_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic import Topic, topics_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below
 from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import definitions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
@@ -74,14 +74,21 @@ def compacted(model: Model) -> Iterator[Problem]:
     for name, jobs in writers.items():
         listed = ", ".join(f"job {job}, whose key is {key}" for job, key in jobs.items())
         wrong = f"compacted, and written by {listed}: of its records only the last of each key would stay"
-        place, advice = kept[name].property_place("cleanup.policy"), "use another profile, as event_log"
+        place, advice = _compacted(kept[name])
         yield Problem(names(model.brokers), place, "TOPIC_COMPACTED", None, wrong, advice, warning=True)
     for name, those in _dead(model).items():
         if name in kept:
             wrong = f"compacted, and takes what does not fit of job {', '.join(those)}: Kafka refuses a record without "
             wrong += "a key there, which ends the job, and of those with one key only the last would stay"
-            place, advice = kept[name].property_place("cleanup.policy"), "use another profile, as event_log"
+            place, advice = _compacted(kept[name])
             yield Problem(names(model.brokers), place, "TOPIC_COMPACTED", None, wrong, advice)
+
+
+def _compacted(topic: Topic) -> tuple[str, str]:
+    """Return where a topic says that it is compacted, itself where that is said of all, and what to do."""
+    said = topic.property_place("cleanup.policy")
+    own = topic.own(said)
+    return own, "use another profile, as event_log" if own == said else f"give it profile: event_log ({said} is of all)"
 
 
 def _dead(model: Model) -> dict[str, dict[str, None]]:

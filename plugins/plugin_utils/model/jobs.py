@@ -219,8 +219,10 @@ def _driver(spark: Any) -> int:
 
 def _spark(node: SparkNode, job: Job, settings: Mapping[Any, Any]) -> Iterator[Problem]:
     master = settings.get("spark.master")
-    if master is not None and not re.fullmatch(r"local(\[(\d+|\*)(,\d+)?\])?", str(master)):
+    if master is not None and not re.fullmatch(r"local(\[(0*[1-9]\d*|\*)(,0*[1-9]\d*)?\])?", str(master)):
+        none = re.fullmatch(r"local\[\d+(,\d+)?\]", str(master))
         wrong = "jobs run in their unit, which no cluster of Spark reaches"
+        wrong = "none to run tasks in, or none that a task may take, and the job would not start" if none else wrong
         place = f"{job.variable}.config.spark[spark.master]"
         yield node.problem(place, "JOB_MASTER", master, wrong, "leave it out, or write local[4]")
     for name, value in settings.items():

@@ -19,6 +19,7 @@ RISKS = frozenset(
         # who may do what
         "AUTHORIZER_NONE",
         "CLIENT_AUTH_NONE",
+        "CLIENTS_TRUSTED",
         "EVERYONE_ALLOWED",
         "PRINCIPAL_ANYBODY",
         "SUPER_USER_APPLICATION",

@@ -17,6 +17,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.store_kinds import 
 
 # org.apache.kafka.common.security.oauthbearer.internals.secured.ConfigurationUtils
 TOKEN_URL = re.compile(r"sasl\.oauthbearer\.(jwks|token)\.endpoint\.url$")
+CLIENTS, OF_CLIENTS = "clients", re.compile(r"(^|[,+])\s*OU=clients\s*([,+]|$)")  # groups/all.yml, roles/pki/README.md
 PROVIDED = "let the role pki put it there ({}), or put it there yourself"
 
 
@@ -114,7 +115,8 @@ def _made(machine: Machine, keys: Mapping[str, str], trusted: Mapping[str, str])
         made, advice = BESIDES[more], PROVIDED.format(more)
         for variable, path in found.items():
             if path not in paths and not machine.failed(made):
-                wrong = f"no entry of {made} has this path"
+                who = "no server starts" if isinstance(machine, ZooKeeperServer) else "no broker starts"
+                wrong = f"no entry of {made} has this path, and {who} without this file"
                 yield machine.problem(variable, code, path, wrong, advice, warning=True)
 
 
@@ -140,8 +142,20 @@ def authorities(model: Model) -> Iterator[Problem]:
             wrong = "no CA is trusted, so that hosts refuse one another"
             yield machine.problem("infra_trusted", "AUTHORITY_NONE", None, wrong, "leave it out: [infra_authority]")
         elif trust and signing in known and signing not in trust:
-            wrong, advice = f"without {signing}, which signs: hosts would refuse one another", f"add {signing} to it"
+            wrong = f"without {signing}, which signs: hosts would refuse one another"
+            advice = f"write [{signing}]; or add {signing} to it, where these sign for no clients"
             yield machine.problem("infra_trusted", "AUTHORITY_NONE", ", ".join(trust), wrong, advice)
+        for name in (name for name in trust if name in _of_clients(machine, known)):
+            wrong = f"{name} signs for clients: with a certificate of theirs one reads most of ZooKeeper, and connects "
+            wrong += "where only brokers and servers do"
+            advice = f"take {name} out: a listener for clients has a truststore of its own (site_truststores)"
+            yield machine.problem("infra_trusted", "CLIENTS_TRUSTED", ", ".join(trust), wrong, advice)
+
+
+def _of_clients(machine: Machine, known: list[str]) -> set[str]:
+    """Return the CAs that sign for clients: the project's own of that name, and those of certificates of clients."""
+    own = (item.get("authority") for item in machine.certificates if OF_CLIENTS.search(str(item.get("subject"))))
+    return {name for name in known if name == CLIENTS} | {str(name) for name in own}
 
 
 def _distinct(machine: Machine) -> Iterator[Problem]:

@@ -93,6 +93,15 @@ class Topic:
             return f"{DEFAULTS}.config[{name}]"
         return f"{DEFAULTS}.profile"
 
+    def own(self, place: str) -> str:
+        """Return the place of a mistake of this topic alone: itself where it is said of all topics."""
+        return place if place.startswith(self.variable) else self.variable
+
+    def own_of(self, name: str, other: str) -> str:
+        """Return which of two properties that disagree it says itself, the first where it says both or neither."""
+        own = (self.property_place(one).startswith(self.variable) for one in (name, other))
+        return other if tuple(own) == (False, True) else name
+
     @cached_property
     def least_in_sync(self) -> int | None:
         """min.insync.replicas, the brokers' where it says none."""

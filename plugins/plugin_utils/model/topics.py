@@ -178,8 +178,11 @@ def contradictions(model: Model) -> Iterator[Problem]:
             continue
         least, most = topic.number("min.compaction.lag.ms"), topic.number("max.compaction.lag.ms")
         if least is not None and most is not None and least > most:
-            place, shown = topic.property_place("min.compaction.lag.ms"), topic.written["min.compaction.lag.ms"]
-            wrong = f"more than max.compaction.lag.ms ({topic.written['max.compaction.lag.ms']}), and Kafka refuses it"
+            pair = ("min.compaction.lag.ms", "max.compaction.lag.ms")
+            name = topic.own_of(*pair)
+            other, than = (pair[1], "more") if name == pair[0] else (pair[0], "less")
+            place, shown = topic.property_place(name), topic.written[name]
+            wrong = f"{than} than {other} ({topic.written[other]}), and Kafka refuses it"
             yield Problem(where, place, "TOPIC_CONTRADICTION", shown, wrong, "correct one of the two")
         yield from _held(model, topic)
         yield from _retention(where, topic)
@@ -195,10 +198,12 @@ def _held(model: Model, topic: Topic) -> Iterator[Problem]:
         most = topic.number(holder) if own else min(limit(broker, name) for broker in model.brokers)
         if largest is None or most is None or largest <= most or not (own or said):
             continue
-        place, shown = topic.property_place(said or holder), topic.written[said or holder]
+        which = topic.own_of(said, holder) if said and own else said or holder
+        place, shown = topic.property_place(which), topic.written[which]
         told = f"{holder if own else name} is {most}" if said else f"message.max.bytes is {largest}"
+        told = f"{said} is {largest}" if said and which != said else told
         if not place.endswith("]"):  # a profile's
-            told, shown = f"{told}, and {MESSAGE} {largest}", topic.get("profile")
+            told, shown = f"{told}, and {which} {largest if which == said else most}", topic.get("profile")
         yield Problem(
             names(model.brokers),
             place,
@@ -226,7 +231,12 @@ def _retention(where: tuple[str, ...], topic: Topic) -> Iterator[Problem]:
         elif limit < size and not (seconds(topic.written[name]) or (name in TINY and limit < 1000)):
             shown = topic.written.get(segment, default)
             wrong = f"less than {segment} ({shown}), and whole segments are deleted: {kept} is kept than this says"
-            yield _warned(where, said, wrong, f"set {segment} to {topic.written[name]} or less, too")
+            advice = f"set {segment} to {topic.written[name]} or less, too"
+            if segment in topic.config and topic.own_of(name, segment) == segment:
+                said = {"place": topic.property_place(segment), "shown": shown}
+                wrong = f"more than {name} ({topic.written[name]}), and whole segments are deleted: {kept} is kept"
+                advice = f"set it to {topic.written[name]} or less"
+            yield _warned(where, said, wrong, advice)
 
 
 def _warned(where: tuple[str, ...], said: dict[str, Any], wrong: str, advice: str) -> Problem:

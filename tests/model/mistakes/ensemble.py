@@ -169,7 +169,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "ZOOKEEPER_GROUP_MIXED",
         f"{SERVERS}/zookeeper_groups[1]",
         "one group for each datacenter",
-        variables=zookeeper(zookeeper_groups={1: [1, 2, 4], 2: [3, 5, 6]}),
+        variables=zookeeper(zookeeper_groups={1: [1, 2, 3, 4], 2: [5, 6]}),
         inventory="lab_stretch2",
     ),
     Mistake(

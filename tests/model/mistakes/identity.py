@@ -137,7 +137,6 @@ MISTAKES: tuple[Mistake, ...] = (
         "let the datacenter be the rack",
         inventory="stretch2",
         variables=kafka(kafka_rack="{{ inventory_hostname }}"),
-        also=frozenset({"MIN_ISR_TOO_LOW"}),
     ),
     Mistake(
         "RACK_IN_TWO_DATACENTERS",

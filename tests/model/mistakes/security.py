@@ -46,6 +46,13 @@ MISTAKES: tuple[Mistake, ...] = (
         variables={"all": {"infra_authority": "corporate"}},
     ),
     Mistake("AUTHORITY_NONE", "group all/infra_trusted", "leave it out", variables={"all": {"infra_trusted": []}}),
+    Mistake(
+        "CLIENTS_TRUSTED",
+        "group all/infra_trusted",
+        "take clients out",
+        inventory="stretch3",
+        variables={"all": {"infra_trusted": ["infra", "clients"]}},
+    ),
     # The profile
     Mistake(
         "SECURITY_PLAINTEXT",
