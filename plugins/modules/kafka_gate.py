@@ -130,7 +130,11 @@ lacking:
   returned: always, but with order only where C(opened) names somebody
 at: {description: When that was seen, type: float, returned: always}
 controller: {description: Id of the controller., type: int, returned: with order}
-moved: {description: "Partitions that they lead again.", type: list, elements: str, returned: with back and I(prefer)}
+moved:
+  description: Partitions that they lead again, as far as the last part of the wait had them do so.
+  type: list
+  elements: str
+  returned: with back and I(prefer)
 settled: {description: Nothing lacks and who is preferred leads., type: bool, returned: with back and no I(then)}
 opened: {description: "Ids that may stop now, all that are next or none.", type: list, returned: with order and back}
 """

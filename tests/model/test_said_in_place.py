@@ -94,6 +94,14 @@ def said(inventory: str, hosts: dict[str, str], variables: dict[str, Any], folde
             "SITE_DIFFERS group database/postgresql_port = 5433: other hosts have 5432",
             "say it once, for all hosts",
         ),
+        # What one question of a roll asks for several brokers.
+        (
+            "dc2",
+            {"dc2-kafka3: {": "dc2-kafka3: {kafka_restart_margin: 1, "},
+            {},
+            "SITE_DIFFERS dc2-kafka3/kafka_restart_margin = 1: other brokers have 0",
+            "say it once, for all brokers",
+        ),
         # One number of one host.
         (
             "dc2",

@@ -19,7 +19,7 @@ PATIENCE = 3.0
 """Seconds for which a replica has to lack before it is asked whether it is on the move; then from one to the next."""
 ELECTION = 10.0
 """Seconds that one of a roll may take; what it does not reach, the one at its end does."""
-FIRST = 3.0
+FIRST = 1.0
 """Seconds that the first one of a broker may take, while the rest is waited for."""
 LED = 0.05
 """Seconds until a broker that was elected may be named; then more and more from one look to the next."""

@@ -136,19 +136,25 @@ def _without_function(model: Model, machine: Machine) -> Problem:
 
 
 OF_ALL = ("layout", "promise", "organization", "security_profile", "site_environment")
+OF_BROKERS = ("kafka_restart_margin", "kafka_restart_accepts")
+"""What one question asks for several of them."""
 
 
 def same_site(model: Model) -> Iterator[Problem]:
-    """What a site is, all its hosts say alike."""
-    for name in OF_ALL:
+    """What a site is, all its hosts say alike, and its brokers what is of the cluster."""
+    alike: list[tuple[str, Sequence[Machine], str, str]] = [
+        *((name, model.functional, "site", "hosts") for name in OF_ALL),
+        *((name, model.brokers, "cluster", "brokers") for name in OF_BROKERS),
+    ]
+    for name, machines, whole, who in alike:
         told: dict[str, list[str]] = {}
-        for machine in model.functional:
+        for machine in machines:
             told.setdefault(str(machine.inputs.get(name)), []).append(machine.name)
         if len(told) > 1:
             value, few = min(told.items(), key=lambda item: (len(item[1]), item[0]))
-            wrong = f"other hosts have {', '.join(sorted(other for other in told if other != value))}"
-            advice = "say it once, for all hosts"
-            yield Problem(tuple(few), name, "SITE_DIFFERS", value, f"{wrong}, and it is of the site", advice)
+            wrong = f"other {who} have {', '.join(sorted(other for other in told if other != value))}"
+            advice = f"say it once, for all {who}"
+            yield Problem(tuple(few), name, "SITE_DIFFERS", value, f"{wrong}, and it is of the {whole}", advice)
 
 
 def keeper(model: Model) -> Iterator[Problem]:
