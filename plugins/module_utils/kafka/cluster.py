@@ -23,8 +23,8 @@ FIRST = 1.0
 """Seconds that the first one of a broker may take, while the rest is waited for."""
 LED = 0.05
 """Seconds until a broker that was elected may be named; then more and more from one look to the next."""
-CONNECTED = 0.5
-"""Seconds in which followers connect to a leader; nobody says when they have."""
+CONNECTED = 0.8
+"""Seconds in which followers connect to a leader that has just started; nobody says when they have."""
 
 
 class ClusterError(Exception):
