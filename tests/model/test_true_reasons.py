@@ -1,0 +1,20 @@
+"""A message gives the reason that holds, and advice that mends it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from model.mistakes.databases import settings
+from model.test_reached import said
+
+DATABASE = "warn DATABASE_UNSAFE group all/postgresql_config[synchronous_commit] = off: after a crash of the server"
+
+
+@pytest.mark.parametrize(("value", "told"), [("off", True), (False, True), ("local", False), ("on", False)])
+def test_rows_that_are_acknowledged_too_early(value: Any, told: bool, tmp_path: Path) -> None:
+    lines = said(settings(synchronous_commit=value, shared_buffers="32MB"), tmp_path, "lab_orders")
+    assert len(lines) == told, lines
+    assert all(line.startswith(DATABASE) and line.endswith("; take it out") for line in lines), lines
