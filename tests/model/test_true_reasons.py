@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from model.mistakes.base import zookeeper
 from model.mistakes.databases import settings
 from model.test_reached import said
 
@@ -18,3 +19,11 @@ def test_rows_that_are_acknowledged_too_early(value: Any, told: bool, tmp_path: 
     lines = said(settings(synchronous_commit=value, shared_buffers="32MB"), tmp_path, "lab_orders")
     assert len(lines) == told, lines
     assert all(line.startswith(DATABASE) and line.endswith("; take it out") for line in lines), lines
+
+
+def test_weights_without_groups(tmp_path: Path) -> None:
+    """ZooKeeper 3.8.6 reads a weight as the wish for groups, and ends with "Server 1 is not in a group"."""
+    assert said(zookeeper(zookeeper_weights={5: 2}), tmp_path, "stretch3") == [
+        "ZOOKEEPER_WEIGHTS_IDLE group zookeeper/zookeeper_weights: with a weight ZooKeeper asks for the group of every "
+        "voter, and would not start without zookeeper_groups; take them out, or set zookeeper_groups"
+    ]

@@ -35,7 +35,8 @@ def weights(model: Model) -> Iterator[Problem]:
                 wrong = "not a whole number from 0 on"
                 yield Problem(where, variable, "ZOOKEEPER_WEIGHT_RANGE", weight, wrong, "correct the weight")
         if first.weights and not first.groups:
-            wrong = "do nothing without zookeeper_groups: ZooKeeper then counts every server once"
+            wrong = "with a weight ZooKeeper asks for the group of every voter, and would not start without "
+            wrong += "zookeeper_groups"
             advice = "take them out, or set zookeeper_groups"
             yield Problem(where, "zookeeper_weights", "ZOOKEEPER_WEIGHTS_IDLE", None, wrong, advice)
 
