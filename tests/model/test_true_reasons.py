@@ -27,3 +27,18 @@ def test_weights_without_groups(tmp_path: Path) -> None:
         "ZOOKEEPER_WEIGHTS_IDLE group zookeeper/zookeeper_weights: with a weight ZooKeeper asks for the group of every "
         "voter, and would not start without zookeeper_groups; take them out, or set zookeeper_groups"
     ]
+
+
+@pytest.mark.parametrize(
+    ("groups", "advice"),
+    [
+        ({1: [1, 2, 3], 2: [4, 5, 6]}, "give it a group of its datacenter, as 3: [7], or leave zookeeper_groups out"),
+        ({1: [1, 2, 3], 2: [4, 5], 3: [7]}, "put its id into its datacenter's group"),
+    ],
+)
+def test_a_voter_in_no_group(groups: dict[int, list[int]], advice: str, tmp_path: Path) -> None:
+    """What is advised can be done: its datacenter may have no group."""
+    lines = said(zookeeper(zookeeper_groups=groups), tmp_path, "lab_stretch2_5")
+    found = [line for line in lines if line.startswith("ZOOKEEPER_GROUP_NONE")]
+    assert len(found) == 1, lines
+    assert found[0].endswith(f"would refuse to start; {advice}"), lines
