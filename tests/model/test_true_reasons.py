@@ -9,6 +9,7 @@ import pytest
 
 from model.mistakes.base import zookeeper
 from model.mistakes.databases import settings
+from model.mistakes.job_ends import RELAY
 from model.test_reached import said
 
 DATABASE = "warn DATABASE_UNSAFE group all/postgresql_config[synchronous_commit] = off: after a crash of the server"
@@ -42,3 +43,30 @@ def test_a_voter_in_no_group(groups: dict[int, list[int]], advice: str, tmp_path
     found = [line for line in lines if line.startswith("ZOOKEEPER_GROUP_NONE")]
     assert len(found) == 1, lines
     assert found[0].endswith(f"would refuse to start; {advice}"), lines
+
+
+LARGE = {"name": "streams-plaintext-input", "partitions": 6}
+SMALL = {"name": "streams-wordcount-output", "partitions": 6}
+SIZE = {"max.message.bytes": 20971520}
+
+
+@pytest.mark.parametrize(
+    ("large", "small", "more", "begin"),
+    [
+        ({"profile": "large_messages"}, {}, {}, "JOB_MESSAGE"),
+        ({"config": SIZE}, {}, {}, "JOB_MESSAGE"),
+        ({}, {"config": {"max.message.bytes": 1048588}}, {"kafka_topic_defaults": {"config": SIZE}},
+         "warn JOB_MESSAGE"),
+        ({}, {"config": {"max.message.bytes": 500000}}, {}, "warn JOB_MESSAGE"),
+    ],
+)  # fmt: skip
+def test_large_records_that_are_declared(
+    large: dict[str, Any], small: dict[str, Any], more: dict[str, Any], begin: str, tmp_path: Path
+) -> None:
+    """Who declares that records are large sends them; of a default nobody knows."""
+    variables = {
+        "spark_consumer": {"spark_job_jobs": [RELAY]},
+        "all": {"kafka_topics": [{**LARGE, **large}, {**SMALL, **small}], **more},
+    }
+    lines = [line for line in said(variables, tmp_path) if "JOB_MESSAGE" in line]
+    assert len(lines) == 1 and lines[0].startswith(f"{begin} "), lines
