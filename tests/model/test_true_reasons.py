@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from model.mistakes.access import users
 from model.mistakes.base import zookeeper
 from model.mistakes.databases import settings
 from model.mistakes.job_ends import RELAY
 from model.test_reached import said
+from model.test_said_in_place import MTLS
 
 DATABASE = "warn DATABASE_UNSAFE group all/postgresql_config[synchronous_commit] = off: after a crash of the server"
 
@@ -70,3 +72,29 @@ def test_large_records_that_are_declared(
     }
     lines = [line for line in said(variables, tmp_path) if "JOB_MESSAGE" in line]
     assert len(lines) == 1 and lines[0].startswith(f"{begin} "), lines
+
+
+LOWER = {**MTLS, "principal_mapping_rules": ["RULE:^CN=([^,]+),OU=clients,O={{ organization }}$/$1/L"]}
+ADMINS = {"firewall_extra_sources": {"admin": ["192.0.2.0/24"]}}  # who may come to the brokers' own listener
+TAKEN = "no listener (CLIENT, MTLS, REPLICATION) makes this name of a certificate or a token: nobody can be this user; "
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "wanted"),
+    [
+        ("Reports", {"site_listeners": [LOWER], **ADMINS},
+         ["name = Reports: the rule of MTLS makes reports of it; did you mean reports?"]),
+        ("Reports", {"site_listeners": [LOWER]},
+         ["name = Reports: the rule of MTLS makes reports of it; did you mean reports?"]),
+        ("reports", {"site_listeners": [LOWER], **ADMINS}, []),
+        ("Reports", {"site_listeners": [MTLS], **ADMINS}, []),
+        ("Reports", ADMINS, []),
+        ("CN=reports,O=lab", {"site_listeners": [MTLS]},
+         [f"credential = False: {TAKEN}give the user a password, or a name as the rules of MTLS make it"]),
+    ],
+)  # fmt: skip
+def test_whom_a_rule_calls_otherwise(name: str, more: dict[str, Any], wanted: list[str], tmp_path: Path) -> None:
+    """Clients come to the listeners of clients, whatever the brokers' own would make of them."""
+    lines = said({**users({"name": name, "credential": False}), "kafka": more}, tmp_path)
+    found = [line for line in lines if "USER_NOBODY" in line]
+    assert found == [f"warn USER_NOBODY group all/kafka_users[{name}].{text}" for text in wanted], lines
