@@ -98,3 +98,19 @@ def test_whom_a_rule_calls_otherwise(name: str, more: dict[str, Any], wanted: li
     lines = said({**users({"name": name, "credential": False}), "kafka": more}, tmp_path)
     found = [line for line in lines if "USER_NOBODY" in line]
     assert found == [f"warn USER_NOBODY group all/kafka_users[{name}].{text}" for text in wanted], lines
+
+
+@pytest.mark.parametrize(
+    ("settings_told", "warned", "ends"),
+    [
+        ({"log.cleaner.backoff.ms": None}, True, False),
+        ({"log.cleaner.backoff.ms": None, "log.cleaner.threads": 2}, False, True),
+    ],
+)
+def test_what_is_taken_back(settings_told: dict[str, Any], warned: bool, ends: bool, tmp_path: Path) -> None:
+    """Where it was never set nothing happens, and no broker ends."""
+    lines = said({"all": {"kafka_dynamic_config": settings_told}}, tmp_path)
+    found = [line for line in lines if "BROKER_CONFIG_HEAP" in line]
+    assert len(found) == 1, lines
+    assert found[0].startswith("warn ") == warned, found
+    assert (": the broker ends" in found[0], ": where it was set, " in found[0]) == (ends, not ends), found
