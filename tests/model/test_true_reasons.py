@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from model.mistakes.access import users
+from model.mistakes.access import NEW, users
 from model.mistakes.base import zookeeper
 from model.mistakes.databases import settings
 from model.mistakes.job_ends import RELAY
+from model.test_own_topics import TARGET as MIRROR
 from model.test_reached import said
 from model.test_said_in_place import MTLS
 
@@ -114,3 +115,25 @@ def test_what_is_taken_back(settings_told: dict[str, Any], warned: bool, ends: b
     assert len(found) == 1, lines
     assert found[0].startswith("warn ") == warned, found
     assert (": the broker ends" in found[0], ": where it was set, " in found[0]) == (ends, not ends), found
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("west.orders", ""),
+        ("west.*", ""),
+        ("west-orders", "did you mean west.orders? Else declare it (manage: false if others make it)"),
+        ("west_orders-*", "did you mean west.orders-*? Else declare it (manage: false if others make it)"),
+        ("western.orders", "declare it (manage: false if others make it), or correct the name"),
+        ("east.orders", "declare it (manage: false if others make it), or correct the name"),
+    ],
+)
+def test_topics_that_a_mirror_makes(name: str, advice: str, tmp_path: Path) -> None:
+    """They begin with the alias of the other cluster and a dot, and nobody declares them."""
+    mirror = {"name": "mm2", "password": "{{ vault.passwords.generate_orders }}", "grants": [MIRROR]}
+    reader = {"consume": [name], "group": "orders"}
+    variables = users(mirror, {**NEW, "grants": [reader]})
+    variables["all"]["kafka_topics"] = [LARGE, SMALL]
+    found = [line for line in said(variables, tmp_path) if "GRANT_TOPIC" in line]
+    place = f"warn GRANT_TOPIC group all/kafka_users[orders].grants[consume].consume = {name}: no topic of kafka_topics"
+    assert found == ([f"{place}; {advice}"] if advice else []), found
