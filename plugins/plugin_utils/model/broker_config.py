@@ -132,8 +132,10 @@ def memory(model: Model) -> Iterator[Problem]:
             continue
         name = BUFFER if BUFFER in touched else touched[0]
         variable, value = told[name]
-        wrong = f"the log cleaner begins anew beside the old one, with {both >> 20} MiB of buffers in a heap of "
-        wrong += f"{broker.inputs.get('kafka_heap')}" + ("" if both < heap else ": the broker ends")
+        taken_back = all(told[one][1] is None for one in touched)
+        wrong = "where it was set, " if taken_back else ""
+        wrong += f"the log cleaner begins anew beside the old one, with {both >> 20} MiB of buffers in a heap of "
+        wrong += f"{broker.inputs.get('kafka_heap')}" + ("" if both < heap or taken_back else ": the broker ends")
         advice = f"raise kafka_heap, or lower {BUFFER} in kafka_config first"
-        warning = both < heap or all(told[one][1] is None for one in touched)
+        warning = both < heap or taken_back
         yield broker.problem(f"{variable}[{name}]", "BROKER_CONFIG_HEAP", value, wrong, advice, warning=warning)

@@ -20,9 +20,11 @@ UNSAFE = {
     "ignore_checksum_failure": ("on", "what a disk has garbled is read as if it were right"),
 }
 # Of these a warning: nothing is lost at once.
-SLOWLY = {
+LATER = {
     "autovacuum": "nothing takes away what was replaced or deleted: tables grow until the disk is full",
     "track_counts": "autovacuum has no numbers to go by, and never begins: tables grow until the disk is full",
+    "synchronous_commit": "after a crash of the server rows that were acknowledged are gone, and a job refuses a "
+    "database that is older than its checkpoint",
 }
 SWITCHES = {"on": "on", "true": "on", "yes": "on", "1": "on", "off": "off", "false": "off", "no": "off", "0": "off"}
 ZONES = ("timezone", "log_timezone")
@@ -35,9 +37,9 @@ def losing(said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, wrong
 
 
-def growing(said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield settings with which a disk fills up, and why, in the same shape."""
-    for name, wrong in SLOWLY.items():
+def losing_later(said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield settings with which a disk fills up or a crash takes rows, and why, in the same shape."""
+    for name, wrong in LATER.items():
         if name in said and SWITCHES.get(text_of(said[name]).lower()) == "off":
             yield name, wrong
 

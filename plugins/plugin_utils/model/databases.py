@@ -12,9 +12,9 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_values import (
     ZONES,
     contradictions,
-    growing,
     hasty,
     losing,
+    losing_later,
     unarchived,
     zone_fault,
 )
@@ -185,7 +185,7 @@ def settings(model: Model) -> Iterator[Problem]:
         for name, wrong in losing(said):
             place = f"postgresql_config[{name}]"
             yield machine.problem(place, "DATABASE_UNSAFE", text_of(said[name]), wrong, "take it out")
-        for name, wrong in growing(said):
+        for name, wrong in losing_later(said):
             place = f"postgresql_config[{name}]"
             yield machine.problem(place, "DATABASE_UNSAFE", text_of(said[name]), wrong, "take it out", warning=True)
         for name, wrong, advice in (*contradictions(said, known), *unarchived(said)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
@@ -43,6 +44,7 @@ OF_TOPICS = (*DECLARED, "streams", "source")
 PLAIN = ("streams", "connect", "source")
 LISTS = (*DECLARED, "groups")
 CONFIGS = re.compile(r"(?<![a-z])configs?(?![a-z])", re.IGNORECASE)  # how the first of them is called
+DECLARE = "declare it (manage: false if others make it)"
 CONNECT = 3  # topics of a group of workers: configurations, offsets, status
 Found = tuple[str, Mapping[str, Any]]
 
@@ -162,11 +164,19 @@ def topics(model: Model) -> Iterator[Problem]:
     where = names(model.brokers)
     if not known:
         return
+    mirrors = [grant for _, grant in _grants(model) if grant.get("mirror_maker") == "target"]
+    mirrored = tuple(f"{alias}." for grant in mirrors for alias in listed(grant.get("source")) if alias)
     for place, grant in _grants(model):
         for key in DECLARED:
             given = (name for name in listed(grant.get(key)) if name == "*" or NAME.fullmatch(name.removesuffix("*")))
-            lost = (name for name in given if not _declared(name, known))
-            yield from (_unknown(where, f"{place}.{key}", "GRANT_TOPIC", name, known) for name in lost)
+            lost = (name for name in given if not _declared(name, known) and not name.startswith(mirrored))
+            for name in lost:
+                problem = _unknown(where, f"{place}.{key}", "GRANT_TOPIC", name, known)
+                near = next((alias for alias in mirrored if re.match(rf"{re.escape(alias[:-1])}[-_]", name)), None)
+                if near and problem.warning:
+                    advice = f"did you mean {near}{name[len(near) :]}? Else {DECLARE}"
+                    problem = replace(problem, advice=advice)
+                yield problem
     for entry in model.present("kafka_acls"):
         name, prefixed = str(entry.get("name") or ""), entry.get("pattern") == "prefixed"
         there = not NAME.fullmatch(name) or any(one.startswith(name) if prefixed else one == name for one in known)
@@ -230,8 +240,7 @@ def _declared(name: str, known: Sequence[str]) -> bool:
 def _unknown(where: tuple[str, ...], place: str, code: str, name: str, known: Sequence[str]) -> Problem:
     """Return what is said of a topic that nobody declares: a mistake where it is almost one that is declared."""
     near = slip(name, known)
-    advice = "declare it (manage: false if others make it), or correct the name"
-    advice = f"did you mean {near}? Else declare it (manage: false if others make it)" if near else advice
+    advice = f"did you mean {near}? Else {DECLARE}" if near else f"{DECLARE}, or correct the name"
     return Problem(where, place, code, name, "no topic of kafka_topics", advice, warning=not near)
 
 

@@ -35,7 +35,8 @@ def weights(model: Model) -> Iterator[Problem]:
                 wrong = "not a whole number from 0 on"
                 yield Problem(where, variable, "ZOOKEEPER_WEIGHT_RANGE", weight, wrong, "correct the weight")
         if first.weights and not first.groups:
-            wrong = "do nothing without zookeeper_groups: ZooKeeper then counts every server once"
+            wrong = "with a weight ZooKeeper asks for the group of every voter, and would not start without "
+            wrong += "zookeeper_groups"
             advice = "take them out, or set zookeeper_groups"
             yield Problem(where, "zookeeper_weights", "ZOOKEEPER_WEIGHTS_IDLE", None, wrong, advice)
 
@@ -55,13 +56,23 @@ def membership(model: Model) -> Iterator[Problem]:
                     advice = "take it out of the group"
                     yield Problem(where, variable, "ZOOKEEPER_GROUP_OBSERVER", member, wrong, advice)
         for number, server in numbers.items() if first.groups else ():
-            yield from _groups_of(server, count[number])
+            yield from _groups_of(server, count[number], _its_own(model, server))
 
 
-def _groups_of(server: ZooKeeperServer, groups: int) -> Iterator[Problem]:
+def _its_own(model: Model, server: ZooKeeperServer) -> str:
+    """Return what is advised to a server in no group: its datacenter may have none."""
+    groups, near = model.servers[0].groups, datacenters(model.voters).get(server.datacenter or "", [])
+    ids = [voter.number for voter in near or [server]]
+    if any(number in found for found in groups.values() for number in ids):
+        return "put its id into its datacenter's group"
+    number = max((whole(name) or 0 for name in groups), default=0) + 1
+    return f"give it a group of its datacenter, as {number}: {ids}, or leave zookeeper_groups out"
+
+
+def _groups_of(server: ZooKeeperServer, groups: int, advice: str) -> Iterator[Problem]:
     variable = "zookeeper_groups"
     if server.votes and server.number is not None and not groups:
-        wrong, advice = "in no group, and ZooKeeper would refuse to start", "put its id into its datacenter's group"
+        wrong = "in no group, and ZooKeeper would refuse to start"
         yield server.problem(variable, "ZOOKEEPER_GROUP_NONE", server.number, wrong, advice)
     elif groups > 1:
         wrong = f"in {groups} groups, and ZooKeeper would refuse to start"

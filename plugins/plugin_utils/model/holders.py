@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.listener_options import Listener
@@ -29,17 +29,40 @@ def users(model: Model) -> Iterator[Problem]:
     asking = [(broker, item) for broker in brokers for item in broker.encrypted
               if item.protocol == "SSL" and item.asks_for_certificates]  # fmt: skip
     rules = {rules_of(broker, item)[1] for broker, item in asking if not _ours_alone(broker, item)}
-    ours = {name for broker, item in asking if _ours_alone(broker, item) for name in _known(model, broker, item)}
+    between = [(broker, item) for broker, item in asking if item.name == str(broker.inter_broker)]
+    known = {name for broker, item in between for name in _known(model, broker, item)}
+    ours = known if any(_ours_alone(broker, item) for broker, item in between) else set()
+    clients = {item.name: rules_of(broker, item)[1] for broker, item in asking if item.name != str(broker.inter_broker)}
     taken = sorted({item.name for broker in brokers for item in broker.listeners})
     for user in wanted:
         name = str(user.get("name"))
-        if name not in ours and not any(_made(one, name) for one in rules):
+        if name not in known and (found := _otherwise(clients, name)):
+            listener, other = found
+            wrong, place = f"the rule of {listener} makes {other} of it", f"kafka_users[{name}].name"
+            advice = f"did you mean {other}?"
+            yield Problem(names(model.brokers), place, "USER_NOBODY", name, wrong, advice, warning=True)
+        elif name not in ours and not any(_made(one, name) for one in rules):
             wrong = (
                 f"no listener ({', '.join(taken)}) makes this name of a certificate or a token: nobody can be this user"
             )
-            advice = "give the user a password, or add a listener for clients with certificates (docs/security.md)"
+            more = "add a listener for clients with certificates (docs/security.md)"
+            more = f"a name as the rules of {', '.join(sorted(clients))} make it" if clients else more
+            advice = f"give the user a password, or {more}"
             place = f"kafka_users[{name}].credential"
             yield Problem(names(model.brokers), place, "USER_NOBODY", False, wrong, advice, warning=True)
+
+
+def _otherwise(clients: Mapping[str, tuple[str, ...]], name: str) -> tuple[str, str] | None:
+    """Return a listener of clients whose rule writes a name in other letters, and how, where none makes it as it is."""
+    if any(_made(rules, name) for rules in clients.values()):
+        return None
+    for listener, rules in clients.items():
+        for rule in rules:
+            found = RULE.fullmatch(rule.strip())
+            other = {"L": name.lower(), "U": name.upper()}.get(found[3], name) if found else name
+            if other != name and _fits(rule.strip(), other):
+                return listener, other
+    return None
 
 
 def _ours_alone(broker: Broker, item: Listener) -> bool:

@@ -45,11 +45,10 @@ def shared(model: Model) -> Iterator[Problem]:
 
 def messages(model: Model) -> Iterator[Problem]:
     """What hands records on as they are sends them to a topic that takes as large ones."""
-    sizes = {
-        topic.name: topic.number(MESSAGE) or limit(model.brokers[0], "message.max.bytes")
-        for topic in topics_of(model)
-        if topic.made
-    }
+    made = [topic for topic in topics_of(model) if topic.made]
+    sizes = {topic.name: topic.number(MESSAGE) or limit(model.brokers[0], "message.max.bytes") for topic in made}
+    said = (topic for topic in made if topic.number(MESSAGE) is not None)
+    declared = {topic.name for topic in said if topic.own(topic.property_place(MESSAGE)) != topic.variable}
     for node in model.spark_nodes:
         for job in node.jobs if sizes else ():
             written = (end(job, "output") or ("", ""))[1]
@@ -59,7 +58,8 @@ def messages(model: Model) -> Iterator[Problem]:
                     wrong += ": a larger one stops the job"
                     advice = f"give {written} the same {MESSAGE}"
                     place = f"{job.variable}.config.output_topic"
-                    yield node.problem(place, "JOB_MESSAGE", written, wrong, advice, warning=True)
+                    default = name not in declared
+                    yield node.problem(place, "JOB_MESSAGE", written, wrong, advice, warning=default)
 
 
 def compacted(model: Model) -> Iterator[Problem]:
