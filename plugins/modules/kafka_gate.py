@@ -158,7 +158,7 @@ def order(module: AnsibleModule, cluster: Cluster) -> None:
         cluster.state, partial(snapshot, cluster, stop=stop, one_by_one=True), patience
     )
     if not verdict.go or found is None:
-        answer(module, cluster, verdict)
+        return answer(module, cluster, verdict)
     few = [block for broker in stop for block in blocks(found, [broker], rules(module)) if block.lasting]
     if few:
         refuse(module, few)
@@ -186,6 +186,7 @@ def opened(module: AnsibleModule, cluster: Cluster, stop: Sequence[int]) -> list
         return restart_waits.at_once(cluster.state, judging(module, cluster, stop), module.params["brokers"], stop)
     except UntoldError as error:  # it is not asked again
         module.fail_json(msg=f"{error}. Nobody lacks anything; no other broker was stopped")
+    return []
 
 
 def refuse(module: AnsibleModule, found: Sequence[Block]) -> None:
