@@ -9,7 +9,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals i
 
 LIBRARIES = ("confluent_kafka.admin", "kafka.admin", "kafka.errors", "kafka.protocol.admin", "kafka.protocol.metadata")
 
-# Ansible imports an action before it forks a process for each task, which would import them itself: 0.25 CPU seconds.
+# Ansible imports an action before it forks a process for each task, which would import them itself.
 for _name in LIBRARIES:
     with suppress(Exception):  # the module says what it lacks, or what is broken
         import_module(_name)
