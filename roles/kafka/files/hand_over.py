@@ -25,9 +25,9 @@ from broker_file import own_endpoints, place, read
 from zookeeper_session import ZooKeeper
 
 CONTROLLER, REGISTERED = "/controller", "/brokers/ids"
-SETTLED = (
-    5.0  # seconds since the last election: brokers that still work on it may miss a deletion, and nobody is elected
-)
+# Seconds since an election: a broker that still works on it may miss the next deletion, and where all do, nobody is
+# elected any more.
+SETTLED = 5.0
 ELECTED, LOOK = 2.0, 0.02  # seconds: in which somebody is elected, and between two looks
 
 
