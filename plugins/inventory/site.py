@@ -58,7 +58,8 @@ PARTS = ("hosts", "children", "vars")
 # What this plugin has set is noted at the group (LAID): a second file of the same site takes it for no word of the
 # site's. The inventory itself is another object for each file (a wrapper of Ansible's).
 NOTHING = object()
-# Functions by path and time of change: nobody changes them, and several inventories of one process have the same.
+# Functions and what sites share, by path and time of change: nobody changes them, and several inventories of one
+# process have the same.
 READ: dict[tuple[str, int], Any] = {}
 
 
@@ -87,7 +88,7 @@ class InventoryModule(YamlInventory):  # type: ignore[misc]
 
     def _parse(self, inventory: Any, loader: Any, path: str) -> None:
         super(YamlInventory, self).parse(inventory, loader, path)
-        data = dict(loader.load_from_file(path, cache="none", trusted_as_template=True))
+        data = dict(loader.load_from_file(path, cache="none", unsafe=True, trusted_as_template=True))
         data.pop("plugin")
         shared = data.pop("shared", None) or []
         if not isinstance(shared, list):
@@ -112,16 +113,13 @@ class InventoryModule(YamlInventory):  # type: ignore[misc]
         }
 
         def read(file: Path) -> Any:
-            return loader.load_from_file(str(file), cache="all", trusted_as_template=True)
-
-        def read_once(file: Path) -> Any:
             key = (str(file), file.stat().st_mtime_ns)
             if key not in READ:
-                READ[key] = loader.load_from_file(str(file), cache="none", trusted_as_template=True)
+                READ[key] = loader.load_from_file(str(file), cache="none", unsafe=True, trusted_as_template=True)
             return READ[key]
 
         try:
-            wiring = functions.variables(functions.read(read_once))
+            wiring = functions.variables(functions.read(read))
         except ValueError as error:
             raise AnsibleParserError(str(error)) from error
         self._lay("all", wiring, written)

@@ -143,6 +143,7 @@ def _plain() -> dict[str, Function]:
     return read()
 
 
+@cache
 def laid() -> frozenset[str]:
     """Return the names of the variables that every host has from here."""
     return frozenset(name for function in _plain().values() for name in function.variables)

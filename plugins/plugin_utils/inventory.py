@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import cache, cached_property
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,45 +22,19 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals i
     find_collections,
     groups_of,
     layers_of,
-    made_by_the_run,
     rivals_of,
     set_extra_variables,
-    templar_of,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, inputs, internal
 from ansible_collections.millrace.kafka.plugins.plugin_utils.group_layers import Layer
+from ansible_collections.millrace.kafka.plugins.plugin_utils.host_variables import Texts, Variables
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model, model_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import SAID
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.words import BESIDES
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 from ansible_collections.millrace.kafka.plugins.plugin_utils.refused_inputs import refused
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec, site_words
-from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import encrypted, templates, undeclared
-
-
-class _Variables:
-    """Stands in for Ansible's variable manager.
-
-    Reads each host's variables once, and lets them see the other hosts'.
-    """
-
-    def __init__(self, hostvars: Any, groups: Mapping[str, Sequence[str]]) -> None:
-        self._source, self._groups = hostvars, groups
-        self._known: dict[str, dict[str, Any]] = {}
-        self._hostvars: Any = None
-
-    def made_by_the_run(self, host: str) -> set[str]:
-        """Return what earlier tasks of this run registered or set."""
-        return made_by_the_run(self._source._variable_manager, host)
-
-    def get_vars(self, host: Any, include_hostvars: bool = False) -> dict[str, Any]:
-        if host.name not in self._known:
-            self._known[host.name] = {
-                **self._source.raw_get(host.name),
-                "hostvars": self._hostvars,
-                "groups": self._groups,
-            }
-        return self._known[host.name]
+from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import undeclared
 
 
 class Reader:
@@ -73,7 +47,7 @@ class Reader:
             **{name: [] for name in functions()},
             **{name: list(members) for name, members in groups.items()},
         }
-        self._variables = _Variables(hostvars, self.all_groups)
+        self._variables, self._texts = Variables(hostvars, self.all_groups, loader), Texts()
         self._hostvars = HostVars(hostvars._inventory, self._variables, loader)
         self._computed: dict[Hashable, Any] = {}
         self._failed: list[tuple[str, str, str]] = []
@@ -83,6 +57,7 @@ class Reader:
         """Return the whole model; what is wrong with single variables is in `problems`."""
         hosts: dict[str, dict[str, Any]] = {}
         words: dict[str, dict[str, Any]] = {}
+        seen: dict[str, dict[str, Any]] = {}
         names = {}
         groups = {function: list(self.all_groups.get(function, [])) for function in functions()}
         for host in self.all_groups["all"]:
@@ -90,15 +65,17 @@ class Reader:
             written = frozenset(str(name) for name in raw if not internal().match(str(name)))
             names[host] = written - self._variables.made_by_the_run(host)
             words[host] = self._values(host, raw, site_words())
+            self._variables.give(host, words[host])
+            seen[host] = {**raw, **words[host]}
             hosts[host] = dict(words[host])
             self._validate(host, "site", hosts[host])
         for group, members in groups.items():
             for host in members:
                 for role in functions()[group].roles:
-                    found = self._values(host, {**self.raw(host), **words[host]}, argument_spec(role))
+                    found = self._values(host, seen[host], argument_spec(role))
                     self._validate(host, role, found, words[host])
                     hosts[host] |= found
-        said = {host: self._said(host, groups, words[host]) for host in hosts}
+        said = {host: self._said(host, groups, seen[host]) for host in hosts}
         self._explain(hosts)
         roles = {role for function in functions().values() for role in function.roles}
         options = {**site_words(), **{name: option for role in roles for name, option in argument_spec(role).items()}}
@@ -107,8 +84,7 @@ class Reader:
 
     def raw(self, host: str) -> dict[str, Any]:
         """Return a host's variables as written."""
-        variables: dict[str, Any] = self._hostvars.raw_get(host)
-        return variables
+        return self._variables.raw(host)
 
     @cached_property
     def layers(self) -> list[Layer]:
@@ -132,45 +108,45 @@ class Reader:
 
     def _values(self, host: str, raw: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
         """Return those of the variables that are set and can be computed."""
-        templar, found = cache(lambda: templar_of(self._loader, raw, once=True)), {}
+        found: dict[str, Any] = {}
         for name in names:
             if name in raw:
                 try:
-                    found[name] = self._value(raw[name], raw, templar)
+                    found[name] = self._value(host, raw[name], raw)
                 except AnsibleError as error:
                     self._failed.append((host, name, str(error)))
         return found
 
-    def _value(self, value: Any, raw: Mapping[str, Any], templar: Callable[[], Any]) -> Any:
+    def _value(self, host: str, value: Any, raw: Mapping[str, Any]) -> Any:
         """Return what a value is for a host. Raises AnsibleError."""
-        for text in encrypted(value):
+        _, _, written, hidden = self._texts.of(value)
+        for text in hidden:
             with contextlib.suppress(ReferenceError):  # outside of a run, where nobody decrypts
                 str(text)  # raises AnsibleError where it cannot be decrypted
-        if not any(templates(value)):
+        if not written:
             return value
         key = self._key(value, raw, ())
         if key is None or key not in self._computed:
-            found = templar().template(value)
+            found = self._variables.templar(host).template(value)
             if key is None:
                 return found
             self._computed[key] = found
         return self._computed[key]
 
     def _said(
-        self, host: str, groups: Mapping[str, Sequence[str]], words: Mapping[str, Any]
+        self, host: str, groups: Mapping[str, Sequence[str]], raw: Mapping[str, Any]
     ) -> dict[str, dict[str, Any]]:
         """Return what the functions of a host say of it, by kind and function.
 
         What cannot be computed is reported where nothing else is wrong on the host: else it follows from that.
         """
-        raw, found = {**self.raw(host), **words}, dict[str, dict[str, Any]]()
-        templar = cache(lambda: templar_of(self._loader, raw, once=True))
+        found = dict[str, dict[str, Any]]()
         wrong = any(failed == host for failed, _, _ in self._failed) or any(host in p.hosts for p in self.problems)
         for kind in SAID:
             by_function, found[kind] = raw.get(f"function_{kind}") or {}, {}
             for name in (name for name, members in groups.items() if host in members and name in by_function):
                 try:
-                    found[kind][name] = self._value(by_function[name], raw, templar)
+                    found[kind][name] = self._value(host, by_function[name], raw)
                 except AnsibleError as error:
                     self._failed += [] if wrong else [(host, f"function_{kind}", str(error))]
         return found
@@ -180,8 +156,9 @@ class Reader:
 
         None where that cannot be known.
         """
-        parts: list[Hashable] = [repr(value)]
-        for text in templates(value):
+        _, shown, written, _ = self._texts.of(value)
+        parts: list[Hashable] = [shown]
+        for text in written:
             names = undeclared(str(text))
             if names is None:
                 return None

@@ -62,6 +62,7 @@ OPTIONS: dict[str, Any] = {
 CACHES = (
     functions.functions,
     functions._plain,
+    functions.laid,
     functions.internal,
     specs.argument_spec,
     specs.role_of,
