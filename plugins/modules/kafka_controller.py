@@ -14,8 +14,9 @@ description:
   - The controller moves what a broker leads that stops; of its own stop, clients hear late. Run this on the host of the
     controller, when it may stop, and then have M(millrace.kafka.kafka_gate) wait until all brokers name the new one.
   - Runs C(/etc/kafka/hand_over.py), which the role C(kafka) installs with what it reads of the broker's file. It
-    deletes the znode of the controller, once, and nothing else; the same broker may be elected again. On the host of
-    another broker, within 5 s of an election, and where nobody else is registered, it does nothing.
+    deletes the znode of the controller, once, and nothing else, and holds this broker's process while another one is
+    elected, for at most 0.5 s. On the host of another broker, within 5 s of an election, and where nobody else is
+    registered, it does nothing.
   - Never fails. Where it comes to nothing, it warns, and Kafka elects another controller when the broker has stopped.
 options:
   stopped: {type: list, elements: int, default: [], description: Ids of the brokers that stop together with this one.}

@@ -5,6 +5,7 @@ Those name this module in pytest_plugins.
 
 import contextlib
 import json
+import os
 import socket
 import struct
 import subprocess
@@ -21,6 +22,7 @@ FILES = ROOT / "roles" / "kafka" / "files"
 FENCE, HAND_OVER, REGISTRATION, SESSION = (
     FILES / f"{name}.py" for name in ("fence", "hand_over", "registration", "zookeeper_session")
 )
+MAIN_PID = "show --property=MainPID --value kafka.service"
 SELF = "0::/system.slice/kafka.service\n"
 STAT = struct.Struct(">qqqqiiiqiiq")
 TAKE = 0  # no number of a request: one takes a session over
@@ -136,6 +138,8 @@ class Host:
         self.own = self.groups / "system.slice" / "kafka.service"
         self.own.mkdir(parents=True)
         self.left = ""
+        self.commands = folder / "bin"
+        self.commands.mkdir()
         self.cgroup = SELF
         # Nobody listens there, and nobody else is given it.
         self.kept = socket.socket()
@@ -156,11 +160,23 @@ class Host:
         """Write server.properties."""
         self.properties.write_text("".join(f"{key}={value}\n" for key, value in self.lines.items()))
 
+    def running(self, process: int) -> None:
+        """Have systemctl say that this is the broker's process."""
+        systemctl = self.commands / "systemctl"
+        systemctl.write_text(f"#!/bin/sh\n[ \"$*\" = '{MAIN_PID}' ] && echo {process}\n")
+        systemctl.chmod(0o755)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment of what runs there."""
+        return {**os.environ, "PATH": f"{self.commands}:{os.environ['PATH']}"}
+
     def hand_over(self, *stopped: str) -> str:
         """Run it; return what it says."""
         self.write()
         command = [sys.executable, "-I", "-S", str(HAND_OVER), str(self.properties), *stopped]
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=30).stdout
+        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=True, timeout=30)
+        return done.stdout
 
     def fence(self) -> str:
         """Run it; return what it says."""
@@ -199,3 +215,17 @@ def host(tmp_path: Path, server: Server) -> Iterator[Host]:
     made = Host(tmp_path, server)
     yield made
     made.kept.close()
+
+
+@pytest.fixture
+def broker(host: Host) -> Iterator[int]:
+    """Return the id of the process that runs there as the broker."""
+    with subprocess.Popen(["sleep", "60"]) as process:
+        host.running(process.pid)
+        yield process.pid
+        process.kill()
+
+
+def state(process: int) -> str:
+    """Return a process's state, as T for one that is held."""
+    return Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0]

@@ -1,21 +1,34 @@
 """What has another broker elected before the controller stops, against a server that speaks ZooKeeper's protocol."""
 
 import json
+import os
+import signal
 import struct
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.testing import patch_module_args
-from unit.fenced import HAND_OVER, Host, Server
+from unit.fenced import HAND_OVER, Host, Server, state
 
 from ansible_collections.millrace.kafka.plugins.modules import kafka_controller
 
 pytest_plugins = ["unit.fenced"]
+pytestmark = pytest.mark.usefixtures("broker")
 
 CONTROLLER = "/kafka/controller"
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait until it holds."""
+    deadline = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_another_is_elected(host: Host, server: Server) -> None:
@@ -29,8 +42,58 @@ def test_another_is_elected(host: Host, server: Server) -> None:
     assert server.znodes[CONTROLLER] == ({"brokerid": 2}, 0x52)
 
 
+def test_it_is_held_while_another_is_elected(host: Host, server: Server, broker: int) -> None:
+    """Else it would be elected again, now and then."""
+    seen = list[str]()
+    server.elections, server.before[2] = [(2, 0x52)], lambda: seen.append(state(broker))
+    assert host.hand_over() == "broker 2 is the controller now\n"
+    assert seen == ["T"]
+    until(lambda: state(broker) == "S")
+
+
+def test_it_goes_on_where_nobody_is_elected(host: Host, server: Server, broker: int) -> None:
+    """It serves all that it leads."""
+    seen = list[str]()
+
+    def later() -> None:
+        time.sleep(1)
+        seen.append(state(broker))
+
+    server.elections, server.before[2] = [(2, 0x52)], later
+    assert host.hand_over() == "broker 2 is the controller now\n"
+    assert seen == ["S"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_it_goes_on_where_the_hand_over_is_killed(host: Host, server: Server, broker: int, number: int) -> None:
+    """As by the end of a session, which ends all of its processes."""
+    seen = list[str]()
+
+    def end() -> None:
+        seen.append(state(broker))
+        children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
+        for process in map(int, children if number == signal.SIGTERM else ()):
+            os.kill(process, number)
+        os.killpg(run.pid, number)
+        run.wait(10)
+
+    server.before[2] = end
+    host.write()
+    command = [sys.executable, "-I", "-S", str(HAND_OVER), str(host.properties)]
+    with subprocess.Popen(command, env=host.environment, start_new_session=True) as run:
+        until(lambda: run.poll() is not None and state(broker) == "S")
+    assert (seen, run.returncode) == (["T"], -number)
+
+
+def test_its_process_is_not_known(host: Host, server: Server) -> None:
+    """As of a broker that was started by hand."""
+    host.running(0)
+    assert host.hand_over() == "nobody else is known to be the controller: kafka.service has no process\n"
+    assert server.znodes[CONTROLLER] == ({"brokerid": 1}, 0x51)
+
+
 def test_who_is_elected_again_stays(host: Host, server: Server) -> None:
-    """It hears of the deletion first, now and then. A second deletion would come before all have heard of the first."""
+    """As where it is held no longer. A second deletion would come before all have heard of the first."""
     server.elections = [(1, 0x51), (2, 0x52)]
     assert host.hand_over() == "broker 1 was elected, and is stopped now\n"
     assert server.elections == [(2, 0x52)]
@@ -143,6 +206,7 @@ def test_the_module_says_what_came_of_it(
     monkeypatch.setattr(AnsibleModule, "warn", lambda _, text: warned.append(text))
 
     def run(**options: object) -> tuple[bool, str]:
+        monkeypatch.setenv("PATH", host.environment["PATH"])
         given = {"stopped": [1], "script": str(HAND_OVER), "properties": str(host.properties), **options}
         with patch_module_args(given), pytest.raises(SystemExit) as ended:
             kafka_controller.main()

@@ -4,19 +4,29 @@
 
 A broker that stops has the controller move what it leads. The controller that moves its own resigns before it has told
 all others of it, and they go on sending clients to it until the next one is elected and tells them. With the znode of
-the controller gone, Kafka elects another one while this one serves all that it leads. Who stops it waits until all
+the controller gone, Kafka elects another one while this one serves all that it leads. So that it is another one, this
+one is held (SIGSTOP) for as long as the election takes, some hundredths of a second. Who stops it waits until all
 brokers name the new one: until then they would not be heard.
+
+The znode is deleted once. A broker that is told that somebody was elected, and finds nobody any more, stands for no
+election: where that happens to all, as by a second deletion at once, nobody is the controller until one is restarted.
 
 Written for Python 3.9 without any package.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import select
+import signal
+import socket
+import subprocess
 import sys
 import threading
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parent))  # which -I leaves out
@@ -24,11 +34,10 @@ sys.path.append(str(Path(__file__).parent))  # which -I leaves out
 from broker_file import own_endpoints, place, read
 from zookeeper_session import ZooKeeper
 
-CONTROLLER, REGISTERED = "/controller", "/brokers/ids"
-# Seconds since an election: a broker that still works on it may miss the next deletion, and where all do, nobody is
-# elected any more.
-SETTLED = 5.0
-ELECTED, LOOK = 2.0, 0.02  # seconds: in which somebody is elected, and between two looks
+CONTROLLER, REGISTERED, UNIT = "/controller", "/brokers/ids", "kafka.service"
+SETTLED = 5.0  # seconds since an election: brokers may still work on it
+HELD = 0.5  # seconds for which a process is held, at most
+ELECTED, LOOK = 2.0, 0.005  # seconds: in which somebody is elected, and between two looks
 
 
 def main(path: str, *stopped: str) -> str:
@@ -42,7 +51,7 @@ def main(path: str, *stopped: str) -> str:
 
 
 def handed_over(zookeeper: ZooKeeper, properties: Mapping[str, str], stopped: Collection[str]) -> str:
-    """Delete what says who is the controller, once; return what was done. This broker may be elected again."""
+    """Delete what says who is the controller, once; return what was done."""
     number, own, ruler = properties["broker.id"], zookeeper.get(place(properties)), zookeeper.get(CONTROLLER)
     if not own or not ruler or not own.owner or own.owner != ruler.owner:
         return f"broker {number} is not the controller"
@@ -52,9 +61,46 @@ def handed_over(zookeeper: ZooKeeper, properties: Mapping[str, str], stopped: Co
         return "nobody else could be the controller"
     if abs(time.time() - int(json.loads(ruler.data).get("timestamp", 0)) / 1000) < SETTLED:
         return f"broker {number} has been elected a moment ago"
-    zookeeper.delete(CONTROLLER)
-    elected = next_ruler(zookeeper)
+    with held(main_process()):
+        zookeeper.delete(CONTROLLER)
+        elected = next_ruler(zookeeper)
     return f"broker {elected} " + ("was elected, and is stopped now" if elected in stopped else "is the controller now")
+
+
+def main_process() -> int:
+    """Return the process id of the broker. Raises LookupError, OSError, subprocess.SubprocessError."""
+    command = ["systemctl", "show", "--property=MainPID", "--value", UNIT]
+    number = int(subprocess.run(command, capture_output=True, text=True, check=True, timeout=ELECTED).stdout or 0)
+    if number <= 1:
+        raise LookupError(f"{UNIT} has no process")
+    return number
+
+
+@contextlib.contextmanager
+def held(process: int) -> Iterator[None]:
+    """Hold a process meanwhile, at most HELD s. Where this one is killed, its child has the other go on."""
+    mine, its = socket.socketpair()
+    if not os.fork():
+        try:
+            os.setsid()
+            for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_IGN)
+            mine.close()
+            its.send(b".")
+            select.select([its], [], [], HELD)  # ends when nobody has the other end any more
+            os.kill(process, signal.SIGCONT)
+        finally:
+            os._exit(0)
+    its.close()
+    try:
+        mine.recv(1)
+        os.kill(process, signal.SIGSTOP)
+        yield
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGCONT)
+        mine.close()
+        os.wait()
 
 
 def next_ruler(zookeeper: ZooKeeper) -> str:
