@@ -17,8 +17,8 @@ from operations.test_restart import Watch
 
 pytestmark = [pytest.mark.campaign, pytest.mark.timed]
 RATE, LONGEST, SLEEP, SETTLED = 2000, 600, 20, 5
-LINGER = {"linger.ms": "20"}
-"""As the jobs' own producers: fewer and larger requests, or the load alone keeps the machine busy."""
+PRODUCER = {"linger.ms": "20", "retry.backoff.max.ms": "100"}
+"""As the jobs' own producers: fewer and larger requests, or the load alone keeps the machine busy; soon again."""
 HANDED = r"\[.* : Have another broker be the controller first\] \*+\nchanged: "
 RATIO = "times the seconds of a bare script"
 
@@ -47,7 +47,7 @@ def test_roll(operator: Operator, tmp_path: Path, note: Callable[[str], None]) -
     lab, topic = Lab(operator.inventory), f"roll-{time.time_ns()}"
     lab.create_topic(topic)
     watch, clock = Watch(lab.admin, topic), Clock("rolling restart of all brokers")
-    client = {**operator.inventory.kafka_properties, **LINGER}
+    client = {**operator.inventory.kafka_properties, **PRODUCER}
     with Writer(client, topic, tmp_path, run=topic, rate=RATE, limit=RATE * LONGEST) as writer:
         script = bare(lab)
         lab.elect_preferred_leaders()
