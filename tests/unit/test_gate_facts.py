@@ -189,3 +189,10 @@ def test_brokers_that_know_no_partition_yet_do_not_open_it(cluster: FakeCluster,
     """As after their start, or that of a controller: broker 1 alone has what nobody else has in sync."""
     with pytest.raises(ClusterError, match="have not been told of partitions yet"):
         in_the_way(cluster, first=first, says={1: orders(1), 2: {"topics": []}, 3: {"topics": []}})
+
+
+def test_nobody_is_elected(cluster: FakeCluster) -> None:
+    """All still name the last controller, and it resigned."""
+    cluster.controller = 0
+    with pytest.raises(ClusterError, match="broker 1, which all name as the controller, says that it is not: nobody"):
+        in_the_way(cluster, stop=(2,), says={one: {"controller_id": 1} for one in (1, 2, 3)})
