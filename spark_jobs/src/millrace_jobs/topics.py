@@ -98,13 +98,13 @@ def admin_properties(client: Mapping[str, str]) -> dict[str, str]:
 
 
 def retries(client: Mapping[str, str]) -> dict[str, str]:
-    """How soon a producer tries again, unless its job says so: each 100 ms, as Java's did before Kafka 3.7.
+    """How soon a producer tries again: as its job says, or each 100 ms, as Java's did before Kafka 3.7.
 
     Since then clients double the pause up to a second, as long as writes stand still where a partition has another
     leader and the try before came a moment too early.
     """
-    said = "retry.backoff.ms", "retry.backoff.max.ms"
-    return {} if any(name in client for name in said) else {"retry.backoff.max.ms": "100"}
+    said = {name: client[name] for name in ("retry.backoff.ms", "retry.backoff.max.ms") if name in client}
+    return said or {"retry.backoff.max.ms": "100"}
 
 
 def _admin_client(client: Mapping[str, str]) -> AdminClient:

@@ -9,6 +9,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import kafka_python
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import (
     ASK,
+    STANDS,
     Admin,
     AdminError,
     Uncontrolled,
@@ -16,10 +17,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 )
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
 
-ELECTED = (
-    "nobody is elected yet. Where that lasts (zookeeper-shell.sh finds no znode /controller), restart a broker on its "
-    "host (systemctl restart kafka): who starts stands for election"
-)
+ELECTED = f"nobody is elected yet. Where that lasts (zookeeper-shell.sh finds no znode /controller), {STANDS}"
 
 
 @dataclass(frozen=True)
