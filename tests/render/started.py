@@ -16,17 +16,15 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 
 ROOT = Path(__file__).resolve().parents[2]
+KINDS = ("become", "cache", "callback", "connection", "inventory", "shell")
+"""Of these Ansible looks at all of its own in each run."""
 OFTEN = {
     "action": ("ansible.builtin.assert", "ansible.builtin.debug", "ansible.builtin.fail"),
-    "become": ("ansible.builtin.sudo",),
-    "callback": ("ansible.builtin.default", "millrace.kafka.closing_line"),
-    "connection": ("ansible.builtin.local", "ansible.builtin.ssh"),
-    "inventory": ("ansible.builtin.auto", "millrace.kafka.site"),
+    "callback": ("millrace.kafka.closing_line",),
+    "inventory": ("auto", "host_list", "ini", "toml"),
     "lookup": ("ansible.builtin.file", "ansible.builtin.password", "millrace.kafka.rendered"),
-    "shell": ("ansible.builtin.sh",),
-    "strategy": ("ansible.builtin.linear",),
+    "strategy": ("linear",),
 }
-"""Plugins that nearly every run has."""
 
 
 class Started:
@@ -81,6 +79,8 @@ def load() -> None:
         loader.action_loader.get(f"millrace.kafka.{file.stem}", class_only=True)
     for file in (ROOT / "plugins" / "filter").glob("*.yml"):
         loader.filter_loader.get(f"millrace.kafka.{file.stem}")
+    for kind in KINDS:
+        list(getattr(loader, f"{kind}_loader").all(class_only=True))
     for kind, names in OFTEN.items():
         for name in names:
             getattr(loader, f"{kind}_loader").get(name, class_only=True)
