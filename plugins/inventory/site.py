@@ -13,7 +13,7 @@ from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory.yaml import InventoryModule as YamlInventory
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils import functions
-from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import weakest_first
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import compile_once, weakest_first
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.group_layers import LAID
 from ansible_collections.millrace.kafka.plugins.plugin_utils.variable_files import faults
@@ -78,6 +78,7 @@ class InventoryModule(YamlInventory):  # type: ignore[misc]
         Ansible would try other plugins on what is refused here, and end with their words: so a run that an inventory
         without hosts ends anyway (any_unparsed_is_failed) ends here, with the one error.
         """
+        compile_once()
         try:
             self._parse(inventory, loader, path)
         except AnsibleParserError as error:

@@ -86,15 +86,14 @@ options:
     type: list
     elements: int
     default: []
+  former: {type: list, elements: int, default: [], description: "Controllers of a moment ago, whom nobody may name."}
   timeout: {type: int, default: 0, description: Seconds that are waited; 0 asks once.}
 extends_documentation_fragment: [millrace.kafka.waits]
 attributes:
   check_mode: {description: "The same as without, but for I(prefer).", support: full}
   diff_mode: {description: There is none., support: none}
 requirements: [confluent-kafka, kafka-python]
-seealso:
-  - {module: millrace.kafka.zookeeper_gate}
-  - {module: millrace.kafka.kafka_cluster}
+seealso: [{module: millrace.kafka.zookeeper_gate}, {module: millrace.kafka.kafka_cluster}]
 author: [Millrace developers]
 """
 
@@ -147,7 +146,7 @@ def rules(module: AnsibleModule) -> Rules:
         for name in ("racks", "together")
     )
     said = together if module.params["together"] is not None else None
-    return Rules(module.params["margin"], module.params["accepts"], racks, said)
+    return Rules(module.params["margin"], module.params["accepts"], racks, said, module.params["former"])
 
 
 def order(module: AnsibleModule, cluster: Cluster) -> None:
@@ -177,7 +176,8 @@ def order(module: AnsibleModule, cluster: Cluster) -> None:
 
 def judging(module: AnsibleModule, cluster: Cluster, stop: Sequence[int]) -> Callable[[State], Sequence[Block]]:
     """Return what names all that keeps brokers from stopping together."""
-    return lambda state: blocks(snapshot(cluster, state, stop), stop, rules(module))
+    former = module.params["former"]
+    return lambda state: blocks(snapshot(cluster, state, stop, former=former), stop, rules(module))
 
 
 def opened(module: AnsibleModule, cluster: Cluster, stop: Sequence[int]) -> list[int]:
@@ -278,8 +278,7 @@ def main() -> None:
             "fail": {"type": "bool", "default": True},
             "before": {"type": "dict", "default": {}},
             "prefer": {"type": "bool", "default": False},
-            "then": {"type": "list", "elements": "int", "default": []},
-            "stopped": {"type": "list", "elements": "int", "default": []},
+            **{name: {"type": "list", "elements": "int", "default": []} for name in ("then", "stopped", "former")},
             "timeout": {"type": "int", "default": 0},
             **OPTIONS,
         },

@@ -12,15 +12,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import sha256
-from itertools import combinations
 from pathlib import Path
-from types import CodeType
 from typing import Any
 
 from ansible import constants as C
 from ansible._internal._datatag._tags import Origin, VaultedValue
+from ansible._internal._templating import _engine
 from ansible._internal._templating._engine import TemplateOptions
+from ansible._internal._templating._jinja_bits import _TEMPLATE_OVERRIDE_FIELD_NAMES as READ_BY
 from ansible._internal._templating._jinja_bits import AnsibleEnvironment, _TemplateCompileContext
+from ansible._internal._templating._jinja_plugins import JinjaPluginIntercept
 from ansible._internal._templating._lazy_containers import _AnsibleLazyTemplateMixin
 from ansible._internal._templating._utils import TemplateContext
 from ansible.inventory.helpers import sort_groups
@@ -29,13 +30,12 @@ from ansible.module_utils._internal._ansiballz import _loader
 from ansible.module_utils._internal._datatag import AnsibleTagHelper
 from ansible.module_utils.common.json import Direction, get_module_encoder
 from ansible.plugins.action import ActionBase
-from ansible.plugins.loader import init_plugin_loader
+from ansible.plugins.loader import init_plugin_loader, test_loader
 from ansible.template import Templar
 from ansible.vars.clean import remove_internal_keys
-from ansible.vars.plugins import get_vars_from_inventory_sources
+from jinja2.environment import TemplateExpression
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.forked import forked
-from ansible_collections.millrace.kafka.plugins.plugin_utils.group_layers import LAID, Layer
 
 COLLECTION = "ansible_collections.millrace.kafka"
 
@@ -79,39 +79,6 @@ def weakest_first(groups: Iterable[Any]) -> list[Any]:
     return found
 
 
-def layers_of(hostvars: Any, loader: Any) -> list[Layer]:
-    """Return what groups say, the weakest first: files of group_vars go before the file of hosts, whoever says it."""
-    inventory, found = hostvars._inventory, list[Layer]()
-    groups = weakest_first(group for group in inventory.groups.values() if group.name != "ungrouped")
-    for group in groups:  # the first is all: it has no depth
-        said = (group.get_vars(), getattr(group, LAID, {}))
-        found.append(Layer(group.name, False, (group.depth, group.priority), *said))
-    for group in groups:
-        said = get_vars_from_inventory_sources(loader, inventory._sources, [group], "task")
-        found.append(Layer(group.name, True, (group.depth, group.priority), said, {}))
-    return found
-
-
-def groups_of(hostvars: Any, host: str) -> list[str]:
-    """Return the groups of a host, the one that goes before all others last."""
-    return [group.name for group in weakest_first(hostvars._inventory.get_host(host).get_groups())]
-
-
-def rivals_of(hostvars: Any, host: str) -> list[tuple[str, str]]:
-    """Return pairs of groups of a host of which neither is inside the other, the one that yields before the other.
-
-    Where a site says which goes first (ansible_group_priority), there is none.
-    """
-    groups = [
-        group for group in hostvars._inventory.get_host(host).get_groups() if group.name not in ("all", "ungrouped")
-    ]
-    return [
-        (one.name, other.name)
-        for one, other in combinations(weakest_first(groups), 2)
-        if one not in other.get_ancestors() and other not in one.get_ancestors() and one.priority == other.priority
-    ]
-
-
 def made_by_the_run(variable_manager: Any, host: str) -> set[str]:
     """Return the names of what earlier tasks of this run registered or set."""
     caches = (getattr(variable_manager, name) for name in ("_nonpersistent_fact_cache", "_vars_cache"))
@@ -123,22 +90,20 @@ def set_extra_variables(variable_manager: Any, extra: Mapping[str, Any]) -> None
     variable_manager._extra_vars = {**variable_manager._extra_vars, **extra}
 
 
+_FOUND: dict[tuple[str, str], Any] = {}
 _COMPILED: dict[tuple[Any, ...], Any] = {}
-# What else than the text decides what it is compiled to, as a first line `#jinja2:` may say.
-_READ_BY = (
-    "block_start_string",
-    "block_end_string",
-    "variable_start_string",
-    "variable_end_string",
-    "comment_start_string",
-    "comment_end_string",
-    "line_statement_prefix",
-    "line_comment_prefix",
-    "trim_blocks",
-    "lstrip_blocks",
-    "newline_sequence",
-    "keep_trailing_newline",
-)
+
+
+class _Plugins(JinjaPluginIntercept):  # type: ignore[misc]
+    """Filters or tests; one of a collection is looked for once in a process, and not by each templar of each task."""
+
+    def __getitem__(self, key: str) -> Any:
+        if "." not in key:
+            return super().__getitem__(key)
+        place = (self._plugin_loader.type, key)
+        if place not in _FOUND:
+            _FOUND[place] = super().__getitem__(key)
+        return _FOUND[place]
 
 
 class _Environment(AnsibleEnvironment):  # type: ignore[misc]
@@ -147,18 +112,38 @@ class _Environment(AnsibleEnvironment):  # type: ignore[misc]
     Else that is half of what reading 100 hosts costs, and a third of what a host's own process computes.
     """
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for kind in ("filters", "tests"):
+            known = getattr(self, kind)
+            setattr(self, kind, _Plugins(known._jinja_builtins, known._plugin_loader))
+
     def compile(self, source: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(source, str) or args or kwargs:
+            self._tree = super().compile(source, *args, **kwargs)
+            return self._tree
+        return self._once("text", source, lambda: super(_Environment, self).compile(source))
+
+    def compile_expression(self, source: str, undefined_to_none: bool = True) -> Any:
+        code = self._once("expression", source, lambda: self._expression(source))
+        template = self.template_class.from_code(self, code, self.make_globals(None))
+        return TemplateExpression(template, undefined_to_none)
+
+    def _expression(self, source: str) -> Any:
+        super().compile_expression(source)  # it parses, and has the tree compiled
+        return self._tree
+
+    def _once(self, kind: str, source: Any, compiled: Callable[[], Any]) -> Any:
         context = _TemplateCompileContext.current(optional=True)
-        if not isinstance(source, str) or args or kwargs or context is None:
-            return super().compile(source, *args, **kwargs)
-        key = (str(source), context.escape_backslashes, *(getattr(self, name) for name in _READ_BY))
+        if context is None:
+            return compiled()
+        key = (kind, str(source), context.escape_backslashes, *(getattr(self, name) for name in READ_BY))
         if key not in _COMPILED:
-            private = written_in(source) is None or was_vaulted(source)
-            _COMPILED[key] = _shared(key, lambda: super(_Environment, self).compile(source), private)
+            _COMPILED[key] = _shared(key, compiled, private=written_in(source) is None or was_vaulted(source))
         return _COMPILED[key]
 
 
-def _shared(key: tuple[Any, ...], compiled: Callable[[], CodeType], private: bool) -> CodeType:
+def _shared(key: tuple[Any, ...], compiled: Callable[[], Any], private: bool) -> Any:
     """Return what another process of this run has compiled, from the folder of the run that only its user may read.
 
     Of what is secret, or may be since nobody knows where it was written, nothing is kept there.
@@ -167,7 +152,7 @@ def _shared(key: tuple[Any, ...], compiled: Callable[[], CodeType], private: boo
         return compiled()
     file = Path(C.DEFAULT_LOCAL_TMP) / f"compiled-{sha256(repr(key).encode()).hexdigest()}"
     try:
-        found: CodeType = marshal.loads(file.read_bytes())
+        found = marshal.loads(file.read_bytes())
     except FileNotFoundError:
         found = compiled()
         with suppress(OSError):  # a folder that is gone, or full: then each compiles for itself
@@ -175,6 +160,15 @@ def _shared(key: tuple[Any, ...], compiled: Callable[[], CodeType], private: boo
             half.write_bytes(marshal.dumps(found))
             half.rename(file)
     return found
+
+
+def compile_once() -> None:
+    """Have all templates of the run compiled once, also those of Ansible's own: names, conditions, other options.
+
+    What each host's process would load for itself is loaded before they are forked.
+    """
+    _engine.AnsibleEnvironment = _Environment
+    test_loader._ensure_non_collection_wrappers()
 
 
 @cache

@@ -18,11 +18,9 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.vars.hostvars import HostVars
 from ansible.vars.manager import VariableManager
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_groups import groups_of, layers_of, rivals_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import (
     find_collections,
-    groups_of,
-    layers_of,
-    rivals_of,
     set_extra_variables,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, inputs, internal

@@ -2,10 +2,11 @@
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from faults.lab import Lab, until
 from faults.ledger import load, longest_gaps
 from faults.promises import GAP, Clock
@@ -17,8 +18,9 @@ from operations.test_restart import Watch
 
 pytestmark = [pytest.mark.campaign, pytest.mark.timed]
 RATE, LONGEST, SLEEP, SETTLED = 2000, 600, 20, 5
-LINGER = {"linger.ms": "20"}
-"""As the jobs' own producers: fewer and larger requests, or the load alone keeps the machine busy."""
+PRODUCER = {"linger.ms": "20", "retry.backoff.max.ms": "100"}
+"""As the jobs' own producers: fewer and larger requests, or the load alone keeps the machine busy; soon again."""
+MADE = (KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.NOT_COORDINATOR, KafkaError._WAIT_COORD)
 HANDED = r"\[.* : Have another broker be the controller first\] \*+\nchanged: "
 RATIO = "times the seconds of a bare script"
 
@@ -42,12 +44,30 @@ def ours(operator: Operator) -> float:
     return time.monotonic() - begun
 
 
+def keep_an_offset(client: Mapping[str, str], topic: str) -> None:
+    """Commit one, so that the topic of offsets is there, as wherever records are read in groups."""
+    consumer = Consumer({**client, "group.id": topic, "log_level": 0})
+    until("an offset is kept", lambda: committed(consumer, TopicPartition(topic, 0, 0)), 60)
+    consumer.close()
+
+
+def committed(consumer: Consumer, offset: TopicPartition) -> bool:
+    """Commit it; return whether it is kept."""
+    try:
+        return bool(consumer.commit(offsets=[offset], asynchronous=False))
+    except KafkaException as error:
+        if error.args[0].retriable() or error.args[0].code() in MADE:
+            return False
+        raise
+
+
 def test_roll(operator: Operator, tmp_path: Path, note: Callable[[str], None]) -> None:
     """A bare script, restart.yml, and the script with 20 s of sleep after each broker, under one writer."""
     lab, topic = Lab(operator.inventory), f"roll-{time.time_ns()}"
     lab.create_topic(topic)
+    keep_an_offset(operator.inventory.kafka_properties, topic)
     watch, clock = Watch(lab.admin, topic), Clock("rolling restart of all brokers")
-    client = {**operator.inventory.kafka_properties, **LINGER}
+    client = {**operator.inventory.kafka_properties, **PRODUCER}
     with Writer(client, topic, tmp_path, run=topic, rate=RATE, limit=RATE * LONGEST) as writer:
         script = bare(lab)
         lab.elect_preferred_leaders()

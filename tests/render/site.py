@@ -143,11 +143,17 @@ def run_playbooks(inventory: Path, playbooks: Sequence[str], *options: str) -> s
 
 
 def make_archives(folder: Path) -> None:
-    """Put made-up archives and their checksum files into a folder.
+    """Make a folder of made-up archives and their checksum files, which nobody changes: it is one for all tests.
 
     The wheel is the real source, as preflight asks it about jobs.
     """
-    folder.mkdir()
+    folder.symlink_to(_archives())
+
+
+@cache
+def _archives() -> Path:
+    folder = Path(mkdtemp(prefix="render-archives"))
+    atexit.register(rmtree, folder)
     for name, checksum in CHECKSUMS.items():
         (folder / name).touch()
         (folder / f"{name}.sha512").write_text(f"{checksum}  {name}\n")
@@ -155,6 +161,7 @@ def make_archives(folder: Path) -> None:
     with zipfile.ZipFile(folder / "millrace_jobs-0.1.0-py3-none-any.whl", "w") as wheel:
         for file in sorted((source / "millrace_jobs").rglob("*.py")):
             wheel.write(file, file.relative_to(source))
+    return folder
 
 
 def control_node(inventory: Path, folder: Path) -> dict[str, Any]:

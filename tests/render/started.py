@@ -1,6 +1,7 @@
 """ansible-playbook, run again and again without starting and importing it anew: each run is a fork of one that has.
 
-As a program: answers each line of its input, the words of a command line, with one line: status and output.
+As a program: answers each line of its input, the words of a command line, with one line: status and output. What every
+run loads and none changes is loaded before the first: plugins, inputs of roles, what a check of the model stands on.
 """
 
 import atexit
@@ -8,10 +9,22 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+import warnings
+from importlib import import_module
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
 ROOT = Path(__file__).resolve().parents[2]
+KINDS = ("become", "cache", "callback", "connection", "inventory", "shell")
+"""Of these Ansible looks at all of its own in each run."""
+OFTEN = {
+    "action": ("ansible.builtin.assert", "ansible.builtin.debug", "ansible.builtin.fail"),
+    "callback": ("millrace.kafka.closing_line",),
+    "inventory": ("auto", "host_list", "ini", "toml"),
+    "lookup": ("ansible.builtin.file", "ansible.builtin.password", "millrace.kafka.rendered"),
+    "strategy": ("linear",),
+}
 
 
 class Started:
@@ -43,6 +56,36 @@ class Started:
         return subprocess.CompletedProcess(words, code, output)
 
 
+def load() -> None:
+    """Load plugins, and judge an inventory, without a command line; what depends on one is forgotten again."""
+    import_module("ansible.cli.playbook")  # as the command does, before anything else
+    from ansible.plugins import loader
+    from ansible.utils.vars import load_extra_vars, load_options_vars
+
+    loader.init_plugin_loader()
+    warnings.filterwarnings("ignore", "AnsibleCollectionFinder has already been configured")
+    plugins = "ansible_collections.millrace.kafka.plugins.plugin_utils"
+    reading, judging, hosts = (
+        import_module(f"{plugins}.{name}") for name in ("inventory", "declared_problems", "hosts")
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        reader = reading.load(ROOT / "inventories" / "lab", {"lab_directory": folder, "pki_directory": folder})
+        model = reader.read()
+        judging.problems_of(reader, model)
+        hosts.check_hosts(model, {})
+    for kept in (load_extra_vars, load_options_vars):
+        vars(kept).clear()
+    for file in (ROOT / "plugins" / "action").glob("*.py"):
+        loader.action_loader.get(f"millrace.kafka.{file.stem}", class_only=True)
+    for file in (ROOT / "plugins" / "filter").glob("*.yml"):
+        loader.filter_loader.get(f"millrace.kafka.{file.stem}")
+    for kind in KINDS:
+        list(getattr(loader, f"{kind}_loader").all(class_only=True))
+    for kind, names in OFTEN.items():
+        for name in names:
+            getattr(loader, f"{kind}_loader").get(name, class_only=True)
+
+
 def answer(words: list[str]) -> tuple[int, str]:
     """Be ansible-playbook in a process of its own; return its status and output."""
     from ansible.cli.playbook import main
@@ -71,5 +114,6 @@ def answer(words: list[str]) -> tuple[int, str]:
 
 
 if __name__ == "__main__":
+    load()
     for line in sys.stdin:
         print(json.dumps(answer(json.loads(line))), flush=True)

@@ -38,11 +38,16 @@ def got(folder: Path, admins: str = "{dc1-zk1: {}, dc1-zk2: {}}", code: int = 0,
     return {file.parent.name: Rendered({"rebalance_timer": json.loads(file.read_text())}, []) for file in found}
 
 
-def test_the_first_admin_host_has_it(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def timed(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Rendered]:
+    """Return what hosts get of a site that says TIMER."""
+    return got(tmp_path_factory.mktemp("timed"), rebalance_timer=TIMER)
+
+
+def test_the_first_admin_host_has_it(timed: Mapping[str, Rendered]) -> None:
     """Started, and not the service; who may read what, and which files are there."""
-    hosts = got(tmp_path, rebalance_timer=TIMER)
-    assert [*hosts] == ["dc1-zk1"]
-    host = hosts["dc1-zk1"]
+    assert [*timed] == ["dc1-zk1"]
+    host = timed["dc1-zk1"]
     assert {file["path"] for file in host.items("files")} == {*FILES, *UNITS}
     assert [(unit["name"], unit["state"], unit["enabled"]) for unit in host.items("units")] == [
         ("millrace-rebalance.timer", "started", True)
@@ -71,9 +76,9 @@ def test_the_first_admin_host_has_it(tmp_path: Path) -> None:
     assert told["admin"]["ssl.key.location"].endswith("/certificates/dc1-zk1/admin.pem")
 
 
-def test_the_program_is_whole(tmp_path: Path) -> None:
+def test_the_program_is_whole(timed: Mapping[str, Rendered]) -> None:
     """What Python runs first, and nothing that a host without Ansible lacks."""
-    host = got(tmp_path, rebalance_timer=TIMER)["dc1-zk1"]
+    host = timed["dc1-zk1"]
     with zipfile.ZipFile(io.BytesIO(base64.b64decode(host.file(FILES[0])["secret_base64"]))) as archive:
         names, main = archive.namelist(), archive.read("__main__.py").decode()
     assert "kafka.reassign.timer import main" in main
@@ -89,15 +94,9 @@ def test_a_password_is_not_shown(tmp_path: Path) -> None:
     assert "Ohg4ieXeipha" not in json.dumps([host.text(path) for path in UNITS])
 
 
-def test_a_changed_service_is_read_anew(tmp_path: Path) -> None:
+def test_a_changed_service_is_read_anew(timed: Mapping[str, Rendered], tmp_path: Path) -> None:
     """Systemd is asked of the timer alone, so that changes with it."""
-    folders = [tmp_path / name for name in ("one", "two")]
-    for folder in folders:
-        folder.mkdir()
-    first, second = (
-        got(folder, rebalance_timer={**TIMER, "run": run})["dc1-zk1"]
-        for folder, run in zip(folders, (True, False), strict=True)
-    )
+    first, second = timed["dc1-zk1"], got(tmp_path, rebalance_timer={**TIMER, "run": False})["dc1-zk1"]
     assert [first.text(path) == second.text(path) for path in UNITS] == [False, False]
 
 

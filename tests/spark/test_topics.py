@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import Producer
 from millrace_jobs.ends import Topic
 from millrace_jobs.errors import JobError
-from millrace_jobs.topics import admin_properties, wait_for_topics
+from millrace_jobs.topics import admin_properties, retries, wait_for_topics
 
 
 @pytest.fixture
@@ -98,3 +98,10 @@ def test_java_properties_for_librdkafka() -> None:
         "ssl.key.location": "/own.pem",
         "ssl.endpoint.identification.algorithm": "none",
     }
+
+
+def test_a_producer_tries_again_soon() -> None:
+    """Unless its job says anything of it: no pause is longer than the longest."""
+    assert retries({"linger.ms": "5"}) == {"retry.backoff.max.ms": "100"}
+    assert retries({"retry.backoff.ms": "500", "linger.ms": "5"}) == {"retry.backoff.ms": "500"}
+    assert retries({"retry.backoff.max.ms": "2000"}) == {"retry.backoff.max.ms": "2000"}

@@ -5,6 +5,7 @@ Those name this module in pytest_plugins.
 
 import contextlib
 import json
+import os
 import socket
 import struct
 import subprocess
@@ -21,7 +22,9 @@ FILES = ROOT / "roles" / "kafka" / "files"
 FENCE, HAND_OVER, REGISTRATION, SESSION = (
     FILES / f"{name}.py" for name in ("fence", "hand_over", "registration", "zookeeper_session")
 )
+MAIN_PID = "show --property=MainPID --value kafka.service"
 SELF = "0::/system.slice/kafka.service\n"
+PART = struct.Struct(">i?i")  # of a multi: kind, whether it is the end, error
 STAT = struct.Struct(">qqqqiiiqiiq")
 TAKE = 0  # no number of a request: one takes a session over
 # What Java says: new Random(session ^ 0xB3415C00L).nextBytes(...), as ZooKeeper does.
@@ -34,7 +37,7 @@ PASSWORDS = {
 
 
 class Server(threading.Thread):
-    """Answers connect, exists, getData, getChildren, delete and closeSession.
+    """Answers connect, exists, getData, getChildren, multi (a check and a delete) and closeSession.
 
     Who has the password of a session may take it over. Who is elected next, each time that the controller is deleted,
     is in `elections`: (broker id, session); nobody, where none is left.
@@ -44,6 +47,7 @@ class Server(threading.Thread):
         """`znodes`: {path: (what its JSON says, session of its owner)}."""
         super().__init__(daemon=True)
         self.znodes, self.passwords, self.slow = znodes, PASSWORDS, 0.0
+        self.version = 7  # of all data
         self.elections, self.children = list[tuple[int, int]](), b""
         self.ended, self.closed, self.before = list[int](), 0, dict[int, Callable[[], object]]()
         self.greeting = struct.pack(">iiqi16s?", 0, 6000, 77, 16, b"p" * 16, False)
@@ -85,6 +89,9 @@ class Server(threading.Thread):
                 self.end(session)
                 self.send(connection, struct.pack(">iqi", number, 9, 0))
                 return
+            if kind == 14:
+                self.send(connection, struct.pack(">iqi", number, 9, 0) + self.deleted(request[8:]))
+                continue
             length = struct.unpack_from(">i", request, 8)[0]
             code, answer = self.answer(kind, request[12 : 12 + length].decode())
             self.send(connection, struct.pack(">iqi", number, 9, code) + answer)
@@ -96,6 +103,24 @@ class Server(threading.Thread):
             self.ended.append(session)
             for path in [path for path, (_, owner) in self.znodes.items() if owner == session]:
                 del self.znodes[path]
+
+    def deleted(self, request: bytes) -> bytes:
+        """Check one znode and delete another, both or none of it; return the body of the answer."""
+        at, paths, versions = 0, list[str](), list[int]()
+        for kind in (13, 2):
+            assert PART.unpack_from(request, at) == (kind, False, -1)
+            length = struct.unpack_from(">i", request, at + 9)[0]
+            paths.append(request[at + 13 : at + 13 + length].decode())
+            versions += struct.unpack_from(">i", request, at + 13 + length)
+            at += 17 + length
+        assert PART.unpack_from(request, at) == (-1, True, -1)
+        if versions != [self.version, -1] or paths[1] not in self.znodes:
+            codes = (-103, -2) if versions[0] != self.version else (0, -101)
+            parts = [PART.pack(-1, False, code) + struct.pack(">i", code) for code in codes]
+        else:
+            parts = [PART.pack(13, False, 0), PART.pack(2, False, 0)]
+            self.answer(2, paths[1])
+        return b"".join(parts) + PART.pack(-1, True, -1)
 
     def answer(self, kind: int, path: str) -> tuple[int, bytes]:
         """Return the code and the body of an answer."""
@@ -113,7 +138,7 @@ class Server(threading.Thread):
                 self.znodes[path] = ({"brokerid": number}, session)
             return 0, b""
         data = json.dumps(self.znodes[path][0]).encode()
-        stat = STAT.pack(1, 1, 1, 1, 0, 0, 0, self.znodes[path][1], len(data), 0, 1)
+        stat = STAT.pack(1, 1, 1, 1, self.version, 0, 0, self.znodes[path][1], len(data), 0, 1)
         return 0, stat if kind == 3 else struct.pack(">i", len(data)) + data + stat
 
     def receive(self, connection: socket.socket) -> bytes:
@@ -136,6 +161,8 @@ class Host:
         self.own = self.groups / "system.slice" / "kafka.service"
         self.own.mkdir(parents=True)
         self.left = ""
+        self.commands = folder / "bin"
+        self.commands.mkdir()
         self.cgroup = SELF
         # Nobody listens there, and nobody else is given it.
         self.kept = socket.socket()
@@ -156,11 +183,24 @@ class Host:
         """Write server.properties."""
         self.properties.write_text("".join(f"{key}={value}\n" for key, value in self.lines.items()))
 
+    def running(self, process: int) -> None:
+        """Have systemctl say that this is the broker's process."""
+        systemctl = self.commands / "systemctl"
+        systemctl.write_text(f"#!/bin/sh\n[ \"$*\" = '{MAIN_PID}' ] && echo {process}\n")
+        systemctl.chmod(0o755)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment of what runs there."""
+        return {**os.environ, "PATH": f"{self.commands}:{os.environ['PATH']}"}
+
     def hand_over(self, *stopped: str) -> str:
-        """Run it; return what it says."""
+        """Run it; return what it says, and who is the controller no more, and who is."""
         self.write()
         command = [sys.executable, "-I", "-S", str(HAND_OVER), str(self.properties), *stopped]
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=30).stdout
+        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=True, timeout=30)
+        said = json.loads(done.stdout)
+        return f"{said['said']} {said['former']} {said['elected']}"
 
     def fence(self) -> str:
         """Run it; return what it says."""
@@ -187,6 +227,7 @@ def server() -> Iterator[Server]:
         {
             "/kafka/brokers/ids/2": ({"endpoints": ["CLIENT://198.18.1.22:9092"]}, 0x52),
             "/kafka/controller": ({"brokerid": 1}, 0x51),
+            "/kafka/controller_epoch": (3, 0),
         }
     )
     yield made
@@ -199,3 +240,17 @@ def host(tmp_path: Path, server: Server) -> Iterator[Host]:
     made = Host(tmp_path, server)
     yield made
     made.kept.close()
+
+
+@pytest.fixture
+def broker(host: Host) -> Iterator[int]:
+    """Return the id of the process that runs there as the broker."""
+    with subprocess.Popen(["sleep", "60"]) as process:
+        host.running(process.pid)
+        yield process.pid
+        process.kill()
+
+
+def state(process: int) -> str:
+    """Return a process's state, as T for one that is held."""
+    return Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0]

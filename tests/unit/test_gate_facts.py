@@ -14,7 +14,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import views
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, ClusterError, State
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Partition
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import blocks
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import Rules, blocks
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate_facts import alone, snapshot
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart_waits import after_restart, after_start
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.views import confirmed, gone, with_failed_dirs
@@ -34,6 +34,7 @@ def in_the_way(
     stop: Sequence[int] = (1,),
     says: Mapping[int, Answer] | None = None,
     hangs: bool = False,
+    former: Sequence[int] = (),
 ) -> list[str]:
     """Return what keeps brokers from stopping, while others are dead that count as in sync."""
     cluster.topics["orders"], cluster.configs["orders"] = [[1, 2, 3]], {"min.insync.replicas": "2"}
@@ -45,7 +46,8 @@ def in_the_way(
         for broker in dead:
             cluster.ports[broker] = nobody.getsockname()[1]
         asked = Cluster({"CLIENT": {"bootstrap.servers": servers.split(",")[first - 1]}})
-        return [str(block) for block in blocks(snapshot(asked, asked.state(), stop), stop)]
+        told = snapshot(asked, asked.state(), stop, former=former)
+        return [str(block) for block in blocks(told, stop, Rules(former=former))]
 
 
 def test_a_broker_that_died_keeps_the_gate_closed_while_its_session_lives(cluster: FakeCluster) -> None:
@@ -189,3 +191,24 @@ def test_brokers_that_know_no_partition_yet_do_not_open_it(cluster: FakeCluster,
     """As after their start, or that of a controller: broker 1 alone has what nobody else has in sync."""
     with pytest.raises(ClusterError, match="have not been told of partitions yet"):
         in_the_way(cluster, first=first, says={1: orders(1), 2: {"topics": []}, 3: {"topics": []}})
+
+
+def test_nobody_is_elected(cluster: FakeCluster) -> None:
+    """All still name the last controller, and it resigned."""
+    cluster.controller = 0
+    with pytest.raises(ClusterError, match="broker 1, which all name as the controller, says that it is not: nobody"):
+        in_the_way(cluster, stop=(2,), says={one: {"controller_id": 1} for one in (1, 2, 3)})
+
+
+@pytest.mark.parametrize(("named", "unheard"), [((1, 1, 1), "brokers 1, 2, 3 have"), ((1, 2, 2), "broker 1 has")])
+def test_who_names_the_last_controller_has_not_heard_of_the_next(
+    cluster: FakeCluster, named: Sequence[int], unheard: str
+) -> None:
+    """Who stops asks the one that it knows itself to move what it leads."""
+    says = {one: {"controller_id": name} for one, name in enumerate(named, 1)}
+    (why,) = in_the_way(cluster, says=says, former=(1,))
+    assert why.startswith(
+        f"cluster: {unheard} not heard of another controller than broker 1, which is it no more; wait"
+    )
+    cluster.controller = 2
+    assert in_the_way(cluster, former=(1,)) == []

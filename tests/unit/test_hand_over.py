@@ -1,38 +1,157 @@
 """What has another broker elected before the controller stops, against a server that speaks ZooKeeper's protocol."""
 
+import contextlib
 import json
+import os
+import signal
 import struct
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.testing import patch_module_args
-from unit.fenced import HAND_OVER, Host, Server
+from unit.fenced import HAND_OVER, Host, Server, state
 
 from ansible_collections.millrace.kafka.plugins.modules import kafka_controller
 
 pytest_plugins = ["unit.fenced"]
+pytestmark = pytest.mark.usefixtures("broker")
 
 CONTROLLER = "/kafka/controller"
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait until it holds."""
+    deadline = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_another_is_elected(host: Host, server: Server) -> None:
     """The controller's znode goes, and nothing else; the session of who asked is closed."""
     server.elections = [(2, 0x52)]
     before = {path: said for path, said in server.znodes.items() if path != CONTROLLER}
-    assert host.hand_over() == "broker 2 is the controller now\n"
+    assert host.hand_over() == "broker 2 is the controller now [1] [2]"
     assert server.znodes == {**before, CONTROLLER: ({"brokerid": 2}, 0x52)}
     assert (server.ended, server.closed) == ([], 1)
-    assert host.hand_over() == "broker 1 is not the controller\n"
+    assert host.hand_over() == "broker 1 is not the controller [] []"
     assert server.znodes[CONTROLLER] == ({"brokerid": 2}, 0x52)
 
 
+def test_it_is_held_while_another_is_elected(host: Host, server: Server, broker: int) -> None:
+    """Else it would be elected again, now and then."""
+    seen = list[str]()
+    server.elections, server.before[14] = [(2, 0x52)], lambda: seen.append(state(broker))
+    assert host.hand_over() == "broker 2 is the controller now [1] [2]"
+    assert seen == ["T"]
+    until(lambda: state(broker) == "S")
+
+
+def test_it_goes_on_where_nobody_is_elected(host: Host, server: Server, broker: int) -> None:
+    """It serves all that it leads."""
+    seen = list[str]()
+
+    def later() -> None:
+        time.sleep(1)
+        seen.append(state(broker))
+
+    server.elections, server.before[14] = [(2, 0x52)], later
+    assert host.hand_over() == "broker 2 is the controller now [1] [2]"
+    assert seen == ["S"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_it_goes_on_where_the_hand_over_is_killed(host: Host, server: Server, broker: int, number: int) -> None:
+    """As by the end of a session, which ends all of its processes."""
+    seen = list[str]()
+
+    def end() -> None:
+        seen.append(state(broker))
+        children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
+        for process in map(int, children if number == signal.SIGTERM else ()):
+            os.kill(process, number)
+        os.killpg(run.pid, number)
+        run.wait(10)
+
+    server.before[14] = end
+    host.write()
+    command = [sys.executable, "-I", "-S", str(HAND_OVER), str(host.properties)]
+    with subprocess.Popen(command, env=host.environment, start_new_session=True) as run:
+        until(lambda: run.poll() is not None and state(broker) == "S")
+    assert (seen, run.returncode) == (["T"], -number)
+
+
+def test_it_goes_on_where_who_holds_it_is_killed(host: Host, server: Server, broker: int) -> None:
+    """As by a kernel that runs out of memory."""
+    held = list[str]()
+
+    def end() -> None:
+        held.append(state(broker))
+        for folder in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                command = (folder / "cmdline").read_bytes()
+                parent = int((folder / "stat").read_text().rpartition(") ")[2].split()[1])
+                if bytes(host.properties) in command and bytes(host.properties) in cmdline(parent):
+                    os.kill(int(folder.name), signal.SIGKILL)
+
+    server.elections, server.before[14] = [(2, 0x52)], end
+    assert host.hand_over() == "broker 2 is the controller now [1] [2]"
+    assert held == ["T"]
+    until(lambda: state(broker) == "S")
+
+
+def cmdline(process: int) -> bytes:
+    """Return what was typed, with zeros between."""
+    return Path(f"/proc/{process}/cmdline").read_bytes()
+
+
+def test_a_process_that_cannot_be_held_stays_the_controller(host: Host, server: Server) -> None:
+    """It ended since it was asked for."""
+    with subprocess.Popen(["true"]) as ended:
+        ended.wait(10)
+    host.running(ended.pid)
+    assert host.hand_over() == "nobody else is known to be the controller: its process could not be held [] []"
+    assert server.znodes[CONTROLLER] == ({"brokerid": 1}, 0x51)
+
+
+def test_who_was_elected_since_it_looked_stays(host: Host, server: Server) -> None:
+    """Each election writes the epoch of controllers anew."""
+
+    def elected() -> None:
+        server.version, server.znodes[CONTROLLER] = 8, ({"brokerid": 3}, 0x53)
+
+    server.before[14] = elected
+    assert host.hand_over() == "nobody else is known to be the controller: ZooKeeper refused with error -103 [] []"
+    assert server.znodes[CONTROLLER] == ({"brokerid": 3}, 0x53)
+
+
+def test_nobody_knows_whether_it_was_deleted(host: Host, server: Server) -> None:
+    """Who stops it waits until nobody names it."""
+
+    def gone() -> None:
+        raise ConnectionError
+
+    server.before[14] = gone
+    said = "its znode may be deleted, and nobody is known to be elected: the server closed the connection [1] []"
+    assert host.hand_over() == said
+
+
+def test_its_process_is_not_known(host: Host, server: Server) -> None:
+    """As of a broker that was started by hand."""
+    host.running(0)
+    assert host.hand_over() == "nobody else is known to be the controller: kafka.service has no process [] []"
+    assert server.znodes[CONTROLLER] == ({"brokerid": 1}, 0x51)
+
+
 def test_who_is_elected_again_stays(host: Host, server: Server) -> None:
-    """It hears of the deletion first, now and then. A second deletion would come before all have heard of the first."""
+    """As where it is held no longer. A second deletion would come before all have heard of the first."""
     server.elections = [(1, 0x51), (2, 0x52)]
-    assert host.hand_over() == "broker 1 was elected, and is stopped now\n"
+    assert host.hand_over() == "broker 1 was elected, and is stopped now [] [1]"
     assert server.elections == [(2, 0x52)]
 
 
@@ -40,16 +159,16 @@ def test_who_was_elected_a_moment_ago_stays(host: Host, server: Server) -> None:
     """Brokers ask for the next deletion to be told when they have done what the last one asked of them."""
     server.elections = [(2, 0x52)]
     server.znodes[CONTROLLER] = ({"brokerid": 1, "timestamp": str(int((time.time() - 2) * 1000))}, 0x51)
-    assert host.hand_over() == "broker 1 has been elected a moment ago\n"
+    assert host.hand_over() == "broker 1 has been elected a moment ago [] []"
     assert server.elections == [(2, 0x52)]
     server.znodes[CONTROLLER] = ({"brokerid": 1, "timestamp": str(int((time.time() - 9) * 1000))}, 0x51)
-    assert host.hand_over() == "broker 2 is the controller now\n"
+    assert host.hand_over() == "broker 2 is the controller now [1] [2]"
 
 
 def test_nobody_is_elected(host: Host, server: Server) -> None:
     """The stop goes on after a while."""
     begun = time.monotonic()
-    text = "nobody else is known to be the controller: its znode was deleted, and nobody was elected within 2 s\n"
+    text = "its znode may be deleted, and nobody is known to be elected: nobody was within 2 s [1] []"
     assert host.hand_over() == text
     assert time.monotonic() - begun < 4
 
@@ -60,8 +179,8 @@ def test_the_next_one_is_waited_for(host: Host, server: Server) -> None:
     def later() -> None:
         server.before[4] = lambda: server.znodes.update({CONTROLLER: ({"brokerid": 2}, 0x52)})
 
-    server.before[2] = later
-    assert host.hand_over() == "broker 2 is the controller now\n"
+    server.before[14] = later
+    assert host.hand_over() == "broker 2 is the controller now [1] [2]"
 
 
 @pytest.mark.parametrize(
@@ -81,7 +200,7 @@ def test_another_controller_stays(host: Host, server: Server, controller: tuple[
     if controller:
         server.znodes[CONTROLLER] = controller
     before = dict(server.znodes)
-    assert host.hand_over() == f"{said}\n"
+    assert host.hand_over() == f"{said} [] []"
     assert server.znodes == before
 
 
@@ -90,25 +209,25 @@ def test_who_runs_elsewhere_under_this_id_stays(host: Host, server: Server) -> N
     server.elections = [(2, 0x52)]
     ours = host.lines["advertised.listeners"].split(",")[0]
     server.znodes["/kafka/brokers/ids/1"] = ({"endpoints": ["CLIENT://198.18.1.29:9092"]}, 0x51)
-    assert host.hand_over() == "broker 1 is registered at none of the addresses that its file says\n"
+    assert host.hand_over() == "broker 1 is registered at none of the addresses that its file says [] []"
     assert server.znodes[CONTROLLER] == ({"brokerid": 1}, 0x51)
     server.znodes["/kafka/brokers/ids/1"] = ({"endpoints": [ours]}, 0x51)
-    assert host.hand_over() == "broker 2 is the controller now\n"
+    assert host.hand_over() == "broker 2 is the controller now [1] [2]"
 
 
 def test_who_is_stopped_with_it_is_not_to_be_it(host: Host, server: Server) -> None:
     """As the other broker of its rack."""
     server.znodes["/kafka/brokers/ids/3"] = ({"endpoints": ["CLIENT://198.18.1.23:9092"]}, 0x53)
     server.elections = [(2, 0x52)]
-    assert host.hand_over("1", "2") == "broker 2 was elected, and is stopped now\n"
+    assert host.hand_over("1", "2") == "broker 2 was elected, and is stopped now [1] [2]"
     server.znodes[CONTROLLER] = ({"brokerid": 1}, 0x51)
-    assert host.hand_over("1", "2", "3") == "nobody else could be the controller\n"
+    assert host.hand_over("1", "2", "3") == "nobody else could be the controller [] []"
 
 
 def test_who_is_alone_stays(host: Host, server: Server) -> None:
     """It would be elected again, as the last of a planned outage."""
     del server.znodes["/kafka/brokers/ids/2"]
-    assert host.hand_over() == "nobody else could be the controller\n"
+    assert host.hand_over() == "nobody else could be the controller [] []"
     assert server.znodes[CONTROLLER] == ({"brokerid": 1}, 0x51)
 
 
@@ -132,23 +251,31 @@ def test_it_is_written_for_hosts() -> None:
     """By the host's own Python; whatever happens, the stop goes on."""
     command = [sys.executable, "-I", "-S", str(HAND_OVER), "/nowhere"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("nobody else is known to be the controller: [Errno 2]")
+    assert json.loads(done.stdout)["said"].startswith("nobody else is known to be the controller: [Errno 2]")
 
 
 def test_the_module_says_what_came_of_it(
-    host: Host, server: Server, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    host: Host,
+    server: Server,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A change where another broker is elected, a warning where it came to nothing, and never a failure."""
     warned = list[str]()
     monkeypatch.setattr(AnsibleModule, "warn", lambda _, text: warned.append(text))
 
     def run(**options: object) -> tuple[bool, str]:
+        monkeypatch.setenv("PATH", host.environment["PATH"])
         given = {"stopped": [1], "script": str(HAND_OVER), "properties": str(host.properties), **options}
         with patch_module_args(given), pytest.raises(SystemExit) as ended:
             kafka_controller.main()
         said = json.loads(capsys.readouterr().out)
         assert ended.value.code == 0
         assert said["elected"] == ([2] if said["changed"] else [])
+        # Who waits until nobody names it as the controller waits where nobody knows what a script did.
+        killed = str(given["script"]).endswith("killed.py")
+        assert said.get("former") == (None if killed else [1] if said["changed"] else [])
         return said["changed"], said["answer"]
 
     host.write()
@@ -157,9 +284,13 @@ def test_the_module_says_what_came_of_it(
     assert run() == (True, "broker 2 is the controller now")
     assert run() == (False, "broker 1 is not the controller")
     assert not warned
+    killed = tmp_path / "killed.py"
+    killed.write_text("import os; os.kill(os.getpid(), 9)")
+    assert run(script=str(killed)) == (False, "it ended with -9")
     changed, answer = run(script="/nowhere")
-    assert not changed and "No such file" in answer and answer in warned[0]
+    assert not changed and "No such file" in answer and answer in warned[1]
     del server.znodes["/kafka/brokers/ids/2"]
     server.znodes[CONTROLLER] = ({"brokerid": 1}, 0x51)
     assert run() == (False, "nobody else could be the controller")
-    assert warned[1] == "another broker is elected when this one has stopped: nobody else could be the controller"
+    words = "no other broker is known to be the controller before this one is stopped"
+    assert warned[2] == f"{words}: nobody else could be the controller"

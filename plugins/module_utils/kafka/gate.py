@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import State
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Partition
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import STANDS, Partition
 
 SHOWN = 5
 """Partitions or topics that are named; the others are counted."""
@@ -27,6 +27,8 @@ class Rules:
     racks: Racks = field(default_factory=dict)
     together: Racks | None = None
     """What may be restarted together; a rack, where that is not said."""
+    former: Collection[int] = ()
+    """Who was the controller until a moment ago; whoever names it has not heard of the next one."""
 
 
 PLAIN = Rules()
@@ -116,7 +118,7 @@ def blocks(snapshot: Snapshot, stop: Collection[int], rules: Rules = PLAIN) -> l
     topic and the margin without them, and no reassignment; there is a controller, and no other rack is out. What is
     down, offline or answers nobody may always be restarted.
     """
-    if headless := uncontrolled(snapshot):
+    if headless := uncontrolled(snapshot, rules.former):
         return [headless]
     racks: dict[str, Block] = {}
     few: dict[str, str] = {}
@@ -188,8 +190,17 @@ def _cure_of_silence(broker: int, snapshot: Snapshot) -> str:
     return f"start broker {broker} or, where it hangs, restart it {UNASKED}, or wait until its session ends"
 
 
-def uncontrolled(snapshot: Snapshot) -> Block | None:
-    """Return why nobody would lead in place of who stops: no controller, or not one and the same for all."""
+def uncontrolled(snapshot: Snapshot, former: Collection[int] = ()) -> Block | None:
+    """Return why nobody would lead in place of who stops: no controller, or not one and the same for all.
+
+    Nobody may name a `former` one: who stops asks the one that it knows to move what it leads.
+    """
+    unheard = sorted(broker for broker, state in snapshot.views.items() if state.controller in former)
+    if unheard:
+        who, names = _listed(map(str, unheard), "broker"), "have" if unheard[1:] else "has"
+        last = _listed(map(str, sorted(former)), "broker")
+        why = f"{who} {names} not heard of another controller than {last}, which is it no more"
+        return Block("cluster", why, f"wait; where that lasts, nobody is elected: {STANDS}")
     none = [broker for broker, state in snapshot.views.items() if state.controller not in state.brokers]
     if len(none) == len(snapshot.views) and any(state.controller not in state.brokers for state in snapshot.states):
         return Block("cluster", "no controller, so nobody would lead in their place", "look at ZooKeeper's quorum")

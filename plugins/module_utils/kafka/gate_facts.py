@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, ClusterError, State
@@ -24,12 +24,14 @@ class UntoldError(ClusterError):
     """No broker says the settings of topics, and asking again makes it worse: the text says why."""
 
 
-def snapshot(cluster: Cluster, state: State, stop: Sequence[int], one_by_one: bool = False) -> Snapshot:
+def snapshot(
+    cluster: Cluster, state: State, stop: Sequence[int], one_by_one: bool = False, former: Collection[int] = ()
+) -> Snapshot:
     """Return all that the gate has to know before these brokers stop. Raises ClusterError, UntoldError, ImportError.
 
     Each of those that stay is asked: one alone may say what was, and those that stop may be the very ones that know
-    least. So is their controller: of what it decides the others may not have been told. Who does not answer a part
-    keeps the gate closed; where they hold nothing in sync, no part is asked for.
+    least. So are their controller, of what it decides the others may not have been told, and the `former` one. Who does
+    not answer a part keeps the gate closed; where they hold nothing in sync, no part is asked for.
 
     Before they stop `one_by_one` all are asked, those that stop among them but for one alone, and what lasts is told
     though some are silent: it is refused before anything begins.
@@ -49,14 +51,14 @@ def snapshot(cluster: Cluster, state: State, stop: Sequence[int], one_by_one: bo
     if stay and not found.states:
         names = ", ".join(map(str, sorted(stay)))
         raise ClusterError(f"the gate stays closed: none of the brokers that would stay ({names}) answers")
-    found = with_controller(cluster, state, found, stop)
+    found = with_controller(cluster, state, found, stop, former)
     states = list(found.states.values()) or [state]
     silent = {one for one in stop if all(alone(seen, one) for seen in states) and gone(cluster, state, one)}
     used = [partition for seen in states for partition in held(seen, stop, silent)]
     unheard = set(found.mute) & stay & {broker for p in used for broker in p.isr}
     hung = {one for one in stop if one in silent or gone(cluster, state, one)} if unheard else set[int]()
     told = Snapshot(state, silent=silent, unheard=unheard, hung=hung, views=found.states)
-    if not used or uncontrolled(told) or (unheard and not one_by_one):
+    if not used or uncontrolled(told, former) or (unheard and not one_by_one):
         return told  # that opens it, or closes it, whatever else there is
     rest = {one: seen for one, seen in told.views.items() if one_by_one or one not in stop} or told.views
     try:
@@ -93,9 +95,11 @@ def highest_min_isr(cluster: Cluster, seen: Mapping[int, State], names: Sequence
     }
 
 
-def with_controller(cluster: Cluster, state: State, found: Views, stop: Sequence[int]) -> Views:
-    """Add what the controller says, where those that stay name one that is to stop, and it answers."""
-    named = {seen.controller for seen in found.states.values()} & set(stop) & set(state.brokers)
+def with_controller(
+    cluster: Cluster, state: State, found: Views, stop: Sequence[int], former: Collection[int]
+) -> Views:
+    """Add what the controller says, where those that stay name one that is to stop, and the former one."""
+    named = ({seen.controller for seen in found.states.values()} & set(stop) | set(former)) & set(state.brokers)
     own = views(cluster, state, named - set(found.states)).states
     return Views({**found.states, **{one: seen for one, seen in own.items() if seen.partitions}}, found.mute)
 

@@ -19,7 +19,8 @@ from typing import NamedTuple
 NEXT, ALL = 1.0, 5.0  # seconds: until the next server is asked as well, for everything
 LONGEST = 1 << 20  # bytes of an answer: ZooKeeper's own limit
 OWN, TAKEN = 6000, 4000  # ms that a session is asked to last: one that was taken over, and not ended, ends soon
-DELETE, EXISTS, GET_DATA, CHILDREN, CLOSE = 2, 3, 4, 8, -11  # ZooKeeper's numbers of requests
+DELETE, EXISTS, GET_DATA, CHILDREN, CHECK, MULTI, CLOSE = 2, 3, 4, 8, 13, 14, -11  # ZooKeeper's numbers of requests
+PART = struct.Struct(">i?i")  # of a MULTI: number of a request, whether it is the end, error
 NO_NODE = -101
 CONNECTING = struct.Struct(">iqiqi16s?")  # version, last change seen, ms, session, its password, whether to read only
 STAT = struct.Struct(">qqqqiiiqiiq")  # of a znode: czxid mzxid ctime mtime version cversion aversion owner ...
@@ -37,6 +38,8 @@ class Znode(NamedTuple):
     data: bytes
     owner: int
     """The session that it ends with; 0 for none."""
+    version: int = 0
+    """How often its data were written."""
 
 
 def in_turn(servers: Sequence[str]) -> list[str]:
@@ -140,9 +143,24 @@ class ZooKeeper:
         """Return the names of what is below a path below the chroot. Raises RefusedError, OSError."""
         return self.connection.children(self.root + path)
 
-    def delete(self, path: str) -> None:
-        """Delete a znode below the chroot, whatever its version; one that is gone is well. Raises as `get`."""
-        self.connection.ask(DELETE, text(self.root + path) + struct.pack(">i", -1))
+    def delete(self, path: str, unchanged: str, version: int) -> None:
+        """Delete a znode where another one has this version, both below the chroot. Raises as `get`."""
+        check, delete = text(self.root + unchanged) + struct.pack(">i", version), text(self.root + path)
+        parts = PART.pack(CHECK, False, -1) + check, PART.pack(DELETE, False, -1) + delete + struct.pack(">i", -1)
+        answer, at = self.connection.ask(MULTI, b"".join(parts) + PART.pack(-1, True, -1)) or b"", 0
+        codes = list[int]()
+        while at + PART.size <= len(answer):
+            kind, end, code = PART.unpack_from(answer, at)
+            if end:
+                break
+            codes.append(code)
+            at += PART.size + (4 if kind == -1 else 0)  # what is refused says so twice
+        if codes != [0, 0]:
+            raise RefusedError(f"ZooKeeper refused with error {next(filter(None, codes), 'none')}")
+
+    def allow(self, seconds: float) -> None:
+        """Let what is asked from now on take so long."""
+        self.connection.until = self.deadline = time.monotonic() + seconds
 
     def end(self, session: int) -> bool:
         """End a session, and with it all that ZooKeeper keeps for its time; return whether there was one.
@@ -193,7 +211,8 @@ class Connection:
         if answer is None:
             return None
         length = max(struct.unpack_from(">i", answer)[0], 0)
-        return Znode(answer[4 : 4 + length], STAT.unpack_from(answer, 4 + length)[7])
+        stat = STAT.unpack_from(answer, 4 + length)
+        return Znode(answer[4 : 4 + length], stat[7], stat[4])
 
     def children(self, path: str) -> list[str]:
         """Return the names of what is below; none where there is nothing."""

@@ -15,7 +15,7 @@ from millrace_jobs.codec import as_headers
 from millrace_jobs.ends import Input, Topic
 from millrace_jobs.errors import JobError
 from millrace_jobs.positions import has_begun
-from millrace_jobs.topics import admin_properties
+from millrace_jobs.topics import admin_properties, retries
 
 # Spark forgets files this much older than the newest one it saw, and then skips them without a word. Its
 # default is 7 days, less than the age of many a copied file.
@@ -105,7 +105,7 @@ def client_options(client: Mapping[str, str]) -> dict[str, str]:
 def _sink_options(sink: Topic, linger: str = LINGER) -> dict[str, str]:
     # What the job says wins.
     defaults = {"acks": "all", "linger.ms": linger, "batch.size": "131072", "max.request.size": _MAX_REQUEST}
-    return {**client_options({**defaults, **sink.client}), "topic": sink.name}
+    return {**client_options({**defaults, **retries(sink.client), **sink.client}), "topic": sink.name}
 
 
 def _isolation(source: Input, checkpoint: str) -> str:

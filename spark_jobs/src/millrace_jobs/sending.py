@@ -49,10 +49,10 @@ def producer_of(client: Mapping[str, str], **settings: object) -> Producer:
     """A producer whose records are acknowledged by all replicas in sync, each once and in order."""
     from confluent_kafka import Producer
 
-    from millrace_jobs.topics import admin_properties
+    from millrace_jobs.topics import admin_properties, retries
 
     safe = {"enable.idempotence": True, "acks": "all", "log_level": 0}
-    return Producer({**admin_properties(client), **safe, **settings})
+    return Producer({**admin_properties(client), **retries(client), **safe, **settings})
 
 
 def send(

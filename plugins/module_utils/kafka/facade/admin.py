@@ -43,6 +43,10 @@ class NotAllowed(AdminError):
     """Who asks may not; the cluster answered."""
 
 
+STANDS = "restart a broker on its host (systemctl restart kafka): who starts stands for election"
+"""What ends it where nobody is the controller."""
+
+
 class Uncontrolled(AdminError):
     """There is no controller, or nobody can reach it."""
 

@@ -7,8 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import kafka_python
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import ASK, Admin, AdminError, refused
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import (
+    ASK,
+    STANDS,
+    Admin,
+    AdminError,
+    Uncontrolled,
+    refused,
+)
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
+
+ELECTED = f"nobody is elected yet. Where that lasts (zookeeper-shell.sh finds no znode /controller), {STANDS}"
 
 
 @dataclass(frozen=True)
@@ -48,11 +57,13 @@ def told_by(properties: Mapping[str, Any], place: str, controller: int) -> set[P
 
     Raises AdminError, ImportError.
     """
-    from kafka.errors import for_code
+    from kafka.errors import NotControllerError, for_code
     from kafka.protocol.admin import ListPartitionReassignmentsRequest
 
     with kafka_python.at(properties, place) as library:
         found = library.ask(ListPartitionReassignmentsRequest(timeout_ms=int(ASK * 1000), topics=None), ASK, controller)
+    if found.error_code == NotControllerError.errno:
+        raise Uncontrolled(f"broker {controller}, which all name as the controller, says that it is not: {ELECTED}")
     if found.error_code:
         raise refused(f"{found.error_message or ''} ({for_code(found.error_code).__name__})")
     return {(topic.name, one.partition_index) for topic in found.topics for one in topic.partitions}
