@@ -129,7 +129,8 @@ class Server(threading.Thread):
                 return 0, self.children
             names = [name[len(path) + 1 :].encode() for name in self.znodes if name.startswith(f"{path}/")]
             return 0, struct.pack(">i", len(names)) + b"".join(struct.pack(">i", len(n)) + n for n in names)
-        if path not in self.znodes:
+        epoch = {"/kafka/controller_epoch": (3, 0)}  # of nobody's session
+        if path not in self.znodes | epoch:
             return -101, b""
         if kind == 2:
             del self.znodes[path]
@@ -137,8 +138,9 @@ class Server(threading.Thread):
                 number, session = self.elections.pop(0)
                 self.znodes[path] = ({"brokerid": number}, session)
             return 0, b""
-        data = json.dumps(self.znodes[path][0]).encode()
-        stat = STAT.pack(1, 1, 1, 1, self.version, 0, 0, self.znodes[path][1], len(data), 0, 1)
+        said, owner = (self.znodes | epoch)[path]
+        data = json.dumps(said).encode()
+        stat = STAT.pack(1, 1, 1, 1, self.version, 0, 0, owner, len(data), 0, 1)
         return 0, stat if kind == 3 else struct.pack(">i", len(data)) + data + stat
 
     def receive(self, connection: socket.socket) -> bytes:
@@ -161,7 +163,7 @@ class Host:
         self.own = self.groups / "system.slice" / "kafka.service"
         self.own.mkdir(parents=True)
         self.left = ""
-        self.commands = folder / "bin"
+        self.commands = folder / "commands"
         self.commands.mkdir()
         self.cgroup = SELF
         # Nobody listens there, and nobody else is given it.
@@ -227,7 +229,6 @@ def server() -> Iterator[Server]:
         {
             "/kafka/brokers/ids/2": ({"endpoints": ["CLIENT://198.18.1.22:9092"]}, 0x52),
             "/kafka/controller": ({"brokerid": 1}, 0x51),
-            "/kafka/controller_epoch": (3, 0),
         }
     )
     yield made
