@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka import restar
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, State
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import Block, Rules, blocks
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate_facts import UntoldError, snapshot
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate_facts import UntoldError, judging, snapshot
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart_order import batches
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.views import confirmed, with_failed_dirs
@@ -146,7 +146,7 @@ def rules(module: AnsibleModule) -> Rules:
         for name in ("racks", "together")
     )
     said = together if module.params["together"] is not None else None
-    return Rules(module.params["margin"], module.params["accepts"], racks, said, module.params["former"])
+    return Rules(module.params["margin"], module.params["accepts"], racks, said)
 
 
 def order(module: AnsibleModule, cluster: Cluster) -> None:
@@ -174,16 +174,15 @@ def order(module: AnsibleModule, cluster: Cluster) -> None:
     )
 
 
-def judging(module: AnsibleModule, cluster: Cluster, stop: Sequence[int]) -> Callable[[State], Sequence[Block]]:
-    """Return what names all that keeps brokers from stopping together."""
-    former = module.params["former"]
-    return lambda state: blocks(snapshot(cluster, state, stop, former=former), stop, rules(module))
-
-
 def opened(module: AnsibleModule, cluster: Cluster, stop: Sequence[int]) -> list[int]:
     """Return those that are next where they may stop now, so that nobody has to ask again."""
     try:
-        return restart_waits.at_once(cluster.state, judging(module, cluster, stop), module.params["brokers"], stop)
+        return restart_waits.at_once(
+            cluster.state,
+            judging(cluster, stop, rules(module)),
+            module.params["brokers"],
+            stop,
+        )
     except UntoldError as error:  # it is not asked again
         module.fail_json(msg=f"{error}. Nobody lacks anything; no other broker was stopped")
     return []
@@ -256,7 +255,7 @@ def ask(module: AnsibleModule, cluster: Cluster) -> Verdict:
             return with_failed_dirs(cluster, state, stop)
 
         return restart_waits.after_start(cluster.state, expected, stop, Patience(seconds, same, part), confirm, sick)
-    judge = judging(module, cluster, stop)
+    judge = judging(cluster, stop, rules(module), module.params["former"])
     patience = Patience(seconds, same, part, restart_waits.JUDGE, enough=not module.params["fail"])
     return restart_waits.before_restart(cluster.state, judge, expected, stop, patience, module.params["stopped"])
 

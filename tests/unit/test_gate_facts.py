@@ -11,11 +11,11 @@ from unit.fake_settings import Answer
 from unit.fake_wire import brokers
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka import views
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import gate_facts, views
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, ClusterError, State
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Partition
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import Rules, blocks
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate_facts import alone, snapshot
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate_facts import alone, judging, snapshot
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart_waits import after_restart, after_start
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.views import confirmed, gone, with_failed_dirs
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import Patience
@@ -212,3 +212,36 @@ def test_who_names_the_last_controller_has_not_heard_of_the_next(
     )
     cluster.controller = 2
     assert in_the_way(cluster, former=(1,)) == []
+
+
+@pytest.mark.parametrize(
+    ("controller", "named", "followed"),
+    [
+        (1, (1, 1, 1), True),  # it was elected again
+        (0, (1, 1, 1), False),  # nobody is
+        (2, (1, 2, 2), True),  # the next one does not reach who stops
+        (2, (1, 1, 2), False),  # nor one that stays
+    ],
+)
+def test_a_former_controller_is_over(
+    cluster: FakeCluster, controller: int, named: Sequence[int], followed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asked when all have had the time to hear of the next one, and not before."""
+    cluster.topics["orders"], cluster.controller = [[1, 2, 3]], controller
+    cluster.says = {one: {"controller_id": name} for one, name in enumerate(named, 1)}
+    with brokers(cluster) as servers:
+        asked = Cluster({"CLIENT": {"bootstrap.servers": servers}})
+        judge = judging(asked, [1], Rules(), [1])
+        (early,) = judge(asked.state())
+        monkeypatch.setattr(gate_facts, "HEARD", 0)
+        assert "another controller than broker 1" in str(early)
+        assert ("another controller than broker 1" in " ".join(map(str, judge(asked.state())))) is not followed
+
+
+def test_who_stops_with_the_last_controller_has_to_have_heard_as_well(cluster: FakeCluster) -> None:
+    """Brokers of a rack together: each asks the controller that it knows."""
+    says = {1: {"controller_id": 3}, 2: {"controller_id": 1}, 3: {"controller_id": 3}}
+    (why,) = in_the_way(cluster, stop=(1, 2), says=says, former=(1,))
+    assert why.startswith(
+        "cluster: broker 2 has not heard of another controller than broker 1, which is it no more; wait"
+    )

@@ -200,7 +200,8 @@ def uncontrolled(snapshot: Snapshot, former: Collection[int] = ()) -> Block | No
         who, names = _listed(map(str, unheard), "broker"), "have" if unheard[1:] else "has"
         last = _listed(map(str, sorted(former)), "broker")
         why = f"{who} {names} not heard of another controller than {last}, which is it no more"
-        return Block("cluster", why, f"wait; where that lasts, nobody is elected: {STANDS}")
+        nobody = len(unheard) == len(snapshot.views)
+        return Block("cluster", why, f"wait{f'; where that lasts, nobody is elected: {STANDS}' if nobody else ''}")
     none = [broker for broker, state in snapshot.views.items() if state.controller not in state.brokers]
     if len(none) == len(snapshot.views) and any(state.controller not in state.brokers for state in snapshot.states):
         return Block("cluster", "no controller, so nobody would lead in their place", "look at ZooKeeper's quorum")

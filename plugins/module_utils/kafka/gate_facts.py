@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, ClusterError, State
@@ -13,11 +14,21 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
     Metadata,
     Unanswered,
 )
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import Snapshot, held, uncontrolled
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import (
+    Block,
+    Rules,
+    Snapshot,
+    blocks,
+    held,
+    uncontrolled,
+)
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.views import Views, gone, views
+from ansible_collections.millrace.kafka.plugins.module_utils.waits import now
 
 MIN_ISR = "min.insync.replicas"
+HEARD = 5.0
+"""Seconds in which all hear of the next controller, unless there is none, or one of them cannot be reached."""
 
 
 class UntoldError(ClusterError):
@@ -98,10 +109,45 @@ def highest_min_isr(cluster: Cluster, seen: Mapping[int, State], names: Sequence
 def with_controller(
     cluster: Cluster, state: State, found: Views, stop: Sequence[int], former: Collection[int]
 ) -> Views:
-    """Add what the controller says, where those that stay name one that is to stop, and the former one."""
-    named = ({seen.controller for seen in found.states.values()} & set(stop) | set(former)) & set(state.brokers)
+    """Add what the controller says, where those that stay name one that is to stop; after a former one, all that stop.
+
+    Who stops asks the controller that it knows.
+    """
+    told = {*former, *stop} if former else {seen.controller for seen in found.states.values()} & set(stop)
+    named = told & set(state.brokers)
     own = views(cluster, state, named - set(found.states)).states
     return Views({**found.states, **{one: seen for one, seen in own.items() if seen.partitions}}, found.mute)
+
+
+def judging(
+    cluster: Cluster, stop: Sequence[int], rules: Rules, former: Sequence[int] = ()
+) -> Callable[[State], Sequence[Block]]:
+    """Return what names all that keeps brokers from stopping together. It raises as `snapshot`."""
+    begun = now()
+
+    def judge(state: State) -> Sequence[Block]:
+        last = not_followed(cluster, state, stop, former) if former and now() - begun > HEARD else former
+        return blocks(snapshot(cluster, state, stop, former=last), stop, replace(rules, former=last))
+
+    return judge
+
+
+def not_followed(cluster: Cluster, state: State, stop: Sequence[int], former: Sequence[int]) -> Sequence[int]:
+    """Return `former` controllers where nobody is known to follow, when all have had the time to hear of who does.
+
+    One is over where all that stay name another, for whoever stops and does not is not reached by it, and may be
+    restarted for that; and where the former one answers what none but the controller does: it was elected again.
+    Raises ImportError.
+    """
+    listener, client = next(iter(cluster.clients.items()))
+    stay = views(cluster, state, set(state.brokers) - set(stop)).states
+    if not {seen.controller for seen in stay.values()} & set(former):
+        return ()
+    for one in set(former) & set(state.brokers):
+        with suppress(AdminError):
+            moves.told_by(client.properties, str(state.brokers[one].get(listener)), one)
+            return ()
+    return former
 
 
 def who_answers(cluster: Cluster, seen: Mapping[int, State]) -> Admin:

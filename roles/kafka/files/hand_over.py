@@ -68,9 +68,9 @@ def handed_over(zookeeper: ZooKeeper, properties: Mapping[str, str], stopped: Co
     if why := opposed(zookeeper, properties, stopped):
         return Outcome(why)
     with held(process):
+        zookeeper.allow(ELECTED + 1)
         try:
             zookeeper.delete(CONTROLLER, EPOCH, epoch.version if epoch else -1)
-            zookeeper.allow(ELECTED + 1)
         except RefusedError:
             raise
         except Exception as error:

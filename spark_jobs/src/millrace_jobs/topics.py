@@ -103,7 +103,11 @@ def retries(client: Mapping[str, str]) -> dict[str, str]:
     Since then clients double the pause up to a second, as long as writes stand still where a partition has another
     leader and the try before came a moment too early.
     """
-    said = {name: client[name] for name in ("retry.backoff.ms", "retry.backoff.max.ms") if name in client}
+    said = {
+        name: str(min(max(int(client[name]), 1), 300_000))  # what librdkafka takes; Java's takes 0 as well
+        for name in ("retry.backoff.ms", "retry.backoff.max.ms")
+        if client.get(name, "").isdecimal()
+    }
     return said or {"retry.backoff.max.ms": "100"}
 
 
