@@ -102,7 +102,7 @@ aside() {
 quiet() {
   while kill -0 "${lanes[1]}" 2>/dev/null && ! grep -q '^spark: ' $LOGS/*.costs; do sleep 1; done
   renice -n 19 -g "${lanes[0]}" >/dev/null 2>&1 || true   # unless it has ended
-  share 20 || true
+  share 100 || true
 }
 
 # NUMBER: the processors' time for what stands aside, where containers, which have 1024, want it as well. Containers are

@@ -68,7 +68,7 @@ def test_one_that_hangs_may_itself_be_restarted(
     cluster: FakeCluster, hangs: bool, controller: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing that the gate asks waits for it, also where it is the first of all, or the controller."""
-    monkeypatch.setattr(views, "ANSWER", 0.5)
+    monkeypatch.setattr(views, "ANSWER", 1.0)
     cluster.controller = controller
     assert in_the_way(cluster, 1, first=2, stop=[1], hangs=hangs) == []
 
@@ -100,7 +100,7 @@ def test_of_two_that_hang_nobody_is_sent_from_one_to_the_other(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each would be in the way of the other for ever."""
-    monkeypatch.setattr(views, "ANSWER", 0.3)
+    monkeypatch.setattr(views, "ANSWER", 1.0)
     (why,) = in_the_way(cluster, 1, 2, first=3, stop=[1], hangs=True)
     assert "restart one on its host (systemctl restart kafka)" in why and "restart.yml" not in why
 
@@ -142,7 +142,7 @@ def test_who_is_registered_and_answers_nobody_is_not_back(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a broker that died does until its session ends: neither started nor back, and the cluster is not whole."""
-    monkeypatch.setattr(views, "ANSWER", 0.3)
+    monkeypatch.setattr(views, "ANSWER", 1.0)
     with brokers(cluster) as servers, socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         cluster.topics["orders"], cluster.ports[3] = [[1, 2, 3]], nobody.getsockname()[1]
@@ -151,9 +151,9 @@ def test_who_is_registered_and_answers_nobody_is_not_back(
         state = asked.state()
         assert [one.problems([1, 2, 3]) for one in whole(state)] == [["broker 3 is registered and answers nobody"]] * 2
         for number, is_back in ((3, False), (2, True)):
-            patience = Patience(1, 0.1, at_last=True)
+            patience = Patience(3, 0.1, at_last=True)
             assert after_restart(lambda: state, [1, 2, 3], [number], {}, patience, whole).go is is_back
-            assert after_start(lambda: state, [1, 2, 3], [number], Patience(1, 0.1), whole).go is is_back
+            assert after_start(lambda: state, [1, 2, 3], [number], Patience(3, 0.1), whole).go is is_back
 
 
 def alone_in(*partitions: Partition, brokers: Sequence[int] = (1, 2, 3)) -> bool:
