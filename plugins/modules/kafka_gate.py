@@ -30,6 +30,7 @@ description:
   - Each broker that stays is asked itself, and the worst answer counts, also of min.insync.replicas. One that has just
     started, or that the controller does not reach, says what was; a dead one is in sync until its session ends.
   - Where the cluster is not whole elsewhere, only what has been so for 30 s is judged (half of a shorter I(timeout)).
+  - What is I(former) counts no more after 5 s where it was elected again, or where all that stay name another one.
   - A gate that nobody answers is closed; at once where no broker says settings of topics, for without a quorum of
     ZooKeeper each such question keeps a thread of a broker.
   - Runs where confluent-kafka and kafka-python are installed and the listeners can be reached (the control node, or a
