@@ -148,19 +148,18 @@ def test_only_what_prefers_one_of_these_is_elected(brokers: Brokers) -> None:
 
 
 def test_who_leads_nothing_is_given_one_partition_first(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An internal one, and the others when their followers had the time to connect."""
+    """An internal one, and the others when their followers had the time to connect: those of clients by themselves."""
     monkeypatch.setattr(cluster, "CONNECTED", 0.1)
-    rows = [("a", 0), ("__consumer_offsets", 3), ("b", 1)]
+    rows = [("__consumer_offsets", 4), ("a", 0), ("__consumer_offsets", 3), ("b", 1)]
     brokers.partitions += [Partition(topic, number, 1, (2, 1), (1, 2)) for topic, number in rows]
     moved, left = Cluster(LISTENERS).prefer(5, [2])
-    assert len(moved) == 4 and left == []
-    assert [sorted(asked) for _, asked in brokers.asked] == [
-        [("__consumer_offsets", 3)],
-        [("a", 0), ("b", 1), ("t", 1)],
-    ]
+    assert len(moved) == 5 and left == []
+    first, clients, others = [sorted(asked) for _, asked in brokers.asked]
+    assert clients == [("a", 0), ("b", 1), ("t", 1)] and {first[0][0], others[0][0]} == {"__consumer_offsets"}
+    assert len(first) == len(others) == 1 and first != others
     brokers.asked.clear()
     brokers.partitions = [replace(p, leader=1) for p in brokers.partitions]
-    assert len(Cluster(LISTENERS).prefer(5)[0]) == 4 and len(brokers.asked) == 1, "at the end all lead something"
+    assert len(Cluster(LISTENERS).prefer(5)[0]) == 5 and len(brokers.asked) == 1, "at the end all lead something"
 
 
 def test_who_is_back_gets_an_internal_partition_while_the_rest_is_waited_for(
@@ -180,11 +179,11 @@ def test_who_is_back_gets_an_internal_partition_while_the_rest_is_waited_for(
     asking.led_since -= 30
     moved, why = asking.lead_again([2])
     assert moved == ["__consumer_offsets-3", "__consumer_offsets-4", "t-1"] and not why
-    assert sorted(brokers.asked[1][1]) == [("__consumer_offsets", 3), ("t", 1)] and len(brokers.asked) == 2
+    assert [asked for _, asked in brokers.asked[1:]] == [[("t", 1)], [("__consumer_offsets", 3)]]
     again = Cluster(LISTENERS)
     brokers.partitions.append(Partition("__other", 0, 1, (2, 1), (1, 2)))
     again.state_and_first([2])
-    assert len(brokers.asked) == 2, "another part of the wait has given it one"
+    assert len(brokers.asked) == 3, "another part of the wait has given it one"
     assert again.led_since > 0, "how long ago, nobody knows"
 
 
@@ -197,7 +196,7 @@ def test_a_first_partition_that_is_refused_is_asked_for_with_the_rest(
     brokers.refuse, asking = True, Cluster(LISTENERS)
     asking.state_and_first([2])
     asking.state_and_first([2])
-    assert len(brokers.asked) == 1 and asking.led_since < 0 and asking.first == []
+    assert len(brokers.asked) == 1 and asking.led_since < 0 and asking.moved == []
     brokers.refuse = False
     assert asking.lead_again([2]) == (["__consumer_offsets-3", "t-1"], "")
     assert [asked for _, asked in brokers.asked[1:]] == [[("__consumer_offsets", 3)], [("t", 1)]]
@@ -224,6 +223,21 @@ def test_nothing_is_asked_where_all_lead(brokers: Brokers) -> None:
     brokers.partitions = brokers.partitions[:1]
     assert Cluster(LISTENERS).prefer(5) == ([], [])
     assert brokers.asked == []
+
+
+def test_what_moved_before_a_refusal_is_told(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that moved leaders changed something, whatever came after."""
+    monkeypatch.setattr(cluster, "CONNECTED", 0.1)
+    brokers.partitions += [Partition("__consumer_offsets", number, 1, (2, 1), (1, 2)) for number in (3, 4)]
+    elect = brokers.elect_leaders
+
+    def once(kind: ElectionType, partitions: Any, **options: Any) -> Future[Any]:
+        brokers.refuse = len(brokers.asked) == 2
+        return elect(kind, partitions, **options)
+
+    monkeypatch.setattr(brokers, "elect_leaders", once)
+    moved, why = Cluster(LISTENERS).lead_again([2])
+    assert moved == ["__consumer_offsets-4", "t-1"] and "CLUSTER_AUTHORIZATION_FAILED" in why
 
 
 def test_what_does_not_move_is_told_after_the_timeout(brokers: Brokers) -> None:

@@ -143,7 +143,7 @@ class Cluster:
         """
         self.clients = {name: Admin(properties) for name, properties in listeners.items()}
         self.lacking_since = self.asked_at = -1.0
-        self.led_since, self.tried, self.first = -math.inf, set[int](), list[str]()
+        self.led_since, self.tried, self.moved = -math.inf, set[int](), list[str]()
         self.adding: Mapping[str, Collection[int]] = {}
 
     def state(self, timeout: float = 5.0, patience: float = PATIENCE) -> State:
@@ -204,10 +204,9 @@ class Cluster:
         """Elect the preferred leaders, and wait until they lead; `preferring`: where one of these is preferred.
 
         These lead nothing yet, as who was just restarted: each is given one partition first, an internal one if it can
-        be, so that the others' connections to a leader are there when it gets those that clients write to.
-
-        A question without an answer is asked again within the timeout. Return the partitions that others led, and those
-        that others still lead. Raises ClusterError.
+        be, so that the others' connections to a leader are there when it gets those that clients write to, and those
+        alone. A question without an answer is asked again within the timeout. Return the partitions that others led,
+        and those that others still lead. Raises ClusterError.
         """
         deadline, tick = time.monotonic() + timeout, threading.Event()
 
@@ -229,6 +228,7 @@ class Cluster:
             while still and time.monotonic() < deadline:
                 tick.wait(pace)
                 still, pace = [p for p in others(look()) if str(p) in names], min(2 * pace, 1.0)
+            self.moved += sorted(names - {str(p) for p in still})
             return still
 
         state = look()
@@ -240,7 +240,8 @@ class Cluster:
                 self.led_since = time.monotonic()
             tick.wait(max(0.0, self.led_since + CONNECTED - time.monotonic()))
             still = others(look())
-        return before, elected(still) if still else []
+        parts = [[p for p in still if not _internal(p)], [p for p in still if _internal(p)]] if preferring else [still]
+        return before, [p for part in parts if part for p in elected(part)]
 
     def state_and_first(self, preferring: Collection[int]) -> State:
         """Ask once; as soon as one of these brokers is in sync with an internal partition, have it lead that one.
@@ -255,7 +256,7 @@ class Cluster:
             self.tried |= {p.replicas[0] for p in first}
             with suppress(ClusterError):  # they get it with the rest
                 self._elect(first, FIRST)
-                self.led_since, self.first = time.monotonic(), [*self.first, *map(str, first)]
+                self.led_since, self.moved = time.monotonic(), [*self.moved, *map(str, first)]
         return state
 
     def _elect(self, asked: Sequence[Partition], timeout: float) -> None:
@@ -267,9 +268,9 @@ class Cluster:
     def lead_again(self, brokers: Collection[int]) -> tuple[list[str], str]:
         """Have these brokers lead what they prefer to; return that, and why it came to nothing."""
         try:
-            return sorted({*self.first, *map(str, self.prefer(ELECTION, brokers)[0])}), ""
+            return sorted({*self.moved, *map(str, self.prefer(ELECTION, brokers)[0])}), ""
         except ClusterError as error:
-            return self.first, f"{error}. Others lead in their place until leaders are elected once more"
+            return self.moved, f"{error}. Others lead in their place until leaders are elected once more"
 
     def wait(
         self,
