@@ -12,6 +12,7 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import restart_waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, State
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.elections import Elections
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import Block, Rules, blocks
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate_facts import UntoldError, judging, snapshot
@@ -30,7 +31,7 @@ description:
   - Each broker that stays is asked itself, and the worst answer counts, also of min.insync.replicas. One that has just
     started, or that the controller does not reach, says what was; a dead one is in sync until its session ends.
   - Where the cluster is not whole elsewhere, only what has been so for 30 s is judged (half of a shorter I(timeout)).
-  - What is I(former) counts no more after 5 s where it was elected again, or where all that stay name another one.
+  - After 5 s I(former) counts no more where it alone says that it controls, or where all that stay name another one.
   - A gate that nobody answers is closed; at once where no broker says settings of topics, for without a quorum of
     ZooKeeper each such question keeps a thread of a broker.
   - Runs where confluent-kafka and kafka-python are installed and the listeners can be reached (the control node, or a
@@ -158,7 +159,7 @@ def order(module: AnsibleModule, cluster: Cluster) -> None:
         cluster.state, partial(snapshot, cluster, stop=stop, one_by_one=True), patience
     )
     if not verdict.go or found is None:
-        return answer(module, cluster, verdict)
+        return answer(module, Elections(cluster), verdict)
     few = [block for broker in stop for block in blocks(found, [broker], rules(module)) if block.lasting]
     if few:
         refuse(module, few)
@@ -202,7 +203,7 @@ def stopped(module: AnsibleModule) -> str:
     return f"This run has stopped {who}, which start.yml starts again; no other" if ids else "No broker was stopped"
 
 
-def answer(module: AnsibleModule, cluster: Cluster, verdict: Verdict) -> None:
+def answer(module: AnsibleModule, elections: Elections, verdict: Verdict) -> None:
     """End the module with what a wait came to."""
     seconds, stop, question = (module.params[name] for name in ("timeout", "stop", "question"))
     if verdict.rest and not verdict.go and not verdict.lasting:
@@ -224,9 +225,9 @@ def answer(module: AnsibleModule, cluster: Cluster, verdict: Verdict) -> None:
             "order": f"the gate is closed{after}: {verdict.why}. No broker was stopped",
         }[question]
         module.fail_json(msg=f"{failed}. Look at: journalctl -u kafka on the brokers named", **told)
-    why = ""
+    why, cluster = "", elections.cluster
     if prefers(module):
-        told["moved"], why = cluster.lead_again(stop)
+        told["moved"], why = elections.lead_again()
     if question == "back" and (then := module.params["then"]):
         told["opened"] = opened(module, cluster, then)
     elif question == "back":
@@ -241,14 +242,14 @@ def prefers(module: AnsibleModule) -> bool:
     return bool(module.params["prefer"] and module.params["question"] == "back" and not module.check_mode)
 
 
-def ask(module: AnsibleModule, cluster: Cluster) -> Verdict:
+def ask(module: AnsibleModule, elections: Elections) -> Verdict:
     """Return what a wait came to."""
+    cluster, part = elections.cluster, Part(module.params["pause"], **module.params["waited"])
     expected, stop, seconds = (module.params[name] for name in ("brokers", "stop", "timeout"))
-    part = Part(module.params["pause"], **module.params["waited"])
     same, confirm = min(restart_waits.SAME, seconds / 2), partial(confirmed, cluster)
     if module.params["question"] == "back":
         last = Patience(seconds, same, part, at_last=True)
-        state = partial(cluster.state_and_first, stop) if prefers(module) else cluster.state
+        state = elections.state if prefers(module) else cluster.state
         return restart_waits.after_restart(state, expected, stop, module.params["before"], last, confirm)
     if module.params["question"] == "started":
 
@@ -256,7 +257,7 @@ def ask(module: AnsibleModule, cluster: Cluster) -> Verdict:
             return with_failed_dirs(cluster, state, stop)
 
         return restart_waits.after_start(cluster.state, expected, stop, Patience(seconds, same, part), confirm, sick)
-    judge = judging(cluster, stop, rules(module), module.params["former"])
+    judge = judging(cluster, stop, rules(module), module.params["former"], part.begun)
     patience = Patience(seconds, same, part, restart_waits.JUDGE, enough=not module.params["fail"])
     return restart_waits.before_restart(cluster.state, judge, expected, stop, patience, module.params["stopped"])
 
@@ -285,10 +286,10 @@ def main() -> None:
         supports_check_mode=True,
     )
     try:
-        cluster = Cluster(module.params["listeners"])
+        elections = Elections(Cluster(module.params["listeners"]), module.params["stop"])
         if module.params["question"] == "order":
-            order(module, cluster)
-        answer(module, cluster, ask(module, cluster))
+            order(module, elections.cluster)
+        answer(module, elections, ask(module, elections))
     except ImportError as error:
         module.fail_json(msg=missing_required_lib(error.name or "confluent-kafka"))
     except ClientError as error:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from ansible.module_utils.basic import missing_required_lib
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, ClusterError
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.elections import Elections, told
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 
@@ -74,9 +75,11 @@ def main() -> None:
         module.fail_json(msg=str(error))
     try:
         if module.check_mode:
-            moved, left = cluster.state().to_elect(module.params["restarted"]), []
+            moved, left = [*map(str, cluster.state().to_elect(module.params["restarted"]))], []
         else:
-            moved, left = cluster.prefer(module.params["timeout"])
+            elections = Elections(cluster)
+            left = elections.hold(module.params["timeout"])
+            moved = sorted(elections.moved)
     except ClusterError as error:
         if module.check_mode and module.params["restarted"]:
             module.exit_json(changed=False, moved=[])
@@ -84,11 +87,8 @@ def main() -> None:
             msg=f"{error}. Every partition keeps the leader it has; Kafka elects the preferred one by itself in a while"
         )
     if left:
-        module.warn(
-            f"{len(left)} partitions are still led by another replica than the preferred one "
-            f"({', '.join(map(str, left[:5]))})"
-        )
-    module.exit_json(changed=bool(moved), moved=[str(partition) for partition in moved])
+        module.warn(told(left))
+    module.exit_json(changed=bool(moved), moved=moved)
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ class Clock:
 
     def compare(self, what: str, seconds: float) -> None:
         """Hold a measured time to its promise; AssertionError where it took longer."""
-        said = f"{what} {seconds:.1f} s (promised {self.promises[what]:g})"
+        said = f"{what} {seconds:.2f} s (promised {self.promises[what]:g})"
         assert seconds <= self.promises[what], f"{self.fault}: {said}"
         self._measured.append(said)
 

@@ -71,6 +71,8 @@ class FakeCluster(FakeMoves):
         """Topics that get no more partitions, although that was found valid."""
         self.down: set[int] = set()
         """Brokers that nobody sees."""
+        self.stale: set[int] = set()
+        """Brokers that have not heard that another one is the controller now."""
         self.says: dict[int, Answer] = {}
         """By broker, in what its metadata differs from what is."""
         self.have_disks()

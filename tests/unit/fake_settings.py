@@ -55,6 +55,7 @@ class FakeSettings:
     denied: set[str]
     mute: set[int]
     down: set[int]
+    stale: set[int]
     refused: dict[str, str]
     written: list[str]
     controller: int
@@ -153,7 +154,7 @@ class FakeSettings:
         return fared
 
     def judged(self, broker: int) -> int:
-        return 0 if broker == self.controller else NOT_CONTROLLER
+        return 0 if broker in (self.controller, *self.stale) else NOT_CONTROLLER
 
     def outcome(self, verb: str, name: str, request: Any, wrong: tuple[int, str], write: Callable[[], None]) -> Answer:
         """Return how one resource fared; it is written where nothing is wrong and it is not only to be judged."""

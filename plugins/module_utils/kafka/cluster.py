@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,14 +15,6 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.topics
 
 PATIENCE = 3.0
 """Seconds for which a replica has to lack before it is asked whether it is on the move; then from one to the next."""
-ELECTION = 10.0
-"""Seconds that one of a roll may take; what it does not reach, the one at its end does."""
-FIRST = 1.0
-"""Seconds that the first one of a broker may take, while the rest is waited for."""
-LED = 0.05
-"""Seconds until a broker that was elected may be named; then more and more from one look to the next."""
-CONNECTED = 0.8
-"""Seconds in which followers connect to a leader that has just started; nobody says when they have."""
 
 
 class ClusterError(Exception):
@@ -123,16 +113,6 @@ class State:
         return found
 
 
-def _internal(partition: Partition) -> bool:
-    return partition.topic.startswith("__")
-
-
-def _first(state: State, brokers: Collection[int]) -> list[Partition]:
-    """Return for each of these brokers that leads nothing one partition to lead, an internal one if it can be."""
-    found = {p.replicas[0]: p for p in sorted(state.led_by_another(), key=_internal)}
-    return [found[one] for one in sorted(set(brokers) & set(found) - {p.leader for p in state.partitions})]
-
-
 class Cluster:
     """A connection to one cluster through each of its listeners."""
 
@@ -143,7 +123,6 @@ class Cluster:
         """
         self.clients = {name: Admin(properties) for name, properties in listeners.items()}
         self.lacking_since = self.asked_at = -1.0
-        self.led_since, self.tried, self.moved = -math.inf, set[int](), list[str]()
         self.adding: Mapping[str, Collection[int]] = {}
 
     def state(self, timeout: float = 5.0, patience: float = PATIENCE) -> State:
@@ -197,80 +176,6 @@ class Cluster:
         return replace(
             state, brokers={number: {**facts, "rack": found.get(number)} for number, facts in state.brokers.items()}
         )
-
-    def prefer(
-        self, timeout: float, preferring: Collection[int] | None = None
-    ) -> tuple[list[Partition], list[Partition]]:
-        """Elect the preferred leaders, and wait until they lead; `preferring`: where one of these is preferred.
-
-        These lead nothing yet, as who was just restarted: each is given one partition first, an internal one if it can
-        be, so that the others' connections to a leader are there when it gets those that clients write to, and those
-        alone. A question without an answer is asked again within the timeout. Return the partitions that others led,
-        and those that others still lead. Raises ClusterError.
-        """
-        deadline, tick = time.monotonic() + timeout, threading.Event()
-
-        def look() -> State:
-            while True:
-                try:
-                    return self.state()
-                except ClusterError:
-                    if time.monotonic() >= deadline:
-                        raise
-                tick.wait(0.2)
-
-        def others(state: State) -> list[Partition]:
-            return [p for p in state.led_by_another() if preferring is None or p.replicas[0] in preferring]
-
-        def elected(asked: Sequence[Partition]) -> list[Partition]:
-            self._elect(asked, timeout)
-            names, still, pace = {str(p) for p in asked}, list(asked), LED
-            while still and time.monotonic() < deadline:
-                tick.wait(pace)
-                still, pace = [p for p in others(look()) if str(p) in names], min(2 * pace, 1.0)
-            self.moved += sorted(names - {str(p) for p in still})
-            return still
-
-        state = look()
-        before = still = others(state)
-        if preferring and before:
-            ahead = _first(state, preferring)
-            if 0 < len(ahead) < len(before):
-                elected(ahead)
-                self.led_since = time.monotonic()
-            tick.wait(max(0.0, self.led_since + CONNECTED - time.monotonic()))
-            still = others(look())
-        parts = [[p for p in still if not _internal(p)], [p for p in still if _internal(p)]] if preferring else [still]
-        return before, [p for part in parts if part for p in elected(part)]
-
-    def state_and_first(self, preferring: Collection[int]) -> State:
-        """Ask once; as soon as one of these brokers is in sync with an internal partition, have it lead that one.
-
-        Followers connect to it while the rest is waited for. Who leads something is given none. Raises ClusterError.
-        """
-        state = self.state()
-        if self.led_since < 0 and any(p.leader in preferring for p in state.partitions):
-            self.led_since = time.monotonic()
-        first = [p for p in _first(state, preferring) if _internal(p) and p.replicas[0] not in self.tried]
-        if first and state.controller >= 0:
-            self.tried |= {p.replicas[0] for p in first}
-            with suppress(ClusterError):  # they get it with the rest
-                self._elect(first, FIRST)
-                self.led_since, self.moved = time.monotonic(), [*self.moved, *map(str, first)]
-        return state
-
-    def _elect(self, asked: Sequence[Partition], timeout: float) -> None:
-        try:
-            next(iter(self.clients.values())).elect(asked, timeout)
-        except AdminError as error:
-            raise ClusterError(f"election of preferred leaders: {error}") from error
-
-    def lead_again(self, brokers: Collection[int]) -> tuple[list[str], str]:
-        """Have these brokers lead what they prefer to; return that, and why it came to nothing."""
-        try:
-            return sorted({*self.moved, *map(str, self.prefer(ELECTION, brokers)[0])}), ""
-        except ClusterError as error:
-            return self.moved, f"{error}. Others lead in their place until leaders are elected once more"
 
     def wait(
         self,

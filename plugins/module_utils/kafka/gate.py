@@ -12,6 +12,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 SHOWN = 5
 """Partitions or topics that are named; the others are counted."""
 UNASKED = "(restart.yml -l, which needs no answer of it)"
+CUT_OFF = f"restart first the one that is cut off {UNASKED}"
 Racks = Mapping[int, str | None]
 """The declared rack of each broker, also of those that are down."""
 
@@ -201,7 +202,7 @@ def uncontrolled(snapshot: Snapshot, former: Collection[int] = ()) -> Block | No
         last = _listed(map(str, sorted(former)), "broker")
         why = f"{who} {names} not heard of another controller than {last}, which is it no more"
         nobody = len(unheard) == len(snapshot.views)
-        return Block("cluster", why, f"wait{f'; where that lasts, nobody is elected: {STANDS}' if nobody else ''}")
+        return Block("cluster", why, f"wait; where that lasts, {f'nobody is elected: {STANDS}' if nobody else CUT_OFF}")
     none = [broker for broker, state in snapshot.views.items() if state.controller not in state.brokers]
     if len(none) == len(snapshot.views) and any(state.controller not in state.brokers for state in snapshot.states):
         return Block("cluster", "no controller, so nobody would lead in their place", "look at ZooKeeper's quorum")
@@ -214,7 +215,7 @@ def uncontrolled(snapshot: Snapshot, former: Collection[int] = ()) -> Block | No
         f"{_listed(map(str, brokers), 'broker')} say{'' if brokers[1:] else 's'} {one if one >= 0 else 'none'}"
         for one, brokers in by_controller.items()
     ]
-    cure = f"wait until they agree, or restart first the one that is cut off {UNASKED}"
+    cure = f"wait until they agree, or {CUT_OFF}"
     return Block("cluster", f"brokers name different controllers ({'; '.join(said)})", cure)
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, ClusterError, State
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import moves, topics
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import kafka_python, moves, topics
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import (
     Admin,
     AdminError,
     Metadata,
     Unanswered,
+    Uncontrolled,
 )
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import (
     Block,
@@ -23,8 +25,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import (
     uncontrolled,
 )
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.views import Views, gone, views
-from ansible_collections.millrace.kafka.plugins.module_utils.waits import now
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.views import AT_ONCE, Views, gone, views
 
 MIN_ISR = "min.insync.replicas"
 HEARD = 5.0
@@ -120,34 +121,58 @@ def with_controller(
 
 
 def judging(
-    cluster: Cluster, stop: Sequence[int], rules: Rules, former: Sequence[int] = ()
+    cluster: Cluster, stop: Sequence[int], rules: Rules, former: Sequence[int] = (), begun: float | None = None
 ) -> Callable[[State], Sequence[Block]]:
-    """Return what names all that keeps brokers from stopping together. It raises as `snapshot`."""
-    begun = now()
+    """Return what names all that keeps brokers from stopping together; `begun`: when the first part of the wait did.
+
+    It raises as `snapshot`.
+    """
+    since, last = waits.now() if begun is None else begun, [one for one in former if one >= 0]
+
+    def over(state: State) -> bool:
+        late = bool(last) and waits.now() - since > HEARD
+        return late and (passed_by(cluster, state, stop, last) or again(cluster, state, last))
 
     def judge(state: State) -> Sequence[Block]:
-        last = not_followed(cluster, state, stop, former) if former and now() - begun > HEARD else former
-        return blocks(snapshot(cluster, state, stop, former=last), stop, replace(rules, former=last))
+        named = [] if over(state) else last
+        return blocks(snapshot(cluster, state, stop, former=named), stop, replace(rules, former=named))
 
     return judge
 
 
-def not_followed(cluster: Cluster, state: State, stop: Sequence[int], former: Sequence[int]) -> Sequence[int]:
-    """Return `former` controllers where nobody is known to follow, when all have had the time to hear of who does.
+def passed_by(cluster: Cluster, state: State, stop: Sequence[int], former: Sequence[int]) -> bool:
+    """Tell whether all that stay name another controller than a `former` one: it does not reach who stops.
 
-    One is over where all that stay name another, for whoever stops and does not is not reached by it, and may be
-    restarted for that; and where the former one answers what none but the controller does: it was elected again.
-    Raises ImportError.
+    That one may be restarted for it. Raises ImportError.
+    """
+    stay = set(state.brokers) - set(stop)
+    found = views(cluster, state, stay)
+    unsaid = stay - set(found.states) - set(found.mute)
+    return bool(found.states) and not unsaid and not {one.controller for one in found.states.values()} & {*former}
+
+
+def again(cluster: Cluster, state: State, former: Sequence[int]) -> bool:
+    """Tell whether a `former` controller was elected again, when all have had the time to hear of the next one.
+
+    It answers what none but the controller does, and all others say that they are not: it would do so as well where
+    ZooKeeper has not reached it since, and one that takes over answers when it is done. Raises ImportError.
     """
     listener, client = next(iter(cluster.clients.items()))
-    stay = views(cluster, state, set(state.brokers) - set(stop)).states
-    if not {seen.controller for seen in stay.values()} & set(former):
-        return ()
-    for one in set(former) & set(state.brokers):
-        with suppress(AdminError):
+
+    def controls(one: int) -> bool | None:
+        try:
             moves.told_by(client.properties, str(state.brokers[one].get(listener)), one)
-            return ()
-    return former
+        except Uncontrolled:
+            return False
+        except AdminError:
+            return None
+        return True
+
+    there = sorted(state.brokers)
+    kafka_python.load()
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        said = dict(zip(there, pool.map(controls, there), strict=True))
+    return None not in said.values() and [one for one, does in said.items() if does] in [[one] for one in former]
 
 
 def who_answers(cluster: Cluster, seen: Mapping[int, State]) -> Admin:

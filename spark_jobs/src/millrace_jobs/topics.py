@@ -103,11 +103,9 @@ def retries(client: Mapping[str, str]) -> dict[str, str]:
     Since then clients double the pause up to a second, as long as writes stand still where a partition has another
     leader and the try before came a moment too early.
     """
-    said = {
-        name: str(min(max(int(client[name]), 1), 300_000))  # what librdkafka takes; Java's takes 0 as well
-        for name in ("retry.backoff.ms", "retry.backoff.max.ms")
-        if client.get(name, "").isdecimal()
-    }
+    names = ("retry.backoff.ms", "retry.backoff.max.ms")
+    # Java's clients take 0 as well, librdkafka 1 at least; what neither takes, it says itself.
+    said = {name: "1" if client[name] == "0" else client[name] for name in names if name in client}
     return said or {"retry.backoff.max.ms": "100"}
 
 

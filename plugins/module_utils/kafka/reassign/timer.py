@@ -17,6 +17,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Failure
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, ClusterError
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.elections import Elections, told
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, control, record, seen
@@ -198,14 +199,10 @@ def carry_out(admin: Admin, work: Work, path: Path, say: Say, reached: Reached) 
 
 def elect(settings: Settings, say: Say) -> None:
     """Have the preferred leaders elected. Raises ClientError, ClusterError."""
-    moved, left = Cluster({"admin": settings.admin}).prefer(ELECTION)
-    say(f"{len(moved)} partitions are led by their preferred replica again" if not left else told(left))
-
-
-def told(left: Sequence[object]) -> str:
-    """Say which partitions others lead still."""
-    names = ", ".join(map(str, left[:5]))
-    return f"note: {len(left)} partitions are still led by another replica than the preferred one ({names})"
+    elections = Elections(Cluster({"admin": settings.admin}))
+    left = elections.hold(ELECTION)
+    moved = f"{len(elections.moved)} partitions are led by their preferred replica again"
+    say(f"note: {told(left)}" if left else moved)
 
 
 def stop(*_: object) -> None:

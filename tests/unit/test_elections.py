@@ -1,0 +1,261 @@
+"""The election of preferred leaders, with a stand-in for the client."""
+
+import json
+import time
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import Any
+
+import confluent_kafka.admin
+import pytest
+from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.testing import patch_module_args
+from confluent_kafka import ElectionType, KafkaError, KafkaException, TopicPartition
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import elections
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import (
+    Cluster,
+    ClusterError,
+    State,
+)
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.elections import Elections
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Partition
+from ansible_collections.millrace.kafka.plugins.module_utils.waits import Verdict
+from ansible_collections.millrace.kafka.plugins.modules import kafka_gate
+
+LISTENERS = {"REPLICATION": {"bootstrap.servers": "b:9093"}}
+
+
+class Brokers:
+    """Stands in for AdminClient and for what it sees: each election moves what is asked for."""
+
+    def __init__(self, *partitions: Partition) -> None:
+        self.partitions = list(partitions)
+        self.asked: list[tuple[Any, list[tuple[str, int]]]] = []
+        self.refuse = self.silent = False
+        self.late: set[str] = set()
+        """Topics whose election is done, and not answered."""
+        self.deaf: set[str] = set()
+        """Topics that stay with who leads them."""
+
+    def elect_leaders(self, kind: ElectionType, partitions: list[TopicPartition]) -> "Future[Any]":
+        self.asked.append((kind, [(p.topic, p.partition) for p in partitions]))
+        answer: Future[Any] = Future()
+        if self.silent:
+            return answer
+        if self.refuse:
+            answer.set_exception(KafkaException(KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED)))
+            return answer
+        wanted = {(p.topic, p.partition) for p in partitions if p.topic not in self.deaf}
+        self.partitions = [
+            replace(p, leader=p.replicas[0]) if (p.topic, p.number) in wanted else p for p in self.partitions
+        ]
+        if not {topic for topic, _ in wanted} & self.late:
+            answer.set_result({})
+        return answer
+
+
+@pytest.fixture
+def brokers(monkeypatch: pytest.MonkeyPatch) -> Brokers:
+    """Partition 0 is led as wanted, 1 by another, 2 by another since the preferred one is not in sync."""
+    found = Brokers(
+        Partition("t", 0, 1, (1, 2), (1, 2)), Partition("t", 1, 1, (2, 1), (1, 2)), Partition("t", 2, 1, (3, 1), (1,))
+    )
+    monkeypatch.setattr(confluent_kafka.admin, "AdminClient", lambda _: found)
+    monkeypatch.setattr(Cluster, "state", lambda _: State({1: {}, 2: {}, 3: {}}, 1, found.partitions))
+    monkeypatch.setattr(elections, "CONNECTED", 0.1)
+    monkeypatch.setattr(elections, "FOLLOWED", 0.1)
+    return found
+
+
+def held(timeout: float, *restarted: int) -> tuple[list[str], list[str]]:
+    """Return what moved in an election, and what others lead still."""
+    asking = Elections(Cluster(LISTENERS), restarted or None)
+    left = asking.hold(timeout)
+    return sorted(asking.moved), [str(p) for p in left]
+
+
+def prefer_two(*rows: tuple[str, int]) -> list[Partition]:
+    """Return partitions that broker 1 leads, and prefer 2."""
+    return [Partition(topic, number, 1, (2, 1), (1, 2)) for topic, number in rows]
+
+
+def test_what_another_leads_is_elected(brokers: Brokers) -> None:
+    assert held(5) == (["t-1"], [])
+    assert brokers.asked == [(ElectionType.PREFERRED, [("t", 1)])]
+    assert [p.leader for p in brokers.partitions] == [1, 2, 1]
+
+
+def test_only_what_prefers_one_of_these_is_elected(brokers: Brokers) -> None:
+    assert held(5, 1) == ([], []) and brokers.asked == []
+    assert held(5, 2) == (["t-1"], [])
+
+
+def test_who_was_restarted_gets_what_clients_write_to_last(brokers: Brokers) -> None:
+    """By itself, and after the internal ones: their followers are connected by then."""
+    brokers.partitions += prefer_two(("__consumer_offsets", 4), ("a", 0), ("__consumer_offsets", 3), ("b", 1))
+    begun = time.monotonic()
+    moved, left = held(5, 2)
+    assert len(moved) == 5 and left == []
+    assert [sorted(asked) for _, asked in brokers.asked] == [
+        [("__consumer_offsets", 3), ("__consumer_offsets", 4)],
+        [("a", 0), ("b", 1), ("t", 1)],
+    ]
+    assert time.monotonic() - begun >= 0.1
+    brokers.asked.clear()
+    brokers.partitions = [replace(p, leader=1) for p in brokers.partitions]
+    assert len(held(5)[0]) == 5 and len(brokers.asked) == 1, "at the end all lead something"
+
+
+def test_without_internal_ones_it_gets_one_first(brokers: Brokers) -> None:
+    brokers.partitions += prefer_two(("a", 0), ("b", 1))
+    assert held(5, 2) == (["a-0", "b-1", "t-1"], [])
+    assert [len(asked) for _, asked in brokers.asked] == [1, 2]
+
+
+@pytest.mark.parametrize(("connected", "followed"), [(0.5, 0.1), (0.1, 0.5)])
+def test_followers_have_time_for_both(
+    brokers: Brokers, connected: float, followed: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To connect, since it leads anything, and to follow it with the internal ones."""
+    monkeypatch.setattr(elections, "CONNECTED", connected)
+    monkeypatch.setattr(elections, "FOLLOWED", followed)
+    brokers.partitions += prefer_two(("__consumer_offsets", 3), ("__consumer_offsets", 4))
+    begun, asking = time.monotonic(), Elections(Cluster(LISTENERS), [2])
+    asking.state()
+    asking.hold(5)
+    assert [len(asked) for _, asked in brokers.asked] == [1, 1, 1]
+    assert 0.5 <= time.monotonic() - begun < 1.5
+
+
+def test_who_is_back_gets_an_internal_partition_while_the_rest_is_waited_for(brokers: Brokers) -> None:
+    """Once, as soon as it is in sync with one; the others are not made to wait once more."""
+    asking = Elections(Cluster(LISTENERS), [2])
+    assert asking.state().led_by_another() and not brokers.asked
+    brokers.partitions += [Partition("__consumer_offsets", number, 1, (2, 1), (1,)) for number in (3, 4)]
+    asking.state()
+    assert not brokers.asked, "it is not in sync"
+    brokers.partitions[3:] = [replace(p, isr=(1, 2)) for p in brokers.partitions[3:]]
+    asking.state()
+    asking.state()
+    assert [asked for _, asked in brokers.asked] == [[("__consumer_offsets", 4)]]
+    assert asking.lead_again() == (["__consumer_offsets-3", "__consumer_offsets-4", "t-1"], "")
+    assert [asked for _, asked in brokers.asked[1:]] == [[("__consumer_offsets", 3)], [("t", 1)]]
+    again = Elections(Cluster(LISTENERS), [2])
+    brokers.partitions.append(Partition("__other", 0, 1, (2, 1), (1, 2)))
+    again.state()
+    assert len(brokers.asked) == 3, "another part of the wait has given it one"
+    assert again.led_since > 0, "how long ago, nobody knows"
+
+
+def test_a_first_partition_that_is_refused_is_asked_for_with_the_rest(brokers: Brokers) -> None:
+    """Nobody rests for connections to who leads nothing."""
+    brokers.partitions += prefer_two(("__consumer_offsets", 3))
+    brokers.refuse, asking = True, Elections(Cluster(LISTENERS), [2])
+    asking.state()
+    asking.state()
+    assert len(brokers.asked) == 1 and asking.led_since < 0 and not asking.moved
+    brokers.refuse = False
+    assert asking.lead_again() == (["__consumer_offsets-3", "t-1"], "")
+    assert [asked for _, asked in brokers.asked[1:]] == [[("__consumer_offsets", 3)], [("t", 1)]]
+
+
+def test_what_follows_an_election_without_an_answer_is_elected_as_well(
+    brokers: Brokers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else each later stop moves the share of more than one broker; and what moved is told."""
+    monkeypatch.setattr(elections, "ELECTION", 0.4)
+    monkeypatch.setattr(elections, "FIRST", 0.2)
+    brokers.partitions += prefer_two(("__consumer_offsets", 3), ("__consumer_offsets", 4))
+    brokers.late = {"__consumer_offsets"}
+    moved, why = Elections(Cluster(LISTENERS), [2]).lead_again()
+    assert [p.leader for p in brokers.partitions if p.replicas[0] == 2] == [2, 2, 2]
+    assert moved == ["t-1"] and "no answer within 0 s. Others lead in their place" in why
+
+
+def test_what_does_not_move_holds_nobody_up(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told, and what comes after it has its time."""
+    monkeypatch.setattr(elections, "ELECTION", 1)
+    brokers.partitions += prefer_two(("__consumer_offsets", 3))
+    brokers.deaf = {"__consumer_offsets"}
+    moved, why = Elections(Cluster(LISTENERS), [2]).lead_again()
+    assert moved == ["t-1"] and "1 partition is still led by another replica" in why and "__consumer_offsets-3" in why
+
+
+def test_what_moved_and_was_not_seen_is_told(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that moved leaders changed something, whatever came after."""
+    monkeypatch.setattr(elections, "ELECTION", 0.3)
+    seen, whole = list[int](), Cluster.state
+
+    def once(asked: Cluster) -> State:
+        seen.append(1)
+        if len(seen) > 2:
+            raise ClusterError("no answer")
+        return whole(asked)
+
+    monkeypatch.setattr(Cluster, "state", once)
+    moved, why = Elections(Cluster(LISTENERS), [2]).lead_again()
+    assert moved == ["t-1"] and why.startswith("no answer. ")
+
+
+def test_a_question_without_an_answer_is_asked_again(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker that has just started may owe one; none within the time is an error."""
+    answers = [ClusterError("no answer"), None, ClusterError("no answer")]
+
+    def asked(_: Cluster) -> State:
+        if answers and (error := answers.pop(0)):
+            raise error
+        return State({1: {}, 2: {}, 3: {}}, 1, brokers.partitions)
+
+    monkeypatch.setattr(Cluster, "state", asked)
+    assert held(5) == (["t-1"], []) and not answers
+    answers[:] = [ClusterError("no answer")] * 100
+    with pytest.raises(ClusterError, match="no answer"):
+        held(0.5)
+
+
+def test_nothing_is_asked_where_all_lead(brokers: Brokers) -> None:
+    brokers.partitions = brokers.partitions[:1]
+    assert held(5) == ([], []) and brokers.asked == []
+
+
+def test_what_does_not_move_is_told_after_the_timeout(brokers: Brokers) -> None:
+    brokers.deaf = {"t"}
+    assert held(0.3) == ([], ["t-1"])
+
+
+def test_a_refusal_is_in_the_clients_own_words(brokers: Brokers) -> None:
+    brokers.refuse = True
+    with pytest.raises(ClusterError, match=r"election of preferred leaders: .*CLUSTER_AUTHORIZATION_FAILED"):
+        held(5)
+
+
+def test_a_roll_goes_on_without_an_election(
+    brokers: Brokers, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What refuses is a warning; who is back leads what it prefers to, and nobody else's moves."""
+    warned = list[str]()
+    monkeypatch.setattr(AnsibleModule, "warn", lambda _, text: warned.append(text))
+    monkeypatch.setattr(kafka_gate, "ask", lambda *_: Verdict(True, {}))
+
+    def back(stop: int, **more: object) -> dict[str, Any]:
+        given = {"listeners": LISTENERS, "brokers": [1, 2, 3], "stop": [stop], "question": "back", **more}
+        with patch_module_args(given), pytest.raises(SystemExit):
+            kafka_gate.main()
+        said: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return said
+
+    assert "moved" not in back(2) and back(1, prefer=True)["moved"] == [] and not brokers.asked
+    assert "moved" not in back(2, prefer=True, _ansible_check_mode=True) and not brokers.asked
+    brokers.refuse = True
+    said = back(2, prefer=True)
+    assert "failed" not in said and not said["changed"] and "CLUSTER_AUTHORIZATION_FAILED" in warned[0]
+    brokers.refuse = False
+    said = back(2, prefer=True)
+    assert said["moved"] == ["t-1"] and said["changed"] and len(warned) == 1
+
+
+def test_silence_is_told_with_the_timeout(brokers: Brokers) -> None:
+    brokers.silent = True
+    with pytest.raises(ClusterError, match=r"election of preferred leaders: no answer within 1 s"):
+        held(0.1)
