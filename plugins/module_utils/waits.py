@@ -127,7 +127,7 @@ def watch(look: Callable[[], Look], patience: Patience) -> Verdict:
         patient = not before or at - since >= patience.same or (patience.at_last and at >= deadline)
         if seen.settle and patient and (judged is None or at >= again):
             verdict = judged = seen.settle()
-            pace = max(2 * pace, TICK, now() - at)
+            pace = max(1.4 * pace, TICK, now() - at)
             again = now() + min(patience.every, pace)
         said_no = patience.enough and judged is not None and at - since >= patience.same
         if verdict.go or verdict.lasting or said_no or at >= deadline:

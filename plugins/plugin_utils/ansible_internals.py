@@ -35,9 +35,10 @@ from ansible.template import Templar
 from ansible.vars.clean import remove_internal_keys
 from jinja2.environment import TemplateExpression
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.bytecode import COLLECTION, keep
 from ansible_collections.millrace.kafka.plugins.plugin_utils.forked import forked
 
-COLLECTION = "ansible_collections.millrace.kafka"
+keep()  # here, for nothing much of this collection is imported before
 
 
 def written_in(text: str) -> str | None:
