@@ -132,10 +132,8 @@ lacking:
 at: {description: When that was seen, type: float, returned: always}
 controller: {description: Id of the controller., type: int, returned: with order}
 moved:
-  description: Partitions that they lead again, as far as the last part of the wait had them do so.
-  type: list
-  elements: str
-  returned: with back and I(prefer)
+  {description: Partitions that the last part of the wait had them lead again., type: list, elements: str,
+   returned: with back and I(prefer)}
 settled: {description: Nothing lacks and who is preferred leads., type: bool, returned: with back and no I(then)}
 opened: {description: "Ids that may stop now, all that are next or none.", type: list, returned: with order and back}
 """
@@ -207,15 +205,17 @@ def answer(module: AnsibleModule, elections: Elections, verdict: Verdict) -> Non
     """End the module with what a wait came to."""
     seconds, stop, question = (module.params[name] for name in ("timeout", "stop", "question"))
     if verdict.rest and not verdict.go and not verdict.lasting:
-        module.exit_json(changed=False, waiting=waiting([verdict.why], seconds, **verdict.rest.seen()))
+        module.exit_json(changed=bool(elections.moved), waiting=waiting([verdict.why], seconds, **verdict.rest.seen()))
     who = f"broker{'s' if stop[1:] else ''} {', '.join(map(str, stop))}"
     were = "were restarted and are not back" if stop[1:] else "was restarted and is not back"
-    told: dict[str, Any] = {"lacking": verdict.lacking, "at": time.time()}
+    told: dict[str, Any] = {"lacking": verdict.lacking, "at": time.time(), "changed": bool(elections.moved)}
+    if prefers(module):
+        told["moved"] = sorted(elections.moved)
     if question == "may_stop":
         may = "may stop" if verdict.go else "may not stop now"
         told |= {"open": verdict.go, "answer": f"{who} {may}{': ' if verdict.why else ''}{verdict.why}"}
         if not module.params["fail"]:
-            module.exit_json(changed=False, **told)
+            module.exit_json(**told)
     if not verdict.go:
         after = "" if verdict.lasting else f" after {seconds} s"
         failed = {
@@ -234,7 +234,7 @@ def answer(module: AnsibleModule, elections: Elections, verdict: Verdict) -> Non
         told["settled"] = restart_waits.settled(cluster.state, partial(confirmed, cluster), module.params["brokers"])
     for words in filter(None, (verdict.why, why)):
         module.warn(words)
-    module.exit_json(changed=bool(told.get("moved")), **told)
+    module.exit_json(**told | {"changed": bool(elections.moved)})
 
 
 def prefers(module: AnsibleModule) -> bool:

@@ -50,7 +50,7 @@ EXAMPLES = """
 
 RETURN = """
 moved:
-  description: "Partitions that another replica led, as TOPIC-NUMBER."
+  description: "Partitions that their preferred replica leads again, as TOPIC-NUMBER."
   type: list
   elements: str
   returned: success
@@ -73,22 +73,22 @@ def main() -> None:
         module.fail_json(msg=missing_required_lib("confluent-kafka"))
     except ClientError as error:
         module.fail_json(msg=str(error))
+    elections = Elections(cluster)
     try:
         if module.check_mode:
-            moved, left = [*map(str, cluster.state().to_elect(module.params["restarted"]))], []
-        else:
-            elections = Elections(cluster)
-            left = elections.hold(module.params["timeout"])
-            moved = sorted(elections.moved)
+            moved = [*map(str, cluster.state().to_elect(module.params["restarted"]))]
+            module.exit_json(changed=bool(moved), moved=moved)
+        left = elections.hold(module.params["timeout"])
     except ClusterError as error:
         if module.check_mode and module.params["restarted"]:
             module.exit_json(changed=False, moved=[])
-        module.fail_json(
-            msg=f"{error}. Every partition keeps the leader it has; Kafka elects the preferred one by itself in a while"
-        )
+        moved = sorted(elections.moved)
+        others = f"{len(moved)} partitions moved, and every other one" if moved else "Every partition"
+        words = f"{others} keeps the leader it has; Kafka elects the preferred one by itself in a while"
+        module.fail_json(msg=f"{error}. {words}", changed=bool(moved), moved=moved)
     if left:
-        module.warn(told(left))
-    module.exit_json(changed=bool(moved), moved=moved)
+        module.warn(told(left, elections.refused))
+    module.exit_json(changed=bool(elections.moved), moved=sorted(elections.moved))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ Uses of Ansible what it does not promise; tests/unit/test_bytecode.py says when 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib.machinery import SourceFileLoader
 from types import CodeType
 
@@ -16,7 +17,7 @@ COLLECTION = "ansible_collections.millrace.kafka"
 def keep() -> None:
     """Have all that is imported of this collection from now on compiled once per version of its file.
 
-    A checkout that cannot be written to is compiled each time, as before.
+    Where that cannot be written, or is broken (a disk was full), it is compiled each time, as before.
     """
     loader = _collection_finder._AnsibleCollectionPkgLoaderBase
     compiled = loader.get_code
@@ -26,7 +27,8 @@ def keep() -> None:
     def kept(self: _collection_finder._AnsibleCollectionPkgLoaderBase, fullname: str) -> CodeType | None:
         source = self._source_code_path
         if source and not self._compiled_code and fullname.startswith(f"{COLLECTION}."):
-            self._compiled_code = SourceFileLoader(fullname, source).get_code(fullname)
+            with suppress(EOFError, ValueError, TypeError, ImportError):
+                self._compiled_code = SourceFileLoader(fullname, source).get_code(fullname)
         code: CodeType | None = compiled(self, fullname)
         return code
 

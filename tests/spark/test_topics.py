@@ -106,4 +106,5 @@ def test_a_producer_tries_again_soon() -> None:
     assert retries({"retry.backoff.ms": "500", "linger.ms": "5"}) == {"retry.backoff.ms": "500"}
     assert retries({"retry.backoff.max.ms": "2000"}) == {"retry.backoff.max.ms": "2000"}
     assert retries({"retry.backoff.ms": "0"}) == {"retry.backoff.ms": "1"}
+    assert retries({"retry.backoff.ms": "600000"}) == {"retry.backoff.ms": "300000"}
     assert retries({"retry.backoff.ms": "soon"}) == {"retry.backoff.ms": "soon"}, "the library says what is wrong"

@@ -6,12 +6,12 @@ No Ansible import, no Kafka library.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, ClusterError, State
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import AdminError, Partition
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import AdminError, Partition, Unanswered
 
 ELECTION = 10.0
 """Seconds that those of a roll may take; what they do not reach, the one at its end does."""
@@ -30,89 +30,112 @@ class Elections:
 
     Brokers that were just restarted lead nothing, and their followers have no connection to them. So they get what
     clients write to by itself, last, when these are there: after one partition as soon as they are in sync with it, and
-    after the other internal ones.
+    after the other internal ones. Of brokers without any, one that clients write to goes with these.
     """
 
     def __init__(self, cluster: Cluster, brokers: Collection[int] | None = None) -> None:
         """`brokers`: those that were restarted; None for an election of all that others lead."""
         self.cluster, self.brokers = cluster, brokers
-        self.led_since, self.tried, self.moved = -math.inf, set[int](), set[str]()
+        self.led_since, self.tried, self.last = -math.inf, set[int](), State()
+        self.asked, self.moved, self.refused = set[str](), set[str](), dict[str, str]()
+        """Names of partitions: asked for, led as they were asked for at last, and why not."""
 
     def state(self) -> State:
         """Ask once; who is in sync with an internal partition then leads that one, once. Raises ClusterError.
 
         Followers connect to it while the rest is waited for. Who leads something is given none.
         """
-        state = self.cluster.state()
+        state = self._seen(self.cluster.state())
         if self.led_since < 0 and any(p.leader in (self.brokers or ()) for p in state.partitions):
             self.led_since = waits.now()
-        first = [p for p in self._first(state) if _internal(p) and p.replicas[0] not in self.tried]
+        first = [p for p in self._first() if _internal(p) and p.replicas[0] not in self.tried]
         if first and state.controller >= 0:
             self.tried |= {p.replicas[0] for p in first}
-            with suppress(ClusterError):  # they get it with the rest
-                self._elect(first, FIRST)
-                self.led_since = waits.now()
+            with suppress(AdminError):  # they get it with the rest
+                self._take(first, self._ask(first)(FIRST))
+                self.led_since = waits.now() if self.moved else self.led_since
         return state
 
     def hold(self, timeout: float) -> list[Partition]:
         """Elect the preferred leaders, and wait until they lead, for `timeout` seconds; return what others still lead.
 
-        `moved` has the others by then. A question without an answer is asked again in that time. Raises ClusterError,
-        after all was tried.
+        `moved` has the others by then. A question without an answer is asked again in that time. Raises ClusterError:
+        for a refusal at once, else after all was tried.
         """
         wait, failed = waits.Wait(timeout), list[ClusterError]()
-        state = self._look(wait)
-        left = before = self._others(state)
-        if self.brokers and before:
-            first = self._first(state)
-            ahead = [p for p in before if _internal(p) or p in first]
-            if 0 < len(ahead) < len(before):
+        rest = self._others(self._look(wait))
+        if not rest:
+            return []
+        if self.brokers:
+            first = self._first()
+            ahead = [p for p in rest if _internal(p) or p in first]
+            if 0 < len(ahead) < len(rest):
                 self._hold(ahead, waits.Wait(wait.left() / 2), failed)
                 connected = waits.now() if first else self.led_since
                 self.led_since = max(connected, waits.now() + FOLLOWED - CONNECTED)
+                rest = [p for p in rest if p not in ahead]
             waits.rest(min(max(0.0, self.led_since + CONNECTED - waits.now()), max(0.0, wait.left())))
-            left = self._others(self._look(wait))
-        if left:
-            left = self._hold(left, wait, failed)
-        if failed:
+        self._hold(rest, waits.Wait(max(FIRST, wait.left())), failed)
+        left = [p for p in self._others(self.last) if str(p) not in self.moved]
+        if failed and left:
             raise failed[0]
         return left
 
     def lead_again(self) -> tuple[list[str], str]:
         """Have the brokers lead what they prefer to; return all that they were given, and why others lead the rest."""
         try:
-            left, why = self.hold(ELECTION), ""
+            why = told(self.hold(ELECTION), self.refused)
         except ClusterError as error:
-            left, why = [], f"{error}. Others lead in their place until leaders are elected once more"
-        return sorted(self.moved), why or told(left)
+            why = f"{error}. Others lead in their place until leaders are elected once more"
+        return sorted(self.moved), why
 
-    def _hold(self, asked: Sequence[Partition], wait: waits.Wait, failed: list[ClusterError]) -> list[Partition]:
-        """Have these elected, and return those of them that others still lead; `failed` gets what went wrong."""
-        names, left, pace = {str(p) for p in asked}, list(asked), LED
+    def _hold(self, asked: Sequence[Partition], wait: waits.Wait, failed: list[ClusterError]) -> None:
+        """Have these elected; `failed` gets why nobody knows whether they were. Raises ClusterError for a refusal.
+
+        The answer comes when they lead; one that is late says nothing against it.
+        """
+        names, pace = {str(p) for p in asked}, LED
         try:
-            self._elect(asked, max(FIRST, wait.left()))
-            while left:
-                waits.rest(pace)
-                left = [p for p in self._others(self._look(wait)) if str(p) in names]
-                self.moved = (self.moved | names) - {str(p) for p in left}
+            answered = self._ask(asked)
+            while (refused := answered(pace)) is None:
+                with suppress(ClusterError):
+                    found = self._seen(self.cluster.state())
+                    if found.partitions and not names & {str(p) for p in self._others(found)}:
+                        return
                 if wait.left() <= 0:
-                    break
+                    raise Unanswered(f"no answer within {wait.timeout:.0f} s")
                 pace = min(2 * pace, 1.0)
-        except ClusterError as error:
-            failed.append(error)
-        return left
-
-    def _elect(self, asked: Sequence[Partition], timeout: float) -> None:
-        try:
-            next(iter(self.cluster.clients.values())).elect(asked, timeout)
+            self._take(asked, refused)
+        except Unanswered as error:
+            failed.append(ClusterError(f"election of preferred leaders: {error}"))
         except AdminError as error:
             raise ClusterError(f"election of preferred leaders: {error}") from error
-        self.moved |= {str(p) for p in asked}  # until somebody says otherwise
+
+    def _ask(self, asked: Sequence[Partition]) -> Callable[[float], dict[str, str] | None]:
+        names = {str(p) for p in asked}
+        self.asked |= names
+        self.refused = {name: why for name, why in self.refused.items() if name not in names}
+        return next(iter(self.cluster.clients.values())).elect(asked)
+
+    def _take(self, asked: Sequence[Partition], refused: Mapping[str, str] | None) -> None:
+        """Note what was answered; None: nothing. Raises Unanswered."""
+        if refused is None:
+            raise Unanswered("no answer")
+        self.refused.update(refused)
+        self.moved |= {str(p) for p in asked} - refused.keys()
+
+    def _seen(self, state: State) -> State:
+        """Note who leads what was asked for; one without a partition has just started, and knows nothing."""
+        if state.partitions:
+            self.last = state
+            led = {str(p) for p in state.partitions if p.replicas and p.leader == p.replicas[0]}
+            self.moved = self.asked & led - self.refused.keys()
+        return state
 
     def _look(self, wait: waits.Wait) -> State:
         while True:
             try:
-                return self.cluster.state()
+                return self._seen(self.cluster.state())
             except ClusterError:
                 if wait.left() <= 0:
                     raise
@@ -121,19 +144,21 @@ class Elections:
     def _others(self, state: State) -> list[Partition]:
         return [p for p in state.led_by_another() if self.brokers is None or p.replicas[0] in self.brokers]
 
-    def _first(self, state: State) -> list[Partition]:
+    def _first(self) -> list[Partition]:
         """Return for each broker that leads nothing one partition to lead, an internal one if it can be."""
-        found = {p.replicas[0]: p for p in sorted(state.led_by_another(), key=_internal)}
-        return [found[one] for one in sorted({*(self.brokers or ())} & {*found} - {p.leader for p in state.partitions})]
+        found = {p.replicas[0]: p for p in sorted(self.last.led_by_another(), key=_internal)}
+        leads = {p.leader for p in self.last.partitions}
+        return [found[one] for one in sorted({*(self.brokers or ())} & {*found} - leads)]
 
 
-def told(left: Sequence[object]) -> str:
-    """Say which partitions others lead still; '' where none."""
+def told(left: Sequence[object], refused: Mapping[str, str]) -> str:
+    """Say which partitions others lead still, and why where that was answered; '' where none."""
     if not left:
         return ""
     names = f"{', '.join(map(str, left[:5]))}{', ...' if left[5:] else ''}"
     are = "partitions are" if left[1:] else "partition is"
-    return f"{len(left)} {are} still led by another replica than the preferred one ({names})"
+    why = next((f": {refused[str(one)]}" for one in left if str(one) in refused), "")
+    return f"{len(left)} {are} still led by another replica than the preferred one ({names}){why}"
 
 
 def _internal(partition: Partition) -> bool:

@@ -104,8 +104,9 @@ def retries(client: Mapping[str, str]) -> dict[str, str]:
     leader and the try before came a moment too early.
     """
     names = ("retry.backoff.ms", "retry.backoff.max.ms")
-    # Java's clients take 0 as well, librdkafka 1 at least; what neither takes, it says itself.
-    said = {name: "1" if client[name] == "0" else client[name] for name in names if name in client}
+    # Java's clients take 0 and more as well; what neither takes, librdkafka says itself.
+    taken = {name: max(1, min(int(client[name]), 300_000)) for name in names if client.get(name, "").isdecimal()}
+    said = {name: str(taken.get(name, client[name])) for name in names if name in client}
     return said or {"retry.backoff.max.ms": "100"}
 
 

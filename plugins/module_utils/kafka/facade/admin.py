@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NoAnswer  # which is TimeoutError from Python 3.11 on
 from dataclasses import dataclass
@@ -234,15 +234,29 @@ class Admin:
             return AdminError(f"{why}; {QUORUM} ({error})")
         return error
 
-    def elect(self, partitions: Sequence[Partition], timeout: float) -> None:
-        """Have the preferred leaders of partitions elected. Raises AdminError."""
-        from confluent_kafka import ElectionType, KafkaException, TopicPartition
+    def elect(self, partitions: Sequence[Partition]) -> Callable[[float], dict[str, str] | None]:
+        """Have the preferred leaders of partitions elected; return what waits for the answer, so many seconds at most.
+
+        It returns why some were not, by their names, and None where nothing was answered yet. Raises AdminError,
+        Unanswered.
+        """
+        from confluent_kafka import ElectionType, KafkaError, KafkaException, TopicPartition
 
         asked = [TopicPartition(one.topic, one.number) for one in partitions]
-        try:  # a timeout as a keyword is a SystemError in confluent-kafka 2.16.1
-            self.client.elect_leaders(ElectionType.PREFERRED, asked).result(timeout)
-        except (KafkaException, NoAnswer) as error:
-            raise AdminError(said(error) if str(error) else f"no answer within {timeout:.0f} s") from error
+        # A timeout as a keyword is a SystemError in confluent-kafka 2.16.1.
+        future = self.client.elect_leaders(ElectionType.PREFERRED, asked)
+
+        def answered(seconds: float) -> dict[str, str] | None:
+            try:
+                found = future.result(seconds)
+            except NoAnswer:
+                return None
+            except KafkaException as error:  # below 0 are the client's own
+                raise (Unanswered if error.args[0].code() < 0 else AdminError)(said(error)) from error
+            failed = {f"{one.topic}-{one.partition}": why.args[0] for one, why in found.items() if why}
+            return {name: why.str() for name, why in failed.items() if why.code() != KafkaError.ELECTION_NOT_NEEDED}
+
+        return answered
 
     def reread(self, broker: int, key: str, path: str, timeout: float) -> None:
         """Set a file's location to what it is, which makes the broker read the file; then unset it, so that files rule.

@@ -202,7 +202,7 @@ def elect(settings: Settings, say: Say) -> None:
     elections = Elections(Cluster({"admin": settings.admin}))
     left = elections.hold(ELECTION)
     moved = f"{len(elections.moved)} partitions are led by their preferred replica again"
-    say(f"note: {told(left)}" if left else moved)
+    say(f"note: {told(left, elections.refused)}" if left else moved)
 
 
 def stop(*_: object) -> None:
