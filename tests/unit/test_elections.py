@@ -3,7 +3,6 @@
 import json
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +10,8 @@ import confluent_kafka.admin
 import pytest
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.testing import patch_module_args
-from confluent_kafka import ElectionType, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import ElectionType
+from unit.electing import Brokers
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import elections
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import (
@@ -25,41 +25,6 @@ from ansible_collections.millrace.kafka.plugins.module_utils.waits import Verdic
 from ansible_collections.millrace.kafka.plugins.modules import kafka_gate
 
 LISTENERS = {"REPLICATION": {"bootstrap.servers": "b:9093"}}
-
-
-class Brokers:
-    """Stands in for AdminClient and for what it sees: each election moves what is asked for."""
-
-    def __init__(self, *partitions: Partition) -> None:
-        self.partitions = list(partitions)
-        self.asked: list[tuple[Any, list[tuple[str, int]]]] = []
-        self.refuse = self.silent = False
-        self.late: set[str] = set()
-        """Topics whose election is done, and not answered."""
-        self.mute: set[str] = set()
-        """Topics whose election is neither done nor answered."""
-        self.deaf: set[str] = set()
-        """Topics that stay with who leads them."""
-
-    def elect_leaders(self, kind: ElectionType, partitions: list[TopicPartition]) -> "Future[Any]":
-        self.asked.append((kind, [(p.topic, p.partition) for p in partitions]))
-        answer: Future[Any] = Future()
-        if self.silent:
-            return answer
-        if self.refuse:
-            answer.set_exception(KafkaException(KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED)))
-            return answer
-        topics = {p.topic for p in partitions}
-        if topics & self.mute:
-            return answer
-        wanted = {(p.topic, p.partition) for p in partitions if p.topic not in self.deaf}
-        self.partitions = [
-            replace(p, leader=p.replicas[0]) if (p.topic, p.number) in wanted else p for p in self.partitions
-        ]
-        if not topics & self.late:
-            why = KafkaException(KafkaError(KafkaError.PREFERRED_LEADER_NOT_AVAILABLE))
-            answer.set_result({p: why if p.topic in self.deaf else None for p in partitions})
-        return answer
 
 
 @pytest.fixture
