@@ -8,7 +8,7 @@ from unit.fake_cluster import FakeCluster
 from unit.reassigning import limits, records
 from unit.rebalancing import UNEVEN, Once, ended, held, settings
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.elections import Elections
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import control, record, throttles, timer
 
 pytest_plugins = ["unit.reassigning", "unit.rebalancing"]
@@ -31,7 +31,7 @@ def test_ended_while_leaders_are_elected(
     uneven: FakeCluster, once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All is moved by then: no run goes on with it, and none could put it back."""
-    monkeypatch.setattr(Cluster, "prefer", lambda *_: signal.raise_signal(signal.SIGTERM))
+    monkeypatch.setattr(Elections, "hold", lambda *_: signal.raise_signal(signal.SIGTERM))
     code, said = once()
     assert code == 143 and held(uneven) == [1] * 6 and records(tmp_path) == []
     assert "STOPPED: all is moved, and nothing is left to go on with or to put back" in said, said
