@@ -243,8 +243,10 @@ class Admin:
         from confluent_kafka import ElectionType, KafkaError, KafkaException, TopicPartition
 
         asked = [TopicPartition(one.topic, one.number) for one in partitions]
-        # A timeout as a keyword is a SystemError in confluent-kafka 2.16.1.
-        future = self.client.elect_leaders(ElectionType.PREFERRED, asked)
+        try:  # a timeout as a keyword is a SystemError in confluent-kafka 2.16.1
+            future = self.client.elect_leaders(ElectionType.PREFERRED, asked)
+        except KafkaException as error:
+            raise AdminError(said(error)) from error
 
         def answered(seconds: float) -> dict[str, str] | None:
             try:
