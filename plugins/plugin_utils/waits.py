@@ -26,15 +26,17 @@ def say(task: Any, variables: Mapping[str, Any] | None) -> Say:
 def in_parts(ask: Callable[[Mapping[str, Any]], dict[str, Any]], tell: Say, every: float = EVERY) -> dict[str, Any]:
     """Call a module that waits again and again until its wait has ended; return its last answer.
 
-    `ask` calls it with more options; what it answers as `waiting` is said (module_utils/waits.py).
+    It says `changed` where any of them did. `ask` calls it with more options; what it answers as `waiting` is said
+    (module_utils/waits.py).
     """
-    begun = time.monotonic()
+    begun, changed = time.monotonic(), False
     result = ask({"pause": int(every)})
     while going := result.get("waiting"):
         most = f" of {going['timeout']}" if going["timeout"] else ""  # 0: nobody knows how long it takes
         tell(f"{time.monotonic() - begun:.0f}{most} s: {'; '.join(going['what'])}")
+        changed |= bool(result.get("changed"))
         result = ask({"pause": int(every), "waited": going["waited"]})
-    return result
+    return result | {"changed": True} if changed else result
 
 
 @contextmanager

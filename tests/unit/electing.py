@@ -39,6 +39,6 @@ class Brokers:
             replace(p, leader=p.replicas[0]) if (p.topic, p.number) in wanted else p for p in self.partitions
         ]
         if not topics & self.late:
-            why = KafkaException(KafkaError(KafkaError.PREFERRED_LEADER_NOT_AVAILABLE))
+            why = KafkaError(KafkaError.PREFERRED_LEADER_NOT_AVAILABLE)
             answer.set_result({p: why if p.topic in self.deaf else None for p in partitions})
         return answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from unit.fake_settings import NOT_ALLOWED, Answer, FakeSettings
@@ -22,6 +23,10 @@ class FakeMoves(FakeSettings):
 
     def have_disks(self) -> None:
         """Begin with two log dirs on each broker, of which nobody knows anything."""
+        self.led: dict[tuple[str, int], int] = {}
+        """By partition who leads it, where that is not the first."""
+        self.elections: dict[str, list[tuple[int, float]]] = {}
+        """By topic the codes of its elections, and the seconds until they are answered; the last one stays."""
         self.sizes: dict[tuple[str, int], int] = {}
         """Bytes by partition."""
         self.come: dict[tuple[int, str, int], int] = {}
@@ -74,8 +79,27 @@ class FakeMoves(FakeSettings):
     def leader(self, place: tuple[str, int]) -> int:
         """Return who leads: one of those in sync, what is added among them; -1 where they are all away."""
         has, isr = self.topics[place[0]][place[1]], self.isr(place)
+        if place in self.led:
+            return self.led[place]
         order = [*has, *(one for one in self.full(place) if one not in has)]
         return next((one for one in order if one in isr and self.in_sync(one, *place)), -1)
+
+    def elect_leaders(self, request: Any, broker: int) -> Answer:
+        """Have the first replicas lead what others lead, where `elections` says nothing else of a topic."""
+        results, seconds = [], 0.0
+        for topic in request.topic_partitions:
+            code, late = self.elections.get(topic.topic, [(0, 0.0)])[0]
+            if len(self.elections.get(topic.topic, [])) > 1:
+                self.elections[topic.topic].pop(0)
+            seconds = max(seconds, late)
+            answers = [{"partition_id": one, "error_code": code, "error_message": None} for one in topic.partitions]
+            results.append({"topic": topic.topic, "partition_result": answers})
+            for one in topic.partitions:
+                self.written.append(f"elect {topic.topic}-{one}")
+                if not code:
+                    self.led.pop((topic.topic, one), None)
+        threading.Event().wait(seconds)
+        return {"throttle_time_ms": 0, "error_code": 0, "replica_election_results": results}
 
     def describe_log_dirs(self, request: Any, broker: int) -> Answer:
         """Replicas are where `where` says, else in the first directory, those on their way as far as they have come."""

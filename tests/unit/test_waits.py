@@ -106,6 +106,11 @@ def test_parts_end_with_the_last_answer() -> None:
 
     told: list[str] = []
     assert in_parts(ask, told.append) == {"changed": False}
+    assert in_parts(lambda _: [{"changed": True, **answers[0]}, {"moved": 1}][len(told) - 1], told.append) == {
+        "changed": True,
+        "moved": 1,
+    }
+    del told[1:]
     assert asked == [{"pause": 10}, {"pause": 10, "waited": {"begun": 5}}]
     assert told == ["0 of 300 s: broker 1 is not registered; no controller"]
 

@@ -11,16 +11,21 @@ from contextlib import suppress
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, ClusterError, State
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import AdminError, Partition, Unanswered
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import (
+    Admin,
+    AdminError,
+    Partition,
+    Unanswered,
+)
 
 ELECTION = 10.0
 """Seconds that those of a roll may take; what they do not reach, the one at its end does."""
 FIRST = 1.0
 """Seconds that the first one of a broker may take, while the rest is waited for."""
-LED = 0.05
-"""Seconds until a broker that was elected may be named; then more and more from one look to the next."""
 CONNECTED = 0.8
 """Seconds in which followers connect to a leader that has just started; nobody says when they have."""
+ANSWER = 1.0
+"""Seconds until an election is answered, where nothing is in its way."""
 FOLLOWED = 0.4
 """Seconds in which they follow it with what it was elected for, where they are connected."""
 
@@ -37,8 +42,14 @@ class Elections:
         """`brokers`: those that were restarted; None for an election of all that others lead."""
         self.cluster, self.brokers = cluster, brokers
         self.led_since, self.tried, self.last = -math.inf, set[int](), State()
-        self.asked, self.moved, self.refused = set[str](), set[str](), dict[str, str]()
-        """Names of partitions: asked for, led as they were asked for at last, and why not."""
+        self.asked, self.given, self.refused = set[str](), set[str](), dict[str, str]()
+        """Names of partitions: asked for, answered, and why not."""
+        self.unanswered = list[Admin]()
+
+    @property
+    def moved(self) -> set[str]:
+        """Return the names of what was elected: as was answered, or as somebody sees it that was not."""
+        return self.given | (self.asked & _led(self.last) - self.refused.keys())
 
     def state(self) -> State:
         """Ask once; who is in sync with an internal partition then leads that one, once. Raises ClusterError.
@@ -52,8 +63,11 @@ class Elections:
         if first and state.controller >= 0:
             self.tried |= {p.replicas[0] for p in first}
             with suppress(AdminError):  # they get it with the rest
-                self._take(first, self._ask(first)(FIRST))
-                self.led_since = waits.now() if self.moved else self.led_since
+                if (refused := self._ask(first)(FIRST)) is None:
+                    self._ask_another()
+                else:
+                    self._take(first, refused)
+                    self.led_since = waits.now() if self.given else self.led_since
         return state
 
     def hold(self, timeout: float) -> list[Partition]:
@@ -94,20 +108,29 @@ class Elections:
 
         The answer comes when they lead; one that is late says nothing against it.
         """
-        names, pace = {str(p) for p in asked}, LED
+        names, found, apart = {str(p) for p in asked}, State(), False
         try:
             answered = self._ask(asked)
-            while (refused := answered(pace)) is None:
+            while True:
+                why = ""
+                try:
+                    if (refused := answered(ANSWER)) is not None:
+                        return self._take(asked, refused)
+                except Unanswered as error:
+                    why = str(error)
+                if why or not apart:
+                    self._ask_another()
+                    apart = True
                 with suppress(ClusterError):
                     found = self._seen(self.cluster.state())
-                    if found.partitions and not names & {str(p) for p in self._others(found)}:
-                        return
+                if found.partitions and names & {str(p) for p in found.partitions} <= _led(found):
+                    return None
                 if wait.left() <= 0:
-                    raise Unanswered(f"no answer within {wait.timeout:.0f} s")
-                pace = min(2 * pace, 1.0)
-            self._take(asked, refused)
-        except Unanswered as error:
-            failed.append(ClusterError(f"election of preferred leaders: {error}"))
+                    words = why or f"no answer within {wait.timeout:.0f} s"
+                    return failed.append(ClusterError(f"election of preferred leaders: {words}"))
+                if why:
+                    waits.rest(waits.TICK)
+                    answered = self._ask(asked)
         except AdminError as error:
             raise ClusterError(f"election of preferred leaders: {error}") from error
 
@@ -117,19 +140,21 @@ class Elections:
         self.refused = {name: why for name, why in self.refused.items() if name not in names}
         return next(iter(self.cluster.clients.values())).elect(asked)
 
-    def _take(self, asked: Sequence[Partition], refused: Mapping[str, str] | None) -> None:
-        """Note what was answered; None: nothing. Raises Unanswered."""
-        if refused is None:
-            raise Unanswered("no answer")
+    def _ask_another(self) -> None:
+        """Have another client ask from now on: a broker reads nothing from who still waits for an answer."""
+        name, client = next(iter(self.cluster.clients.items()))
+        self.unanswered.append(client)  # its answer may still come
+        self.cluster.clients = {**self.cluster.clients, name: Admin(client.properties)}
+
+    def _take(self, asked: Sequence[Partition], refused: Mapping[str, str]) -> None:
+        """Note what was answered."""
         self.refused.update(refused)
-        self.moved |= {str(p) for p in asked} - refused.keys()
+        self.given |= {str(p) for p in asked} - refused.keys()
 
     def _seen(self, state: State) -> State:
-        """Note who leads what was asked for; one without a partition has just started, and knows nothing."""
+        """Note who leads; one without a partition has just started, and knows nothing."""
         if state.partitions:
             self.last = state
-            led = {str(p) for p in state.partitions if p.replicas and p.leader == p.replicas[0]}
-            self.moved = self.asked & led - self.refused.keys()
         return state
 
     def _look(self, wait: waits.Wait) -> State:
@@ -159,6 +184,10 @@ def told(left: Sequence[object], refused: Mapping[str, str]) -> str:
     are = "partitions are" if left[1:] else "partition is"
     why = next((f": {refused[str(one)]}" for one in left if str(one) in refused), "")
     return f"{len(left)} {are} still led by another replica than the preferred one ({names}){why}"
+
+
+def _led(state: State) -> set[str]:
+    return {str(p) for p in state.partitions if p.replicas and p.leader == p.replicas[0]}
 
 
 def _internal(partition: Partition) -> bool:

@@ -237,8 +237,8 @@ class Admin:
     def elect(self, partitions: Sequence[Partition]) -> Callable[[float], dict[str, str] | None]:
         """Have the preferred leaders of partitions elected; return what waits for the answer, so many seconds at most.
 
-        It returns why some were not, by their names, and None where nothing was answered yet. Raises AdminError,
-        Unanswered.
+        It returns why some were not, by their names, and None where nothing was answered yet. Raises AdminError;
+        Unanswered where nobody knows, or another one is to be asked.
         """
         from confluent_kafka import ElectionType, KafkaError, KafkaException, TopicPartition
 
@@ -255,7 +255,10 @@ class Admin:
                 return None
             except KafkaException as error:  # below 0 are the client's own
                 raise (Unanswered if error.args[0].code() < 0 else AdminError)(said(error)) from error
-            failed = {f"{one.topic}-{one.partition}": why.args[0] for one, why in found.items() if why}
+            failed = {f"{one.topic}-{one.partition}": why for one, why in found.items() if why}
+            for why in failed.values():
+                if why.code() in (KafkaError.NOT_CONTROLLER, KafkaError.REQUEST_TIMED_OUT):
+                    raise Unanswered(why.str())
             return {name: why.str() for name, why in failed.items() if why.code() != KafkaError.ELECTION_NOT_NEEDED}
 
         return answered

@@ -1,0 +1,51 @@
+"""What brokers answer to an election of leaders, on loopback and in Kafka's own protocol; no JVM."""
+
+import time
+
+import pytest
+from unit.fake_cluster import FakeCluster
+from unit.fake_wire import brokers
+
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import elections
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.elections import Elections
+
+NOT_CONTROLLER, TIMED_OUT, NOT_AVAILABLE, NOT_NEEDED = 41, 7, 80, 84
+
+
+def lead_again(cluster: FakeCluster, *answers: tuple[int, float], first: bool = False) -> tuple[list[str], str]:
+    """Have broker 2 lead an internal partition, which is answered so, and one of clients."""
+    cluster.topics = {"t": [[2, 1, 3]], "__o": [[2, 1, 3]]}
+    cluster.led, cluster.elections = {("t", 0): 1, ("__o", 0): 1}, {"__o": list(answers)}
+    with brokers(cluster) as servers:
+        asking = Elections(Cluster({"CLIENT": {"bootstrap.servers": servers}}), [2])
+        if first:
+            asking.state()
+        return asking.lead_again()
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Followers need no time here."""
+    monkeypatch.setattr(elections, "CONNECTED", 0.1)
+    monkeypatch.setattr(elections, "FOLLOWED", 0.1)
+
+
+@pytest.mark.parametrize("code", [NOT_AVAILABLE, NOT_NEEDED])
+def test_an_answer_of_one_partition(cluster: FakeCluster, code: int) -> None:
+    moved, why = lead_again(cluster, (code, 0))
+    assert "t-0" in moved and ("Preferred leader was not available" in why) is (code == NOT_AVAILABLE)
+
+
+@pytest.mark.parametrize("code", [NOT_CONTROLLER, TIMED_OUT])
+def test_who_is_not_the_controller_any_more_refuses_nothing(cluster: FakeCluster, code: int) -> None:
+    assert lead_again(cluster, (code, 0), (0, 0)) == (["__o-0", "t-0"], "")
+    assert cluster.written == ["elect __o-0", "elect __o-0", "elect t-0"]
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_a_broker_that_owes_an_answer_is_asked_by_another_client(cluster: FakeCluster, first: bool) -> None:
+    """It reads nothing more from the one that waits."""
+    begun = time.monotonic()
+    assert lead_again(cluster, (0, 20), first=first) == (["__o-0", "t-0"], "")
+    assert time.monotonic() - begun < 5
