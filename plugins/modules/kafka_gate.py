@@ -131,9 +131,7 @@ lacking:
   returned: always, but with order only where C(opened) names somebody
 at: {description: When that was seen, type: float, returned: always}
 controller: {description: Id of the controller., type: int, returned: with order}
-moved:
-  {description: Partitions that the last part of the wait had them lead again., type: list, elements: str,
-   returned: with back and I(prefer)}
+moved: {description: Partitions that they lead again., type: list, elements: str, returned: with back and I(prefer)}
 settled: {description: Nothing lacks and who is preferred leads., type: bool, returned: with back and no I(then)}
 opened: {description: "Ids that may stop now, all that are next or none.", type: list, returned: with order and back}
 """
@@ -174,7 +172,7 @@ def order(module: AnsibleModule, cluster: Cluster) -> None:
     )
 
 
-def opened(module: AnsibleModule, cluster: Cluster, stop: Sequence[int]) -> list[int]:
+def opened(module: AnsibleModule, cluster: Cluster, stop: Sequence[int], **told: Any) -> list[int]:
     """Return those that are next where they may stop now, so that nobody has to ask again."""
     try:
         return restart_waits.at_once(
@@ -184,7 +182,7 @@ def opened(module: AnsibleModule, cluster: Cluster, stop: Sequence[int]) -> list
             stop,
         )
     except UntoldError as error:  # it is not asked again
-        module.fail_json(msg=f"{error}. Nobody lacks anything; no other broker was stopped")
+        module.fail_json(msg=f"{error}. Nobody lacks anything; no other broker was stopped", **told)
     return []
 
 
@@ -228,13 +226,14 @@ def answer(module: AnsibleModule, elections: Elections, verdict: Verdict) -> Non
     why, cluster = "", elections.cluster
     if prefers(module):
         told["moved"], why = elections.lead_again()
+        told["changed"] = bool(told["moved"])
     if question == "back" and (then := module.params["then"]):
-        told["opened"] = opened(module, cluster, then)
+        told["opened"] = opened(module, cluster, then, **told)
     elif question == "back":
         told["settled"] = restart_waits.settled(cluster.state, partial(confirmed, cluster), module.params["brokers"])
     for words in filter(None, (verdict.why, why)):
         module.warn(words)
-    module.exit_json(**told | {"changed": bool(elections.moved)})
+    module.exit_json(**told)
 
 
 def prefers(module: AnsibleModule) -> bool:

@@ -1,6 +1,8 @@
 """What brokers answer to an election of leaders, on loopback and in Kafka's own protocol; no JVM."""
 
+import threading
 import time
+from typing import Any
 
 import pytest
 from unit.fake_cluster import FakeCluster
@@ -9,6 +11,7 @@ from unit.fake_wire import brokers
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import elections
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.elections import Elections
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
 
 NOT_CONTROLLER, TIMED_OUT, NOT_AVAILABLE, NOT_NEEDED = 41, 7, 80, 84
 
@@ -49,3 +52,53 @@ def test_a_broker_that_owes_an_answer_is_asked_by_another_client(cluster: FakeCl
     begun = time.monotonic()
     assert lead_again(cluster, (0, 20), first=first) == (["__o-0", "t-0"], "")
     assert time.monotonic() - begun < 5
+
+
+def test_what_was_led_and_is_refused_later_did_not_stay(cluster: FakeCluster) -> None:
+    cluster.topics, cluster.led = {"__o": [[2, 1, 3]], "t": [[2, 1, 3]]}, {("__o", 0): 1, ("t", 0): 1}
+    with brokers(cluster) as servers:
+        asking = Elections(Cluster({"CLIENT": {"bootstrap.servers": servers}}), [2])
+        asking.state()
+        assert asking.moved == {"__o-0"}
+        cluster.led, cluster.elections = {("__o", 0): 3, ("t", 0): 1}, {"__o": [(NOT_AVAILABLE, 0)]}
+        moved, why = asking.lead_again()
+    assert moved == ["t-0"] and "(__o-0): Broker: Preferred leader was not available" in why
+
+
+def test_what_moves_late_is_seen_in_the_end(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While that of clients is waited for."""
+    monkeypatch.setattr(elections, "ELECTION", 2)
+    elect, late = FakeCluster.elect_leaders, ("__o", 0)
+
+    def carried_out(self: FakeCluster, request: Any, broker: int) -> Any:
+        if any(topic.topic == "t" for topic in request.topic_partitions):
+            del self.led[late]
+            return elect(self, request, broker)
+        threading.Event().wait(20)
+
+    monkeypatch.setattr(FakeCluster, "elect_leaders", carried_out)
+    assert lead_again(cluster) == (["__o-0", "t-0"], "")
+
+
+def test_who_is_never_the_controller_costs_no_client_for_each_try(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does it end in anything but words where a file that a client needs is gone."""
+    monkeypatch.setattr(elections, "ELECTION", 2)
+    made = list[Elections]()
+    init = Elections.__init__
+
+    def kept(self: Elections, *given: Any) -> None:
+        made.append(self)
+        init(self, *given)
+
+    monkeypatch.setattr(Elections, "__init__", kept)
+
+    def gone(_: object) -> None:
+        raise ClientError("no ca.pem")
+
+    moved, why = lead_again(cluster, (NOT_CONTROLLER, 0))
+    assert moved == ["t-0"] and "Not controller" in why
+    assert made[0].unanswered == []
+    monkeypatch.setattr(elections, "Admin", gone)
+    assert lead_again(cluster, (NOT_CONTROLLER, 0))[0] == ["t-0"]

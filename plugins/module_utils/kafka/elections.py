@@ -17,6 +17,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
     Partition,
     Unanswered,
 )
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
 
 ELECTION = 10.0
 """Seconds that those of a roll may take; what they do not reach, the one at its end does."""
@@ -90,6 +91,9 @@ class Elections:
                 rest = [p for p in rest if p not in ahead]
             waits.rest(min(max(0.0, self.led_since + CONNECTED - waits.now()), max(0.0, wait.left())))
         self._hold(rest, waits.Wait(max(FIRST, wait.left())), failed)
+        if failed:
+            with suppress(ClusterError):  # its answer may have been late
+                self._seen(self.cluster.state())
         left = [p for p in self._others(self.last) if str(p) not in self.moved]
         if failed and left:
             raise failed[0]
@@ -108,7 +112,7 @@ class Elections:
 
         The answer comes when they lead; one that is late says nothing against it.
         """
-        names, found, apart = {str(p) for p in asked}, State(), False
+        names, found, apart, pace = {str(p) for p in asked}, State(), False, waits.TICK
         try:
             answered = self._ask(asked)
             while True:
@@ -119,7 +123,7 @@ class Elections:
                 except Unanswered as error:
                     why = str(error)
                 if why or not apart:
-                    self._ask_another()
+                    self._ask_another(owed=not why)
                     apart = True
                 with suppress(ClusterError):
                     found = self._seen(self.cluster.state())
@@ -129,7 +133,8 @@ class Elections:
                     words = why or f"no answer within {wait.timeout:.0f} s"
                     return failed.append(ClusterError(f"election of preferred leaders: {words}"))
                 if why:
-                    waits.rest(waits.TICK)
+                    waits.rest(pace)
+                    pace = min(2 * pace, 2.0)
                     answered = self._ask(asked)
         except AdminError as error:
             raise ClusterError(f"election of preferred leaders: {error}") from error
@@ -137,14 +142,16 @@ class Elections:
     def _ask(self, asked: Sequence[Partition]) -> Callable[[float], dict[str, str] | None]:
         names = {str(p) for p in asked}
         self.asked |= names
+        self.given -= names
         self.refused = {name: why for name, why in self.refused.items() if name not in names}
         return next(iter(self.cluster.clients.values())).elect(asked)
 
-    def _ask_another(self) -> None:
+    def _ask_another(self, owed: bool = True) -> None:
         """Have another client ask from now on: a broker reads nothing from who still waits for an answer."""
         name, client = next(iter(self.cluster.clients.items()))
-        self.unanswered.append(client)  # its answer may still come
-        self.cluster.clients = {**self.cluster.clients, name: Admin(client.properties)}
+        with suppress(ClientError):  # what it needs is gone: the one that is there goes on
+            self.cluster.clients = {**self.cluster.clients, name: Admin(client.properties)}
+            self.unanswered += [client] * owed  # or it would take its question back
 
     def _take(self, asked: Sequence[Partition], refused: Mapping[str, str]) -> None:
         """Note what was answered."""

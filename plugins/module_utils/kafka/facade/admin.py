@@ -242,6 +242,7 @@ class Admin:
         """
         from confluent_kafka import ElectionType, KafkaError, KafkaException, TopicPartition
 
+        again = (KafkaError.NOT_CONTROLLER, KafkaError.REQUEST_TIMED_OUT)
         asked = [TopicPartition(one.topic, one.number) for one in partitions]
         try:  # a timeout as a keyword is a SystemError in confluent-kafka 2.16.1
             future = self.client.elect_leaders(ElectionType.PREFERRED, asked)
@@ -254,10 +255,11 @@ class Admin:
             except NoAnswer:
                 return None
             except KafkaException as error:  # below 0 are the client's own
-                raise (Unanswered if error.args[0].code() < 0 else AdminError)(said(error)) from error
+                unknown = error.args[0].code() < 0 or error.args[0].code() in again
+                raise (Unanswered if unknown else AdminError)(said(error)) from error
             failed = {f"{one.topic}-{one.partition}": why for one, why in found.items() if why}
             for why in failed.values():
-                if why.code() in (KafkaError.NOT_CONTROLLER, KafkaError.REQUEST_TIMED_OUT):
+                if why.code() in again:
                     raise Unanswered(why.str())
             return {name: why.str() for name, why in failed.items() if why.code() != KafkaError.ELECTION_NOT_NEEDED}
 
