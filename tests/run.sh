@@ -21,7 +21,7 @@ lint() {
 }
 
 # Tests take from a few milliseconds to ten seconds, so idle processes take over what others have not begun.
-unit() { pytest -n "$((2 * $(nproc)))" --maxprocesses 8 --dist worksteal tests/unit tests/model; }
+unit() { pytest -n auto --maxprocesses 4 --dist worksteal tests/unit tests/model; }
 
 render() { pytest tests/render; }
 
