@@ -8,7 +8,7 @@ i ?= lab
 TEXT ?= /usr/share/common-licenses
 export CONTAINERS_CONF := $(CURDIR)/lab/podman.conf
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
-# Where it is set, as in many images, each of some hundred starts of Python compiles all of Ansible.
+# Where it is set, as in many images, each start of Ansible compiles anew what it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
 # What `make lab` derived where another checkout's lab held the networks.
