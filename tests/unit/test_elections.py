@@ -21,6 +21,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster impor
 )
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.elections import Elections
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Partition
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate_facts import UntoldError
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import Verdict
 from ansible_collections.millrace.kafka.plugins.modules import kafka_gate
 
@@ -268,6 +269,21 @@ def test_a_roll_goes_on_without_an_election(
     brokers.refuse = False
     said = back(2, prefer=True)
     assert said["moved"] == ["t-1"] and said["changed"] and len(warned) == 1
+
+
+def test_what_moved_is_told_where_the_next_question_ends_the_run(
+    brokers: Brokers, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def untold(*_: object) -> None:
+        raise UntoldError("no broker says the settings of topics")
+
+    monkeypatch.setattr(kafka_gate, "ask", lambda *_: Verdict(True, {}))
+    monkeypatch.setattr(kafka_gate.restart_waits, "at_once", untold)
+    given = {"listeners": LISTENERS, "brokers": [1, 2, 3], "stop": [2], "question": "back", "prefer": True, "then": [3]}
+    with patch_module_args(given), pytest.raises(SystemExit):
+        kafka_gate.main()
+    said = json.loads(capsys.readouterr().out)
+    assert said["failed"] and said["changed"] and said["moved"] == ["t-1"]
 
 
 def test_silence_is_told_with_the_timeout(brokers: Brokers) -> None:

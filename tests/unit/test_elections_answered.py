@@ -1,10 +1,12 @@
 """What brokers answer to an election of leaders, on loopback and in Kafka's own protocol; no JVM."""
 
+import json
 import threading
 import time
 from typing import Any
 
 import pytest
+from ansible.module_utils.testing import patch_module_args
 from unit.fake_cluster import FakeCluster
 from unit.fake_wire import brokers
 
@@ -12,6 +14,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka import electi
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.elections import Elections
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
+from ansible_collections.millrace.kafka.plugins.modules import kafka_leaders
 
 NOT_CONTROLLER, TIMED_OUT, NOT_AVAILABLE, NOT_NEEDED = 41, 7, 80, 84
 
@@ -102,3 +105,16 @@ def test_who_is_never_the_controller_costs_no_client_for_each_try(
     assert made[0].unanswered == []
     monkeypatch.setattr(elections, "Admin", gone)
     assert lead_again(cluster, (NOT_CONTROLLER, 0))[0] == ["t-0"]
+
+
+def test_what_moved_is_told_with_what_nobody_answered(cluster: FakeCluster, capsys: pytest.CaptureFixture[str]) -> None:
+    """One election of all: one topic moves, one does not, and neither is answered."""
+    cluster.topics, cluster.led = {"a": [[2, 1]], "b": [[2, 1]]}, {("a", 0): 1, ("b", 0): 1}
+    cluster.elections = {"a": [(0, 20)], "b": [(NOT_AVAILABLE, 20)]}
+    with brokers(cluster) as servers:
+        given = {"listeners": {"CLIENT": {"bootstrap.servers": servers}}, "timeout": 2}
+        with patch_module_args(given), pytest.raises(SystemExit):
+            kafka_leaders.main()
+    said = json.loads(capsys.readouterr().out)
+    assert said["failed"] and said["changed"] and said["moved"] == ["a-0"]
+    assert "no answer within 2 s. 1 partitions moved, and every other one keeps the leader" in said["msg"]
