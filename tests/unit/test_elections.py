@@ -13,7 +13,7 @@ from ansible.module_utils.testing import patch_module_args
 from confluent_kafka import ElectionType
 from unit.electing import Brokers
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka import elections
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import elections, restart_waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import (
     Cluster,
     ClusterError,
@@ -278,7 +278,7 @@ def test_what_moved_is_told_where_the_next_question_ends_the_run(
         raise UntoldError("no broker says the settings of topics")
 
     monkeypatch.setattr(kafka_gate, "ask", lambda *_: Verdict(True, {}))
-    monkeypatch.setattr(kafka_gate.restart_waits, "at_once", untold)
+    monkeypatch.setattr(restart_waits, "at_once", untold)
     given = {"listeners": LISTENERS, "brokers": [1, 2, 3], "stop": [2], "question": "back", "prefer": True, "then": [3]}
     with patch_module_args(given), pytest.raises(SystemExit):
         kafka_gate.main()
