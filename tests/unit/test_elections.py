@@ -192,7 +192,7 @@ def test_what_nobody_leads_as_preferred_did_not_move(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(elections, "ELECTION", 0.5)
-    monkeypatch.setattr(elections, "FIRST", 0.3)
+    monkeypatch.setattr(elections, "ANSWER", 0.3)
     brokers.mute = {"t"}
     seen, whole = list[int](), Cluster.state
 
@@ -207,7 +207,7 @@ def test_what_nobody_leads_as_preferred_did_not_move(
 
 
 def test_a_first_election_that_is_answered_late_is_counted(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(elections, "FIRST", 0.1)
+    monkeypatch.setattr(elections, "ANSWER", 0.1)
     brokers.partitions += prefer_two(("__consumer_offsets", 3))
     brokers.late, asking = {"__consumer_offsets"}, Elections(Cluster(LISTENERS), [2])
     asking.state()

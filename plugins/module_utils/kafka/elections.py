@@ -21,8 +21,6 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client
 
 ELECTION = 10.0
 """Seconds that those of a roll may take; what they do not reach, the one at its end does."""
-FIRST = 1.0
-"""Seconds that the first one of a broker may take, while the rest is waited for."""
 CONNECTED = 0.8
 """Seconds in which followers connect to a leader that has just started; nobody says when they have."""
 ANSWER = 1.0
@@ -64,7 +62,7 @@ class Elections:
         if first and state.controller >= 0:
             self.tried |= {p.replicas[0] for p in first}
             with suppress(AdminError):  # they get it with the rest
-                if (refused := self._ask(first)(FIRST)) is None:
+                if (refused := self._ask(first)(ANSWER)) is None:
                     self._ask_another()
                 else:
                     self._take(first, refused)
@@ -90,7 +88,7 @@ class Elections:
                 self.led_since = max(connected, waits.now() + FOLLOWED - CONNECTED)
                 rest = [p for p in rest if p not in ahead]
             waits.rest(min(max(0.0, self.led_since + CONNECTED - waits.now()), max(0.0, wait.left())))
-        self._hold(rest, waits.Wait(max(FIRST, wait.left())), failed)
+        self._hold(rest, waits.Wait(max(ANSWER, wait.left())), failed)
         if failed:
             with suppress(ClusterError):  # its answer may have been late
                 self._seen(self.cluster.state())
