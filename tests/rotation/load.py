@@ -31,6 +31,8 @@ class Follower(threading.Thread):
             "group.id": f"{topic}-follower",
             "enable.auto.commit": False,
             "auto.offset.reset": "error",
+            "fetch.min.bytes": 10_000,  # else a request for each record; brokers answer after that time all the same
+            "fetch.wait.max.ms": 100,
             "log_level": 0,
         }
         self.consumer = Consumer({**properties, **own, "error_cb": lambda error: self.errors.append(str(error))})
