@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -14,7 +15,7 @@ PLACE = "ansible_collections.millrace.kafka.plugins.action"
 CALLS = "noted_calls"
 """Variable with the file to which calls are added, each a line of JSON: action, host, options."""
 ANSWERS = "noted_answers"
-"""Variable with the answers of actions, by their name and their question or state."""
+"""Variable with the answers of actions, by their name and their question or state; `ago`: `at`, seconds before now."""
 
 
 def noted(name: str, task: Any, variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -27,7 +28,8 @@ def noted(name: str, task: Any, variables: Mapping[str, Any]) -> dict[str, Any]:
     answers = variables.get(ANSWERS, {}).get(name, {})
     asked = options.get("question", "may_stop")
     stop = ",".join(map(str, options.get("stop", ())))
-    return {"changed": False, **answers.get(f"{asked} {stop}", answers.get(asked, {}))}
+    answer = {"changed": False, **answers.get(f"{asked} {stop}", answers.get(asked, {}))}
+    return answer | ({"at": time.time() - answer.pop("ago")} if "ago" in answer else {})
 
 
 def action(name: str) -> type:
