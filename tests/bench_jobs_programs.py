@@ -196,7 +196,7 @@ def script(file: Path, *arguments: object) -> list[str]:
 
 
 def make_class_data(folder: Path) -> None:
-    """Where these jobs and this Java have no class-data archive yet, make it as a host does."""
+    """Where these jobs and this Java have no class-data archive yet, make it by the command that a host runs."""
     archive = class_data()
     if archive.file.exists():
         return

@@ -148,16 +148,17 @@ class Lab:
         until(f"{name} is gone", lambda: name not in self.admin.list_topics(timeout=5).topics, 30)
 
     def _of_the_controller(self, what: str, call: Callable[[], object]) -> None:
-        """Ask for what the controller alone does; again where the client takes another broker for it.
+        """Ask for what the controller alone does, and again where the client still takes another broker for it.
 
-        And where a topic that no broker names any more is not deleted yet.
+        And where brokers do not name a topic any more that it has not deleted yet.
         """
 
         def done() -> bool:
             try:
                 call()
             except KafkaException as error:
-                code, deleting = error.args[0].code(), "marked for deletion" in error.args[0].str()
+                code, said = error.args[0].code(), error.args[0].str()
+                deleting = code == KafkaError.TOPIC_ALREADY_EXISTS and "marked for deletion" in said
                 if code != KafkaError.NOT_CONTROLLER and not deleting:
                     raise
                 self.admin.list_topics(timeout=5)  # the client learns of another controller by nothing else

@@ -68,7 +68,7 @@ def test_leaders_killed(
     """One leader after the other is killed with -9: the longest gap of each, and nothing missing or double."""
     seed = pytestconfig.getoption("--faults-seed")
     chance, all_took = random.Random(seed), list[Took]()
-    client = {**lab.inventory.kafka_properties, "linger.ms": "5"}  # the gap is held to a second
+    client = {**lab.inventory.kafka_properties, "linger.ms": "5"}  # the gap is about a second
     with Writer(client, topic, tmp_path, run=topic, rate=200, limit=KILLS * 60 * 200) as writer:
         for _ in range(KILLS):
             all_took.append(killed(lab, lab.leader(topic, chance.randrange(6)), writer))

@@ -88,7 +88,8 @@ def test_kills(lab: Lab, topic: str, tmp_path: Path, note: Callable[[str], None]
     planned = plan(layout_of(load_model(lab.inventory.directory).read()), seed, number)
     properties = lab.inventory.kafka_properties
     try:
-        with Writer(properties, topic, tmp_path, run=topic, rate=RATE, limit=number * LONGEST * RATE) as writer:
+        client = {**properties, "linger.ms": "5"}  # a fault is to find requests under way
+        with Writer(client, topic, tmp_path, run=topic, rate=RATE, limit=number * LONGEST * RATE) as writer:
             rounds = endure(lab, writer, planned, again)
         ledger = load(tmp_path)
         report = ledger.compare(read_all(properties, topic, 600))

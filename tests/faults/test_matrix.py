@@ -46,7 +46,8 @@ def keep(file: Path | None, number: str, figures: Mapping[str, float | str]) -> 
 
 def endure(lab: Lab, topic: str, directory: Path, row: Row) -> Took:
     """Do what the row says while a producer writes with acks=all; nothing is started by hand that is not the fault."""
-    with Writer(lab.inventory.kafka_properties, topic, directory, run=topic, rate=200) as writer:
+    client = {**lab.inventory.kafka_properties, "linger.ms": "5"}  # a fault is to find requests under way
+    with Writer(client, topic, directory, run=topic, rate=200) as writer:
         until("records before the fault", lambda: writer.acked >= BEFORE, 60)
         row.act(Attack(lab, Injector(lab), topic, lambda: writer.acked))
         whole = seconds_until_whole(lab, row)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 from faults.inventory import Inventory
 from security import wire
@@ -79,6 +80,13 @@ def declared_names(inventory: Inventory, host: str) -> Sequence[str]:
     return sorted([host, str(variables["client_address"]), str(variables["replication_address"])])
 
 
+def kind_of(certificate: x509.Certificate) -> str:
+    """Return the kind of its key, in the words of `pki_key`."""
+    key = certificate.public_key()
+    assert isinstance(key, ec.EllipticCurvePublicKey | rsa.RSAPublicKey)
+    return f"{'rsa-' if isinstance(key, rsa.RSAPublicKey) else 'ec-p'}{key.key_size}"
+
+
 def test_every_port_refuses_plaintext(inventory: Inventory) -> None:
     requests = {"zookeeper": ZOOKEEPER_REQUEST}
     said = {
@@ -88,7 +96,7 @@ def test_every_port_refuses_plaintext(inventory: Inventory) -> None:
 
 
 def test_every_port_serves_a_certificate_for_its_host(inventory: Inventory) -> None:
-    """Verified against the CA that clients trust, and by the address; the names are those declared, and no other."""
+    """Verified against the CA that clients trust, and by the address; kind of the key and names are those declared."""
     for door in doors(inventory):
         tls = inventory.admin_tls
         options = ["-cert", tls["certificate"], "-key", tls["certificate"]] if door.name != "CLIENT" else []
@@ -96,6 +104,7 @@ def test_every_port_serves_a_certificate_for_its_host(inventory: Inventory) -> N
         assert "Verification: OK" in said, f"{door}: {said[-2000:]}"
         served = x509.load_pem_x509_certificate(said[said.index("-----BEGIN") :].encode())
         assert names_of(served) == declared_names(inventory, door.host), door
+        assert kind_of(served) == inventory.variables[door.host].get("pki_key", "rsa-2048"), door
 
 
 def test_the_quorum_is_encrypted_between_servers_that_know_each_other(inventory: Inventory) -> None:

@@ -39,8 +39,11 @@ def test_checkpoint_belongs_to_the_job(spark_host: Host) -> None:
 
 def test_producers_and_consumers_differ_in_data_only(inventory: Inventory) -> None:
     """And in who starts from class data, as the inventory says it of hosts."""
-    shown = "grep -v class-data /etc/systemd/system/spark-job@.service"
-    units = {inventory.run(host, shown) for host in inventory.hosts("spark")}
+    hosts = inventory.hosts("spark")
+    files = {host: inventory.run(host, "grep -v '^#' /etc/systemd/system/spark-job@.service") for host in hosts}
+    units = {"\n".join(line for line in text.splitlines() if "class-data" not in line) for text in files.values()}
+    fast = {host for host in hosts if inventory.variables[host].get("spark_job_class_data_archive")}
+    assert {host for host, text in files.items() if "class-data" in text} == fast
     releases = {inventory.run(host, "readlink /opt/spark-job/current") for host in inventory.hosts("spark")}
     assert (len(units), len(releases)) == (1, 1)
 

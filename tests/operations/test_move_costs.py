@@ -64,7 +64,8 @@ def test_producers_and_networks(
         properties, topic.name, tmp_path, run=topic.name, name="f", limit=FILL, rate=2000, size=SIZE
     ) as filling:
         filling.join()
-    with Writer(properties, topic.name, tmp_path, run=topic.name, limit=200_000, rate=200):
+    soon = {**properties, "linger.ms": "5"}  # how long an acknowledgement takes is compared
+    with Writer(soon, topic.name, tmp_path, run=topic.name, limit=200_000, rate=200):
         time.sleep(5)  # what was filled is flushed
         before = read(operator)
         time.sleep(SECONDS)

@@ -107,4 +107,6 @@ def test_unit_and_logs_of_one_host(rendered: Callable[[str], Hosts]) -> None:
         "log4j.logger.kafka.authorizer.logger": "INFO",
         "log4j.logger.a.b": "OFF",
     }
-    assert host.text("/etc/kafka/class-data.sh").count("-XX:+UseZGC") == 2
+    class_data = host.text("/etc/kafka/class-data.sh")
+    assert class_data.count("-XX:+UseZGC") == 2
+    assert "-Xlog:disable -XX:TieredStopAtLevel=1 -XX:ArchiveClassesAtExit=" in class_data

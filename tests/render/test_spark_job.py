@@ -151,6 +151,7 @@ def test_class_data_is_made_beside_the_jobs(rendered: Callable[[str], Hosts]) ->
     )
     archive = f"/var/cache/spark-job-class-data/{RELEASE}-{JARS.rpartition('/')[2]}.jsa"
     script = rendered("varied")["dc1-spark1"].text("/etc/spark-job/class-data.sh")
+    assert 'SPARK_SUBMIT_OPTS="-Xlog:disable -XX:TieredStopAtLevel=1 -XX:ArchiveClassesAtExit=' in script
     assert f"archive={archive}\n" in script and f"/bin/millrace-jobs class-data --jars {JARS} " in script
     assert (
         f'"SPARK_SUBMIT_OPTS=-XX:SharedArchiveFile={archive} -XX:+VerifySharedSpaces -Xlog:cds=off '

@@ -134,7 +134,7 @@ def test_what_computes_only_leaves_the_processors_to_containers(checkout: Checko
     assert code == 0, output
     seen = {call for call in checkout.called() if "aside " in call or "beside " in call}
     own = subprocess.run(["bash", "-c", group], capture_output=True, text=True, check=True).stdout.strip()
-    weight = "256" if Path("/sys/fs/cgroup/cpu/tasks").exists() and os.geteuid() == 0 else ""
+    weight = "512" if Path("/sys/fs/cgroup/cpu/tasks").exists() and os.geteuid() == 0 else ""
     assert {call.strip() for call in seen} == {f"aside {weight}".strip(), f"beside {own}".strip()}
     assert set(Path("/sys/fs/cgroup/cpu").glob("millrace-tests-*")) <= groups, "the group is gone with its run"
 
