@@ -20,9 +20,8 @@ lint() {
   ansible-lint --offline --strict --profile production
 }
 
-# Tests take from a few milliseconds to ten seconds, so idle processes take over what others have not begun. Half of
-# their time is waiting: two processes for each processor.
-unit() { pytest -n "$((2 * $(nproc)))" --maxprocesses 8 --dist worksteal tests/unit tests/model; }
+# Tests take from a few milliseconds to ten seconds, so idle processes take over what others have not begun.
+unit() { pytest -n auto --maxprocesses 4 --dist worksteal tests/unit tests/model; }
 
 render() { pytest tests/render; }
 
@@ -103,7 +102,7 @@ aside() {
 quiet() {
   while kill -0 "${lanes[1]}" 2>/dev/null && ! grep -q '^spark: ' $LOGS/*.costs; do sleep 1; done
   renice -n 19 -g "${lanes[0]}" >/dev/null 2>&1 || true   # unless it has ended
-  share 200 || true
+  share 100 || true
 }
 
 # NUMBER: the processors' time for what stands aside, where containers, together 1024, want it as well. Containers are

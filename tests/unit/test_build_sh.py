@@ -113,7 +113,7 @@ def test_an_environment_in_use_is_not_made_anew_under_a_build(checkout: Checkout
 
 
 def test_a_second_build_finds_what_the_first_has_built(checkout: Checkout) -> None:
-    first = checkout.begin("kafka", MAVEN_TAKES="2")
+    first = checkout.begin("kafka", MAVEN_TAKES="4")
     checkout.until_noted("maven")
     second = end(checkout.begin("kafka"))
     assert first.wait(30) == 0  # the lock is free a moment before its end
