@@ -148,9 +148,10 @@ class Lab:
         until(f"{name} is gone", lambda: name not in self.admin.list_topics(timeout=5).topics, 30)
 
     def _of_the_controller(self, what: str, call: Callable[[], object]) -> None:
-        """Ask for what the controller alone does, and again where the client still takes another broker for it.
+        """Ask for what the controller alone does, and again while that is refused for a moment.
 
-        And where brokers do not name a topic any more that it has not deleted yet.
+        That is where the client still takes another broker for it, and where it has not yet deleted a topic that no
+        broker names any more.
         """
 
         def done() -> bool:

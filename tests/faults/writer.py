@@ -15,9 +15,9 @@ from .ledger import CLIENT, payload, text_of
 class Writer:
     """Sends records from a thread of its own and keeps the ledger of them in files below `directory`.
 
-    Bounded: at most `limit` records, at most `rate` a second, each given up after `delivery_timeout` seconds. Of
-    each partition a request every 50 ms: brokers compute by the request. Who holds a gap or an acknowledgement to less
-    than seconds, or wants many requests under way, says another `linger.ms` in `properties`.
+    Bounded: at most `limit` records, at most `rate` a second, each given up after `delivery_timeout` seconds. It
+    waits 50 ms for more records of a partition, for brokers compute by the request; who holds a gap or the time of an
+    acknowledgement to less than seconds, or wants many requests under way, says another `linger.ms` in `properties`.
     With acks=all the producer is idempotent, and has one request at a time with each broker: with several, librdkafka
     begins another epoch where one fails and the next is refused as out of order, and what is sent again then may be
     there twice (confluentinc/librdkafka#4953). So its records keep their order with any acks, too. Use as a context
