@@ -100,9 +100,10 @@ aside() {
   share 512 && echo "$BASHPID" >$GROUP/cgroup.procs || true
 }
 quiet() {
-  while kill -0 "${lanes[1]}" 2>/dev/null && ! grep -q '^spark: ' $LOGS/*.costs; do sleep 1; done
-  renice -n 19 -g "${lanes[0]}" >/dev/null 2>&1 || true   # unless it has ended
-  share 100 || true
+  local lane
+  while kill -0 "${lanes[2]}" 2>/dev/null && ! grep -q '^spark: ' $LOGS/*.costs; do sleep 1; done
+  for lane in "${lanes[@]:0:2}"; do renice -n 19 -g "$lane" >/dev/null 2>&1 || true; done   # unless it has ended
+  share 200 || true
 }
 
 # NUMBER: the processors' time for what stands aside, where containers, together 1024, want it as well. Containers are
@@ -285,7 +286,7 @@ exec 3>&1
 trap finish EXIT
 on_signals
 if [ "$*" = all ]; then
-  together "aside lint render unit" "survival lab spark" "site quiet timed"
+  together "aside render lint" "aside unit" "survival lab spark" "site quiet timed"
 else
   alone "$@"
 fi
