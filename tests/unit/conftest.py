@@ -8,6 +8,7 @@ from unit.fake_cluster import FakeCluster
 from unit.fake_wire import Run, modules
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import admin, kafka_python, log_dirs, moves
 
 
 @pytest.fixture
@@ -17,7 +18,16 @@ def cluster() -> FakeCluster:
 
 
 @pytest.fixture
-def run(cluster: FakeCluster, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Brokers on loopback share their process, and its processor, with who asks: they get more time to answer."""
+    for name in ("FIRST", "REACH"):
+        monkeypatch.setattr(admin, name, 40.0)
+    for asking in (kafka_python, log_dirs, moves):
+        monkeypatch.setattr(asking, "ASK", 40.0)
+
+
+@pytest.fixture
+def run(cluster: FakeCluster, capsys: pytest.CaptureFixture[str], patient: None) -> Iterator[Run]:
     """Runs a module on them."""
     with modules(cluster, capsys) as run:
         yield run

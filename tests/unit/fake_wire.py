@@ -125,6 +125,13 @@ def brokers(cluster: FakeCluster) -> Iterator[str]:
         yield ",".join(f"127.0.0.1:{port}" for port in cluster.ports.values())
 
 
+class Said(dict[str, Any]):
+    """What a module answered; where it lacks what a test looks at, the test says all of it."""
+
+    def __missing__(self, name: str) -> Any:
+        raise AssertionError(f"no {name} in {dict(self)}")
+
+
 @contextmanager
 def modules(cluster: FakeCluster, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
     """Serve until the end of the block; yield what runs a module on the cluster."""
@@ -135,7 +142,6 @@ def modules(cluster: FakeCluster, capsys: pytest.CaptureFixture[str]) -> Iterato
             options = {"admin": {"bootstrap.servers": servers}, "_ansible_check_mode": check_mode, **arguments}
             with patch_module_args(options), pytest.raises(SystemExit):
                 kind.main()
-            found: dict[str, Any] = json.loads(capsys.readouterr().out)
-            return found
+            return Said(json.loads(capsys.readouterr().out))
 
         yield run

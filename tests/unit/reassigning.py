@@ -33,7 +33,9 @@ def six() -> FakeCluster:
 
 
 @pytest.fixture
-def reassign(six: FakeCluster, capsys: pytest.CaptureFixture[str], tmp_path: Path, clock: Clock) -> Iterator[Reassign]:
+def reassign(
+    six: FakeCluster, capsys: pytest.CaptureFixture[str], tmp_path: Path, clock: Clock, patient: None
+) -> Iterator[Reassign]:
     """Runs the module; waits take no time. Whatever a run does, it deletes no last replica in sync."""
     with modules(six, capsys) as run:
 

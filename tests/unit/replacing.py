@@ -35,7 +35,7 @@ def failed() -> FakeCluster:
 
 
 @pytest.fixture
-def on_failed(failed: FakeCluster, capsys: pytest.CaptureFixture[str], clock: Clock) -> Iterator[Run]:
+def on_failed(failed: FakeCluster, capsys: pytest.CaptureFixture[str], clock: Clock, patient: None) -> Iterator[Run]:
     """Runs a module on it; waits take no time."""
     with modules(failed, capsys) as run:
         yield run

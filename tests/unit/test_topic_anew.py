@@ -20,7 +20,7 @@ def orders() -> FakeCluster:
 
 
 @pytest.fixture
-def run(orders: FakeCluster, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
+def run(orders: FakeCluster, capsys: pytest.CaptureFixture[str], patient: None) -> Iterator[Run]:
     with modules(orders, capsys) as run:
         yield run
 
