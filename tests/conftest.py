@@ -1,5 +1,6 @@
 """What tests share: the option --inventory, what it names, the lines of the summary, and what each folder cost."""
 
+import gc
 import os
 import signal
 from collections import defaultdict
@@ -30,6 +31,12 @@ def pytest_configure() -> None:
     """Take Ctrl-C also where a shell in the background had it ignored, which commands of tests would inherit."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of collected tests stay: garbage is looked for among what comes after, and where there is some."""
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture(scope="session")
