@@ -18,17 +18,17 @@ from survival.stretched import prepared_image
 
 TEXT = "/usr/share/common-licenses"
 ALL = "1000"
-"""More pairs than a layout has."""
+"""More servers and pairs than a layout has."""
 
 
 def pairs(campaign: Campaign) -> None:
     """Every server, datacenter and pair of servers of lab_stretch2 and lab_stretch3 is killed: quorum and writes."""
-    campaign.survival("lab_stretch2,lab_stretch3", "--survival-pairs", ALL, tests="test_survival.py")
+    campaign.survival("lab_stretch2,lab_stretch3", "--survival-each", ALL, tests="test_survival.py")
 
 
 def stretch2_5(campaign: Campaign) -> None:
     """The whole table of lab_stretch2_5, a witness in a third place: servers, pairs, cuts, networks, losses."""
-    campaign.survival("lab_stretch2_5", "--survival-pairs", ALL)
+    campaign.survival("lab_stretch2_5", "--survival-each", ALL)
 
 
 def cuts(campaign: Campaign) -> None:
@@ -180,7 +180,7 @@ def sudo(campaign: Campaign) -> None:
 
 
 def neighbours(campaign: Campaign) -> None:
-    """Labs of several checkouts: at once, left behind, renamed, with a damaged claim, replaced."""
+    """Labs of several checkouts: at once, left behind, renamed, with a damaged claim, replaced, removed together."""
     campaign.run("pytest", "tests/lab", "-m", "campaign")
 
 

@@ -137,6 +137,7 @@ def broker(lab: SmallLab) -> str:
     return lab.run("broker", "ip -o -4 addr show client").split()[3].partition("/")[0]
 
 
+@pytest.mark.campaign
 def test_networks_stay_with_their_holder_while_its_lab_is_made_anew(make: Make, network: int) -> None:
     """Molecule destroys first what an earlier run may have left."""
     holding, other = make("holding", "test-held", network + 2), make("other", "test-held", network + 2)
@@ -160,6 +161,7 @@ def test_networks_stay_with_their_holder_while_its_lab_is_made_anew(make: Make, 
     other.remove()
 
 
+@pytest.mark.campaign
 def test_all_labs_of_a_checkout_and_orphans_are_removed_and_named(first: SmallLab, make: Make) -> None:
     mine, orphan = make("all", "test-mine", first.network + 2), make("gone", "test-orphan", first.network + 4)
     for lab in (mine, orphan):

@@ -26,16 +26,15 @@ LAYOUTS = "lab_stretch2"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Say which layouts are made, and which pairs of servers are stopped."""
+    """Say which layouts are made, and which servers are stopped."""
     parser.addoption(
         "--survival-layouts", default=LAYOUTS, metavar="NAMES", help=f"the inventories that are run ({LAYOUTS})"
     )
     parser.addoption(
-        "--survival-seed", type=int, default=1, metavar="N", help="chooses the pairs of servers, and the order (1)"
+        "--survival-seed", type=int, default=1, metavar="N", help="chooses servers and their pairs, and the order (1)"
     )
-    parser.addoption(
-        "--survival-pairs", type=int, default=1, metavar="N", help="pairs of each shape that are stopped (1)"
-    )
+    kinds = "servers of each function, and pairs of each shape, that are stopped (1)"
+    parser.addoption("--survival-each", type=int, default=1, metavar="N", help=kinds)
     parser.addoption(
         "--survival-record", type=given_folder, metavar="DIR", help="write what was seen there, a file for each layout"
     )
@@ -87,9 +86,9 @@ def chance(pytestconfig: pytest.Config, note: Callable[[str], None]) -> random.R
 
 
 @pytest.fixture
-def pairs_of_each_shape(pytestconfig: pytest.Config) -> int:
-    """How many pairs of each shape are stopped."""
-    return int(pytestconfig.getoption("--survival-pairs", 1))
+def of_each_shape(pytestconfig: pytest.Config) -> int:
+    """How many servers of each function, and pairs of each shape, are stopped."""
+    return int(pytestconfig.getoption("--survival-each", 1))
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import random
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import Row
 
@@ -16,12 +16,23 @@ def shape(row: Row) -> str:
     return f"{' '.join(row.functions)} in {'one datacenter' if len(set(row.datacenters)) == 1 else 'two datacenters'}"
 
 
-def chosen(rows: Sequence[Row], chance: random.Random, number: int) -> list[Row]:
-    """Return each server, each datacenter or witness, and `number` pairs of each shape."""
+def chosen(rows: Sequence[Row], chance: random.Random, number: int, servers: int | None = None) -> list[Row]:
+    """Return each server, or as many of each function, each datacenter or witness, and `number` pairs of each shape."""
     pairs = [row for row in rows if row.kind == "pair"]
-    found = [row for row in rows if row.kind in ("server", "datacenter", "witness")]
-    for name in dict.fromkeys(map(shape, pairs)):
-        alike = [row for row in pairs if shape(row) == name]
+    alone = [row for row in rows if row.kind == "server"]
+    found = alone if servers is None else some(alone, chance, servers, lambda row: " ".join(row.functions))
+    return [
+        *found,
+        *(row for row in rows if row.kind in ("datacenter", "witness")),
+        *some(pairs, chance, number, shape),
+    ]
+
+
+def some(rows: Sequence[Row], chance: random.Random, number: int, kind: Callable[[Row], str]) -> list[Row]:
+    """Return as many rows of each kind."""
+    found = list[Row]()
+    for name in dict.fromkeys(map(kind, rows)):
+        alike = [row for row in rows if kind(row) == name]
         found += chance.sample(alike, min(number, len(alike)))
     return found
 

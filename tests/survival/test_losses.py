@@ -192,7 +192,7 @@ def test_losses(
     stretched: Stretched,
     topic: str,
     chance: random.Random,
-    pairs_of_each_shape: int,
+    of_each_shape: int,
     record: Record,
     note: Callable[[str], None],
 ) -> None:
@@ -205,7 +205,7 @@ def test_losses(
         ]
         record.keep(stretched.name, stretched.layout, "losses", seen, len(rows))
 
-    rows = in_order(chosen(survival(stretched.layout), chance, min(pairs_of_each_shape, MOST_PAIRS)))
+    rows = in_order(chosen(survival(stretched.layout), chance, min(of_each_shape, MOST_PAIRS)))
     try:
         for row in rows:
             found.append(losses.of(row, chance))

@@ -96,3 +96,17 @@ def test_each_failure_of_a_shape_is_held_to_the_value_by_hand(monkeypatch: pytes
 def test_a_failure_without_a_value_by_hand_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(AssertionError, match=r"dc9-zk9, killed: .* by hand None"):
         killed_one_by_one(monkeypatch, "lab_stretch3", {}, (replace(row("server"), failure="dc9-zk9"),))
+
+
+def test_of_servers_that_are_alike_some_may_be_chosen() -> None:
+    """Datacenters and pairs of each shape stay; without a number each server is chosen."""
+    every = survival(stretch2())
+
+    def servers(number: int | None) -> list[str]:
+        rows = chosen(every, random.Random(1), 1, servers=number)
+        assert len([one for one in rows if one.kind == "datacenter"]) == 2
+        assert len([one for one in rows if one.kind == "pair"]) == 6
+        return [one.failure.partition("-")[2].rstrip("0123456789") for one in rows if one.kind == "server"]
+
+    assert sorted(servers(1)) == ["kafka", "zk"]
+    assert sorted(servers(1000)) == sorted(servers(None)) == ["kafka"] * 4 + ["zk"] * 6

@@ -35,16 +35,16 @@ class Row:
     who: str
     """Who has to act until all is writable with a quorum."""
     shape: tuple[tuple[str, str, str], ...] = ()
-    """Function, datacenter and failure domain of each server of a pair."""
+    """Function, datacenter and failure domain of a server, or of each server of a pair."""
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """The functions of a pair's servers."""
+        """The functions of a server, or of a pair's."""
         return tuple(function for function, _, _ in self.shape)
 
     @property
     def datacenters(self) -> tuple[str, ...]:
-        """The datacenters of a pair's servers."""
+        """The datacenters of a server, or of a pair's."""
         return tuple(datacenter for _, datacenter, _ in self.shape)
 
     @property
@@ -60,7 +60,8 @@ def survival(layout: Layout) -> list[Row]:
     topic.
     """
     outcome, names = _Outcome(layout), layout.names
-    rows = [outcome.of(name, "server", frozenset({name})) for name in names]
+    shapes = {name: _shape(layout, name) for name in names}
+    rows = [outcome.of(name, "server", frozenset({name}), (shapes[name],)) for name in names]
     rows += [outcome.of(f"rack {name}", "rack", lost) for name, lost in _racks(layout)]
     sites = _sites(layout)
     for datacenter, members in sites.items():
@@ -76,7 +77,6 @@ def survival(layout: Layout) -> list[Row]:
             outcome.of(f"{datacenter} cut off from the rest", "cut", members) for datacenter, members in sites.items()
         ]
     rows += _networks(layout)
-    shapes = {name: _shape(layout, name) for name in names}
     rows += [
         outcome.of(
             f"{one} + {other}",
