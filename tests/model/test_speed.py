@@ -21,25 +21,34 @@ ROOT = INVENTORIES.parent
 MODEL = ("playbooks/preflight.yml", "--tags", "model")
 
 
-def cpu_seconds(*arguments: str, times: int = 2) -> float:
-    """Return the CPU seconds of a run that ends well, the least of several."""
+def cpu_seconds(*arguments: str) -> float:
+    """Return the CPU seconds of a run that ends well."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ansible", "playbook", *arguments],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert process.stdout is not None
+    said = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, said
+    return usage.ru_utime + usage.ru_stime
 
-    def once() -> float:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "ansible", "playbook", *arguments],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        assert process.stdout is not None
-        said = process.stdout.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        assert process.returncode == 0, said
-        return usage.ru_utime + usage.ru_stime
 
-    return min(once() for _ in range(times))
+def compared(nothing: Path, most: float, *arguments: str) -> tuple[float, float]:
+    """Return the CPU seconds of a run, and of a start of ansible-playbook just before it.
+
+    Of the first pair whose ratio is below `most`, else of the best of four: a processor that is shared with other
+    machines is not as fast at every moment.
+    """
+    pairs = list[tuple[float, float]]()
+    while len(pairs) < 4 and not (pairs and pairs[-1][0] < most * pairs[-1][1]):
+        start = cpu_seconds("-i", str(INVENTORIES / "lab"), str(nothing))
+        pairs.append((cpu_seconds(*arguments), start))
+    return min(pairs, key=lambda pair: pair[0] / pair[1])
 
 
 def large(folder: Path) -> Path:
@@ -69,17 +78,17 @@ def large(folder: Path) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def start(tmp_path_factory: pytest.TempPathFactory) -> float:
-    """The CPU seconds of ansible-playbook with the lab's inventory, and nothing to do."""
-    nothing = tmp_path_factory.mktemp("start") / "nothing.yml"
-    nothing.write_text(f"- name: Nothing\n  hosts: {':'.join(functions())}\n  gather_facts: false\n")
-    return cpu_seconds("-i", str(INVENTORIES / "lab"), str(nothing), times=3)
+@pytest.fixture
+def nothing(tmp_path: Path) -> Path:
+    """A playbook with nothing to do for the hosts of the lab."""
+    path = tmp_path / "nothing.yml"
+    path.write_text(f"- name: Nothing\n  hosts: {':'.join(functions())}\n  gather_facts: false\n")
+    return path
 
 
-def test_the_lab(tmp_path: Path, start: float, note: Callable[[str], None]) -> None:
+def test_the_lab(tmp_path: Path, nothing: Path, note: Callable[[str], None]) -> None:
     """Less than two and a half times what Ansible takes to start and end."""
-    model = cpu_seconds("-i", str(spoil(tmp_path / "inventory", LAB)), *MODEL, times=3)
+    model, start = compared(nothing, 2.5, "-i", str(spoil(tmp_path / "inventory", LAB)), *MODEL)
     note(
         f"model check of the lab: {model:.2f} CPU-s, {model / start:.2f} times the start of ansible-playbook "
         f"({start:.2f})"
@@ -99,7 +108,7 @@ def certify(inventory: Path, extra: Mapping[str, Any]) -> None:
         Pki(host, {name.removeprefix("pki_"): value for name, value in settings.items()}, check_mode=False).converge()
 
 
-def test_a_hundred_brokers(tmp_path: Path, start: float, note: Callable[[str], None]) -> None:
+def test_a_hundred_brokers(tmp_path: Path, nothing: Path, note: Callable[[str], None]) -> None:
     """Less than seven times what Ansible takes to start, of which judging 309 certificates is a part."""
     inventory = large(tmp_path / "large")
     extra = {
@@ -111,7 +120,7 @@ def test_a_hundred_brokers(tmp_path: Path, start: float, note: Callable[[str], N
     }
     certify(inventory, extra)
     assert len(list((tmp_path / "pki").rglob("*/dc1-*/*.pem"))) == 100 * 3 + 7 * 2 + 2  # and the CA's
-    model = cpu_seconds("-i", str(inventory), *MODEL, "-e", json.dumps(extra))
+    model, start = compared(nothing, 7, "-i", str(inventory), *MODEL, "-e", json.dumps(extra))
     note(
         f"model check of 100 brokers and 7 ZooKeeper servers: {model:.2f} CPU-s, "
         f"{model / start:.2f} times the start of ansible-playbook"
