@@ -137,11 +137,8 @@ def jobs_have_topics(inventory: Inventory) -> None:
 
 def with_class_data(inventory: Inventory, group: str) -> list[str]:
     """Return the hosts of a group that the inventory gives a class-data archive."""
-    return [
-        host
-        for host in inventory.hosts(group)
-        if any(f"{role}_class_data_archive" in inventory.variables[host] for role in ("kafka", "spark_job"))
-    ]
+    role = {"kafka": "kafka", "spark": "spark_job"}[group]
+    return [host for host in inventory.hosts(group) if inventory.variables[host].get(f"{role}_class_data_archive")]
 
 
 @pytest.fixture(scope="session")

@@ -81,6 +81,7 @@ def test_one_that_java_refuses_is_made_anew(inventory: Inventory, broker: tuple[
     assert inventory.run(host, f"stat -c %s {archive}") == inventory.run(host, f"cat {archive}.size")
 
 
+@pytest.mark.campaign
 def test_a_job_starts_from_its_archive(inventory: Inventory, class_data_made: None) -> None:
     host = with_class_data(inventory, "spark")[0]
     unit = next(unit for group, unit in JOBS.items() if host in inventory.hosts(group))
