@@ -25,6 +25,13 @@ QUICK = {"kafka_class_data_archive": True, "pki_key": "ec-p256", "pki_authority_
 LAYOUTS = "lab_stretch2"
 
 
+def at_least_one(text: str) -> int:
+    """Return a number; raise ValueError, which pytest says, where it is less than 1."""
+    if (number := int(text)) < 1:
+        raise ValueError(f"{text} is less than 1")
+    return number
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Say which layouts are made, and which servers are stopped."""
     parser.addoption(
@@ -33,8 +40,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--survival-seed", type=int, default=1, metavar="N", help="chooses servers and their pairs, and the order (1)"
     )
-    kinds = "servers of each function, and pairs of each shape, that are stopped (1)"
-    parser.addoption("--survival-each", type=int, default=1, metavar="N", help=kinds)
+    kinds = "servers of each function in each datacenter, and pairs of each shape, that are stopped (1)"
+    parser.addoption("--survival-each", type=at_least_one, default=1, metavar="N", help=kinds)
     parser.addoption(
         "--survival-record", type=given_folder, metavar="DIR", help="write what was seen there, a file for each layout"
     )
@@ -87,7 +94,7 @@ def chance(pytestconfig: pytest.Config, note: Callable[[str], None]) -> random.R
 
 @pytest.fixture
 def of_each_shape(pytestconfig: pytest.Config) -> int:
-    """How many servers of each function, and pairs of each shape, are stopped."""
+    """How many servers of each function in each datacenter, and pairs of each shape, are stopped."""
     return int(pytestconfig.getoption("--survival-each", 1))
 
 

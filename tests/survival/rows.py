@@ -17,10 +17,13 @@ def shape(row: Row) -> str:
 
 
 def chosen(rows: Sequence[Row], chance: random.Random, number: int, servers: int | None = None) -> list[Row]:
-    """Return each server, or as many of each function, each datacenter or witness, and `number` pairs of each shape."""
+    """Return servers, each datacenter or witness, and `number` pairs of each shape.
+
+    Of servers each, or so many of each function in each datacenter.
+    """
     pairs = [row for row in rows if row.kind == "pair"]
     alone = [row for row in rows if row.kind == "server"]
-    found = alone if servers is None else some(alone, chance, servers, lambda row: " ".join(row.functions))
+    found = alone if servers is None else some(alone, chance, servers, lambda row: (*row.functions, *row.datacenters))
     return [
         *found,
         *(row for row in rows if row.kind in ("datacenter", "witness")),
@@ -28,7 +31,7 @@ def chosen(rows: Sequence[Row], chance: random.Random, number: int, servers: int
     ]
 
 
-def some(rows: Sequence[Row], chance: random.Random, number: int, kind: Callable[[Row], str]) -> list[Row]:
+def some(rows: Sequence[Row], chance: random.Random, number: int, kind: Callable[[Row], object]) -> list[Row]:
     """Return as many rows of each kind."""
     found = list[Row]()
     for name in dict.fromkeys(map(kind, rows)):

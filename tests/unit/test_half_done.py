@@ -7,7 +7,7 @@ from unit.fake_cluster import FakeCluster
 from unit.fake_wire import Run
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import broker_control
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import admin
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import admin, kafka_python
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import users as credentials
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import AdminError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.users import Logins
@@ -101,6 +101,7 @@ def test_a_write_of_which_nobody_knows(
 ) -> None:
     """Nobody answers afterwards, either: something may have changed."""
     monkeypatch.setattr(admin, "FIRST", 2.0)
+    monkeypatch.setattr(kafka_python, "ASK", 2.0)
     cluster.last = {method}
     done = run(module, write_timeout=2, **arguments)
     assert (done["failed"], done["changed"]) == (True, True)

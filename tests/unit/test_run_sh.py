@@ -95,6 +95,18 @@ def test_all_layers_pass_and_what_each_cost_is_said(checkout: Checkout) -> None:
     assert [call for call in checkout.called() if "molecule" in call][-1] == "molecule destroy -s datacenter"
 
 
+@pytest.mark.parametrize("status", [0, 1])
+def test_unit_tests_have_the_machine_to_themselves(checkout: Checkout, status: int) -> None:
+    """And the others are run though they fail."""
+    does = f'case "$*" in "-n "*) sleep 1; echo ended >>"$NOTES"; exit {status} ;; esac\n'
+    code, output = checkout.run("all", does=does)
+    assert code == status, output
+    first, _, rest = "\n".join(checkout.called()).partition("\nended\n")
+    assert re.fullmatch(r"pytest -n \d+ .* tests/unit tests/model", first)
+    assert "pytest tests/survival" in rest and "ansible-lint" in rest and "molecule verify" in rest
+    assert ("unit: FAILED" in output.splitlines()[-1]) == bool(status)
+
+
 def test_timed_tests_wait_for_the_other_clusters_and_outrank_what_computes(checkout: Checkout) -> None:
     does = """case "$name $*" in
       "pytest tests/survival") until grep -q "tests/render nice" "$NOTES"; do sleep 0.1; done; sleep 1 ;;
@@ -152,13 +164,13 @@ def test_a_failed_layer_is_named_at_once_and_in_the_end(checkout: Checkout) -> N
         first.append(process.stdout.readline())
         assert first[-1], first
     assert re.fullmatch(
-        r"=== render: FAILED after \d+ s \(\d+ s of CPU\) \(log: \.build/logs/test-lane1\.log\)\n", first[-1]
+        r"=== render: FAILED after \d+ s \(\d+ s of CPU\) \(log: \.build/logs/test-lane2\.log\)\n", first[-1]
     )
     assert process.poll() is None
     (checkout.folder / "notes.go").touch()
     rest, _ = process.communicate(timeout=60)
     assert process.returncode == 1
-    costs, _, end = rest.partition("NOT all passed in ")[2].partition("=== the end of .build/logs/test-lane1.log:\n")
+    costs, _, end = rest.partition("NOT all passed in ")[2].partition("=== the end of .build/logs/test-lane2.log:\n")
     assert re.search(r"^  survival: \d+ s \(\d+ s of CPU\)$", costs, re.MULTILINE) and re.search(
         "^  render: FAILED", costs, re.MULTILINE
     )

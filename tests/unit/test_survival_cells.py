@@ -108,5 +108,5 @@ def test_of_servers_that_are_alike_some_may_be_chosen() -> None:
         assert len([one for one in rows if one.kind == "pair"]) == 6
         return [one.failure.partition("-")[2].rstrip("0123456789") for one in rows if one.kind == "server"]
 
-    assert sorted(servers(1)) == ["kafka", "zk"]
+    assert sorted(servers(1)) == ["kafka", "kafka", "zk", "zk"]
     assert sorted(servers(1000)) == sorted(servers(None)) == ["kafka"] * 4 + ["zk"] * 6
