@@ -27,14 +27,31 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Take Ctrl-C also where a shell in the background had it ignored, which commands of tests would inherit."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if not hasattr(config, "workerinput"):  # a process of pytest-xdist tells the first one
+        config.pluginmanager.register(Failures(config))
+
+
+class Failures:
+    """Names what failed at once: an interrupted run has no summary."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Say it on a line of its own."""
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        if report.failed and reporter:
+            reporter.ensure_newline()
+            reporter.write_line(f"FAILED {report.nodeid} ({report.when})")
 
 
 def pytest_collection_finish() -> None:
     """Thousands of collected tests stay: garbage is looked for among what comes after, and where there is some."""
+    gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
 

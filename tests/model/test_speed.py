@@ -39,16 +39,21 @@ def cpu_seconds(*arguments: str) -> float:
 
 
 def compared(nothing: Path, most: float, *arguments: str) -> tuple[float, float]:
-    """Return the CPU seconds of a run, and of a start of ansible-playbook just before it.
+    """Return the CPU seconds of a run, and of the lesser of two starts of ansible-playbook, just before and after it.
 
-    Of the first pair whose ratio is below `most`, else of the best of four: a processor that is shared with other
+    Of the first three whose ratio is below `most`, else of the best of three: a processor that is shared with other
     machines is not as fast at every moment.
     """
-    pairs = list[tuple[float, float]]()
-    while len(pairs) < 4 and not (pairs and pairs[-1][0] < most * pairs[-1][1]):
-        start = cpu_seconds("-i", str(INVENTORIES / "lab"), str(nothing))
-        pairs.append((cpu_seconds(*arguments), start))
-    return min(pairs, key=lambda pair: pair[0] / pair[1])
+
+    def once() -> tuple[float, float]:
+        before, run, after = (cpu_seconds(*words) for words in (start, arguments, start))
+        return run, min(before, after)
+
+    start = ("-i", str(INVENTORIES / "lab"), str(nothing))
+    found = [once()]
+    while len(found) < 3 and found[-1][0] >= most * found[-1][1]:
+        found.append(once())
+    return min(found, key=lambda one: one[0] / one[1])
 
 
 def large(folder: Path) -> Path:
@@ -87,13 +92,13 @@ def nothing(tmp_path: Path) -> Path:
 
 
 def test_the_lab(tmp_path: Path, nothing: Path, note: Callable[[str], None]) -> None:
-    """Less than two and a half times what Ansible takes to start and end."""
-    model, start = compared(nothing, 2.5, "-i", str(spoil(tmp_path / "inventory", LAB)), *MODEL)
+    """Less than three times what Ansible takes to start and end."""
+    model, start = compared(nothing, 3, "-i", str(spoil(tmp_path / "inventory", LAB)), *MODEL)
     note(
         f"model check of the lab: {model:.2f} CPU-s, {model / start:.2f} times the start of ansible-playbook "
         f"({start:.2f})"
     )
-    assert model < 2.5 * start
+    assert model < 3 * start
 
 
 def certify(inventory: Path, extra: Mapping[str, Any]) -> None:
@@ -109,7 +114,7 @@ def certify(inventory: Path, extra: Mapping[str, Any]) -> None:
 
 
 def test_a_hundred_brokers(tmp_path: Path, nothing: Path, note: Callable[[str], None]) -> None:
-    """Less than seven times what Ansible takes to start, of which judging 309 certificates is a part."""
+    """Less than eight times what Ansible takes to start, of which judging 309 certificates is a part."""
     inventory = large(tmp_path / "large")
     extra = {
         "vault": VAULT,
@@ -120,9 +125,9 @@ def test_a_hundred_brokers(tmp_path: Path, nothing: Path, note: Callable[[str], 
     }
     certify(inventory, extra)
     assert len(list((tmp_path / "pki").rglob("*/dc1-*/*.pem"))) == 100 * 3 + 7 * 2 + 2  # and the CA's
-    model, start = compared(nothing, 7, "-i", str(inventory), *MODEL, "-e", json.dumps(extra))
+    model, start = compared(nothing, 8, "-i", str(inventory), *MODEL, "-e", json.dumps(extra))
     note(
         f"model check of 100 brokers and 7 ZooKeeper servers: {model:.2f} CPU-s, "
         f"{model / start:.2f} times the start of ansible-playbook"
     )
-    assert model < 7 * start
+    assert model < 8 * start

@@ -22,7 +22,7 @@ NETWORKS = {
 # Starts and TLS handshakes are most of what a failure costs. The image has the archives, and a signature of RSA takes a
 # JVM without the optimising compiler twenty times as long as one of EC; other labs have the defaults.
 QUICK = {"kafka_class_data_archive": True, "pki_key": "ec-p256", "pki_authority_key": "ec-p256"}
-LAYOUTS = "lab_stretch2"
+LAYOUTS, EACH = "lab_stretch2", 1
 
 
 def at_least_one(text: str) -> int:
@@ -40,8 +40,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--survival-seed", type=int, default=1, metavar="N", help="chooses servers and their pairs, and the order (1)"
     )
-    kinds = "servers of each function in each datacenter, and pairs of each shape, that are stopped (1)"
-    parser.addoption("--survival-each", type=at_least_one, default=1, metavar="N", help=kinds)
+    kinds = f"servers of each function in each datacenter, and pairs of each shape, that are killed ({EACH})"
+    parser.addoption("--survival-each", type=at_least_one, default=EACH, metavar="N", help=kinds)
     parser.addoption(
         "--survival-record", type=given_folder, metavar="DIR", help="write what was seen there, a file for each layout"
     )
@@ -95,7 +95,7 @@ def chance(pytestconfig: pytest.Config, note: Callable[[str], None]) -> random.R
 @pytest.fixture
 def of_each_shape(pytestconfig: pytest.Config) -> int:
     """How many servers of each function in each datacenter, and pairs of each shape, are stopped."""
-    return int(pytestconfig.getoption("--survival-each", 1))
+    return int(pytestconfig.getoption("--survival-each", EACH))
 
 
 @pytest.fixture

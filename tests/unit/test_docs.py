@@ -12,7 +12,7 @@ import pytest
 from faults.matrix import ROWS
 from faults.test_kills import keep
 from seen import read
-from survival.conftest import LAYOUTS
+from survival.conftest import EACH, LAYOUTS
 from survival.rows import chosen
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
@@ -71,7 +71,7 @@ def rows_of(layout: str) -> list[Row]:
 def test_how_much_of_the_tables_is_seen() -> None:
     """The README and the page of layouts say how many failures `make test` makes happen, of how many."""
     tables = [rows_of(layout) for layout in LAYOUTS.split(",")]
-    made = sum(len(chosen(rows, random.Random(1), 1, servers=1)) for rows in tables)
+    made = sum(len(chosen(rows, random.Random(1), EACH, servers=EACH)) for rows in tables)
     for name in ("README.md", "docs/layouts.md"):
         text = " ".join((ROOT / name).read_text(encoding="utf-8").split())
         assert f"{made} of the {sum(map(len, tables))} failures" in text, name

@@ -60,12 +60,16 @@ INVENTORIES = Path(__file__).parents[2] / "inventories"
 
 
 def killed_one_by_one(
-    monkeypatch: pytest.MonkeyPatch, name: str, otherwise: Mapping[str, tuple[bool, bool]], more: tuple[Row, ...] = ()
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    otherwise: Mapping[str, tuple[bool, bool]],
+    more: tuple[Row, ...] = (),
+    each: int = 1000,
 ) -> None:
-    """Run the test of all failures of an inventory where table and cluster agree, some otherwise than by hand."""
+    """Run the test of failures of an inventory where table and cluster agree, some otherwise than by hand."""
     cluster: Any = MagicMock()
     cluster.name, cluster.layout = name, layout_of(load(INVENTORIES / name, {"vault": {}}).read())
-    rows = [*chosen(survival(cluster.layout), random.Random(1), 1000), *more]
+    rows = [*chosen(survival(cluster.layout), random.Random(1), each, servers=each), *more]
 
     def compare(*_: object) -> tuple[list[Cell], set[str]]:
         made = list[Cell]()
@@ -77,12 +81,14 @@ def killed_one_by_one(
         return made, set()
 
     monkeypatch.setattr(test_survival, "compare", compare)
-    test_survival.test_survival(cluster, "topic", random.Random(1), 1000, Record(None, 1), print)
+    test_survival.test_survival(cluster, "topic", random.Random(1), each, Record(None, 1), print)
 
 
 @pytest.mark.parametrize("name", ["lab_stretch2", "lab_stretch2_5", "lab_stretch3"])
-def test_every_failure_has_a_value_by_hand(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    killed_one_by_one(monkeypatch, name, {})
+@pytest.mark.parametrize("each", [1, 1000])
+def test_every_failure_has_a_value_by_hand(monkeypatch: pytest.MonkeyPatch, name: str, each: int) -> None:
+    """Where some servers are chosen, of those that are not nothing is asked for."""
+    killed_one_by_one(monkeypatch, name, {}, each=each)
 
 
 @pytest.mark.parametrize("failure", ["dc1-kafka1 + dc2-kafka1", "dc2-kafka1", "dc1-zk1 + dc2-kafka1", "dc2-zk1"])
