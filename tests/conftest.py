@@ -45,8 +45,7 @@ class Failures:
         """Say it on a line of its own."""
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
         if report.failed and reporter:
-            reporter.ensure_newline()
-            reporter.write_line(f"FAILED {report.nodeid} ({report.when})")
+            reporter.write_line(f"\nFAILED {report.nodeid} ({report.when})")
 
 
 def pytest_collection_finish() -> None:
