@@ -110,7 +110,7 @@ def test_a_stop_does_not_wait_for_brokers(spark: SparkSession, broker: Broker, t
 def test_a_job_outlives_its_brokers(broker: Broker, tmp_path: Path) -> None:
     """Where Spark gives up, its queries begin again in this process, and go on where they were; it stops as asked."""
     source, sink, log = broker.topic(), broker.topic(), tmp_path / "log"
-    quick = {"request.timeout.ms": 2000, "default.api.timeout.ms": 4000}  # else it gives up after minutes
+    quick = {"request.timeout.ms": 1000, "default.api.timeout.ms": 2000}  # else it gives up after minutes
     data = configured(broker, tmp_path / "checkpoint", input_topic=source, output_topic=sink)
     data |= {"kafka": {"bootstrap.servers": broker.servers, **quick}, "spark": spark_properties()}
     config = tmp_path / "job.json"
@@ -124,7 +124,7 @@ def test_a_job_outlives_its_brokers(broker: Broker, tmp_path: Path) -> None:
             with broker.silent():
                 eventually(lambda: "it begins again once they answer" in log.read_text(), True, 60)
             broker.send(source, ["b"])
-            eventually(lambda: log.read_text().count(" rows in "), 2, 120)
+            eventually(lambda: log.read_text().count(" rows in "), 2, 60)
             assert [record.value for record in broker.records(sink)] == ["a", "b"]
             with broker.silent():
                 time.sleep(1)  # it asks for offsets meanwhile
