@@ -106,8 +106,8 @@ quiet() {
   share 100 || true
 }
 
-# NUMBER: the processors' time for what stands aside, where containers, together 1024, want it as well. Containers are
-# control groups, and beside those nobody hears of nice. On a machine with cgroup v1, for root; else nice is all.
+# NUMBER: the weight of what stands aside, as one, where all containers have 1024 together and each task of no group has
+# as much. Between groups nobody hears of nice. On a machine with cgroup v1, for root; else nice is all.
 GROUP=/sys/fs/cgroup/cpu/millrace-tests-$$
 share() { [ -e /sys/fs/cgroup/cpu/tasks ] && mkdir -p $GROUP 2>/dev/null && echo "$1" >$GROUP/cpu.shares; }
 
