@@ -146,7 +146,7 @@ def test_what_computes_only_leaves_the_processors_to_containers(checkout: Checko
     assert process.returncode == 0, output
     seen = {call for call in checkout.called() if "aside " in call or "beside " in call}
     own = subprocess.run(["bash", "-c", group], capture_output=True, text=True, check=True).stdout.strip()
-    weight = "512" if Path("/sys/fs/cgroup/cpu/tasks").exists() and os.geteuid() == 0 else ""
+    weight = "200" if Path("/sys/fs/cgroup/cpu/tasks").exists() and os.geteuid() == 0 else ""
     assert {call.strip() for call in seen} == {f"aside {weight}".strip(), f"beside {own}".strip()}
     assert not Path(f"/sys/fs/cgroup/cpu/millrace-tests-{process.pid}").exists(), "the group is gone with its run"
 
