@@ -107,6 +107,8 @@ def test_a_broker_answers_when_it_processes_requests(
     silent = serving(lambda connection: connection.recv(99) and connection.recv(99))
     assert not answering.answers(silent, False) and not answering.answers(silent, True)
     assert not answering.answers(serving(lambda connection: None), True)
+    closed = serving(lambda connection: connection.shutdown(socket.SHUT_WR) or connection.recv(9999))
+    assert not answering.answers(closed, False) and not answering.answers(closed, True)
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         assert not answering.answers(f"127.0.0.1:{nobody.getsockname()[1]}", False)
