@@ -51,6 +51,7 @@ class Disk:
 
         EROFS for every write, to open files too.
         """
+        self.failed = True
         device = Path(machine("findmnt", "-no", "SOURCE", str(self.mount))).name
         Path(f"/sys/fs/ext4/{device}/trigger_fs_error").write_text("an error made on purpose\n")
 
@@ -85,11 +86,13 @@ WantedBy=local-fs.target
 
     def exchange(self) -> None:
         """Put an empty ext4 disk in place, as an operator does: stop the broker, change the disk, start the broker."""
+        self.failed = True
         self._make_spare()
         self._put(self.spare, "ext4", "noatime,errors=remount-ro")
 
     def mount_new(self) -> None:
         """Mount an empty ext4 disk while the broker goes on with its others: as mkfs made it, root's."""
+        self.failed = True
         self._make_spare()
         self._unmount_everywhere(DETACH)
         self._mount(self.spare, "ext4", "noatime,errors=remount-ro")
@@ -117,7 +120,7 @@ WantedBy=local-fs.target
         machine("mount", "-t", kind, "-o", f"loop,{options}", str(image), str(self.mount))
         self.device = os.stat(self.mount).st_dev
         node = "/dev/disk-of-the-lab"
-        make = f"mknod {node} b {os.major(self.device)} {os.minor(self.device)}"
+        make = f"rm -f {node} && mknod {node} b {os.major(self.device)} {os.minor(self.device)}"
         script = f"{make} && mount -t {kind} -o {options} {node} {self.path} && rm {node}"
         container = machine("podman", "inspect", "--format", "{{.State.Pid}}", self.inventory.container(self.host))
         machine("nsenter", "-t", container, "-m", "sh", "-c", script)

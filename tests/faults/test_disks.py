@@ -131,6 +131,9 @@ def test_a_disk_turns_read_only_and_is_taken_out(
     """An ext4 disk in place of the lab's own, which comes back with its old data after each of the two."""
     disk.exchange()
     until_none("every ISR is full on the new disk", lab.broker_problems, 60)
+    lab.elect_preferred_leaders()
+    until("the broker leads again", lambda: lab.leader(topic) == disk.host, 30)
+    assert held(lab, topic, disk.host), "nothing of the topic is on the new disk"
     with Writer(lab.inventory.kafka_properties, topic, tmp_path, run=topic, rate=200) as writer:
         until("records before the fault", lambda: writer.acked >= BEFORE, 60)
         fault = "a disk of a broker turns read-only"
