@@ -1,6 +1,7 @@
 #!/bin/bash
-# Runs layers of tests: `all`, as `make test` does, or those that are named, one after the other. Ends at the first that
-# fails, and on SIGINT and SIGTERM; whatever happens, no lab of these tests stays, and what each layer cost is printed.
+# Runs layers of tests: `all`, as `make test` does, or those that are named, one after the other until one fails; of
+# `all` a lane ends there. Ends on SIGINT and SIGTERM; whatever happens, no lab of these tests stays, and what each
+# layer cost is printed.
 # A second run in the checkout is refused, with status 2.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.."
@@ -59,7 +60,7 @@ bench-jobs() {
   PYTHONPATH=tests python tests/bench_jobs.py
 }
 
-# The containers themselves: made twice, side by side, left behind, removed.
+# The containers themselves: made twice, side by side, removed.
 lab() { pytest tests/lab; }
 
 # A stretched cluster whose servers are taken away one by one and in pairs.
@@ -94,8 +95,8 @@ timed() {
   steps datacenter destroy
 }
 
-# Steps of a lane that are no layers. What computes only stands aside: it takes the time that clusters leave, and less
-# still when the bounds of timed tests stand or fall with it; these wait for much, so that most of it is done then.
+# Steps of a lane that are no layers. Its layers stand aside: they take the time that clusters leave, and less still
+# when the bounds of timed tests stand or fall with it. Timed tests wait for much; most of these layers is done then.
 aside() {
   renice -n 10 -p "$BASHPID" >/dev/null
   share 200 && echo "$BASHPID" >$GROUP/cgroup.procs || true
@@ -282,6 +283,7 @@ if [ -z "${MILLRACE_TESTS_LOCK:-}" ]; then   # else a part of the campaign, whic
   python tests/checkout_lock.py $$ "tests/run.sh $*" <&4 || exit
 fi
 mkdir -p "$LOGS"
+rm -f $LOGS/*.costs
 : >"$MILLRACE_TEST_COSTS"
 exec 3>&1
 trap finish EXIT
