@@ -41,8 +41,8 @@ def cpu_seconds(*arguments: str) -> float:
 def compared(nothing: Path, most: float, *arguments: str) -> tuple[float, float]:
     """Return the CPU seconds of a run, and of the lesser of two starts of ansible-playbook, just before and after it.
 
-    Of the first three whose ratio is below `most`, else of the best of three: a processor that is shared with other
-    machines is not as fast at every moment.
+    Where their ratio is not below `most` once more, up to three times, and of the best: a processor that is shared
+    with other machines is not as fast at every moment.
     """
 
     def once() -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 import json
 import random
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -26,9 +27,9 @@ LAYOUTS, EACH = "lab_stretch2", 1
 
 
 def at_least_one(text: str) -> int:
-    """Return a number; raise ValueError, which pytest says, where it is less than 1."""
+    """Return a number; raise ArgumentTypeError, which pytest says, where it is less than 1."""
     if (number := int(text)) < 1:
-        raise ValueError(f"{text} is less than 1")
+        raise ArgumentTypeError(f"{text} is less than 1")
     return number
 
 
@@ -40,7 +41,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--survival-seed", type=int, default=1, metavar="N", help="chooses servers and their pairs, and the order (1)"
     )
-    kinds = f"servers of each function in each datacenter, and pairs of each shape, that are killed ({EACH})"
+    kinds = f"servers of each function in each datacenter (of losses all), and pairs of each shape, killed ({EACH})"
     parser.addoption("--survival-each", type=at_least_one, default=EACH, metavar="N", help=kinds)
     parser.addoption(
         "--survival-record", type=given_folder, metavar="DIR", help="write what was seen there, a file for each layout"

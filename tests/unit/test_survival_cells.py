@@ -112,7 +112,8 @@ def test_of_servers_that_are_alike_some_may_be_chosen() -> None:
         rows = chosen(every, random.Random(1), 1, servers=number)
         assert len([one for one in rows if one.kind == "datacenter"]) == 2
         assert len([one for one in rows if one.kind == "pair"]) == 6
-        return [one.failure.partition("-")[2].rstrip("0123456789") for one in rows if one.kind == "server"]
+        return sorted(one.failure.rstrip("0123456789") for one in rows if one.kind == "server")
 
-    assert sorted(servers(1)) == ["kafka", "kafka", "zk", "zk"]
-    assert sorted(servers(1000)) == sorted(servers(None)) == ["kafka"] * 4 + ["zk"] * 6
+    assert servers(1) == ["dc1-kafka", "dc1-zk", "dc2-kafka", "dc2-zk"]
+    every_one = ["dc1-kafka"] * 2 + ["dc1-zk"] * 3 + ["dc2-kafka"] * 2 + ["dc2-zk"] * 3
+    assert servers(1000) == servers(None) == every_one
