@@ -16,7 +16,7 @@ class Writer:
     """Sends records from a thread of its own and keeps the ledger of them in files below `directory`.
 
     Bounded: at most `limit` records, at most `rate` a second, each given up after `delivery_timeout` seconds. It
-    waits 50 ms for more records of a partition, for brokers compute by the request; who holds a gap or the time of an
+    waits 100 ms for more records of a partition, for brokers compute by the request; who holds a gap or the time of an
     acknowledgement to less than seconds, or wants many requests under way, says another `linger.ms` in `properties`.
     With acks=all the producer is idempotent, and has one request at a time with each broker: with several, librdkafka
     begins another epoch where one fails and the next is refused as out of order, and what is sent again then may be
@@ -47,7 +47,7 @@ class Writer:
                 **CLIENT,
                 "request.timeout.ms": 5000,
                 "socket.timeout.ms": 7000,  # so long it waits for a broker that takes connections and answers nothing
-                "linger.ms": 50,
+                "linger.ms": 100,
                 "max.in.flight.requests.per.connection": 1,
                 **properties,
                 "acks": acks,
