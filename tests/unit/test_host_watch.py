@@ -102,12 +102,16 @@ def test_a_broker_answers_when_it_processes_requests(
         asked.append(connection.recv(99))
         connection.sendall(bytes(8))
 
+    def ends(connection: socket.socket) -> None:
+        connection.shutdown(socket.SHUT_WR)
+        connection.recv(9999)
+
     assert answering.answers(serving(broker), False)
     assert asked == [struct.pack(">ihhih", 10, 18, 0, 1, -1)]
     silent = serving(lambda connection: connection.recv(99) and connection.recv(99))
     assert not answering.answers(silent, False) and not answering.answers(silent, True)
     assert not answering.answers(serving(lambda connection: None), True)
-    closed = serving(lambda connection: connection.shutdown(socket.SHUT_WR) or connection.recv(9999))
+    closed = serving(ends)
     assert not answering.answers(closed, False) and not answering.answers(closed, True)
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
