@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # The distribution's own comes first: lab/packages.txt installs its venv, and it is built with optimisations, which one
-# built by a tool on this machine often lacks: then all takes a sixth more CPU.
+# built by a tool on this machine often lacks: then all takes more CPU.
 RECENT = import sys, venv; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in /usr/bin/python3 python3 python3.13 python3.12 python3.11; do \
   $$p -c '$(RECENT)' 2>/dev/null && echo $$p && break; done)
