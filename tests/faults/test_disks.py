@@ -21,6 +21,7 @@ pytestmark = pytest.mark.timed
 BEFORE, AFTER = 500, 500
 TRIES = 12
 PATH = "/data/kafka2"
+UnderLoad = Callable[[Callable[[], Clock]], None]
 
 
 @pytest.fixture
@@ -105,59 +106,65 @@ def mend(lab: Lab, act: Callable[[], None], clock: Clock) -> None:
     clock.compare(FULL, mended.promises[FULL] - mended.left(FULL))
 
 
-def test_a_disk_dies_and_two_others_take_its_place(
-    lab: Lab, topic: str, disk: Disk, tmp_path: Path, note: Callable[[str], None]
-) -> None:
+@pytest.fixture
+def under_load(lab: Lab, topic: str, disk: Disk, tmp_path: Path, note: Callable[[str], None]) -> UnderLoad:
+    """Has faults happen between writes: then all is whole, nothing lost, and no gap longer than their clock says."""
+
+    def run(faults: Callable[[], Clock]) -> None:
+        with Writer(lab.inventory.kafka_properties, topic, tmp_path, run=topic, rate=200) as writer:
+            until("records before the faults", lambda: writer.acked >= BEFORE, 60)
+            clock = faults()
+            whole, enough = time.monotonic(), writer.acked + AFTER
+            until("records after the faults", lambda: writer.acked >= enough, 60)
+        assert health(lab) == ""
+        ledger, report = verdict(lab, topic, tmp_path, whole)
+        clock.compare(GAP, max(longest_gaps(ledger.acks, lab.partitions(topic)).values()))
+        note(f"{disk.host}:{PATH}: {clock}; {report}")
+
+    return run
+
+
+def test_a_disk_dies_and_two_others_take_its_place(lab: Lab, topic: str, disk: Disk, under_load: UnderLoad) -> None:
     """The disk is exchanged for an empty one, and this for the one with old data."""
-    with Writer(lab.inventory.kafka_properties, topic, tmp_path, run=topic, rate=200) as writer:
-        until("records before the fault", lambda: writer.acked >= BEFORE, 60)
+
+    def faults() -> Clock:
         there = held(lab, topic, disk.host)
-        errors = lose(lab, topic, disk, disk.gives_errors, "a disk of a broker gives I/O errors", "Input/output error")
+        clock = lose(lab, topic, disk, disk.gives_errors, "a disk of a broker gives I/O errors", "Input/output error")
         starts_without(lab, there, topic, disk, lambda: lab.inventory.run(disk.host, f"systemctl restart {UNIT}"))
-        mend(lab, disk.exchange, errors)
-        mend(lab, disk.restore, errors)
-        whole, enough = time.monotonic(), writer.acked + AFTER
-        until("records after the fault", lambda: writer.acked >= enough, 60)
-    assert health(lab) == ""
-    ledger, report = verdict(lab, topic, tmp_path, whole)
-    errors.compare(GAP, max(longest_gaps(ledger.acks, lab.partitions(topic)).values()))
-    note(f"{disk.host}:{PATH}: {errors}; {report}")
+        mend(lab, disk.exchange, clock)
+        mend(lab, disk.restore, clock)
+        return clock
+
+    under_load(faults)
 
 
 @pytest.mark.campaign
-def test_a_disk_turns_read_only_and_is_taken_out(
-    lab: Lab, topic: str, disk: Disk, tmp_path: Path, note: Callable[[str], None]
-) -> None:
+def test_a_disk_turns_read_only_and_is_taken_out(lab: Lab, topic: str, disk: Disk, under_load: UnderLoad) -> None:
     """An ext4 disk in place of the lab's own, which comes back with its old data after each of the two."""
     disk.exchange()
     until_none("every ISR is full on the new disk", lab.broker_problems, 60)
     lab.elect_preferred_leaders()
     until("the broker leads again", lambda: lab.leader(topic) == disk.host, 30)
     assert held(lab, topic, disk.host), "nothing of the topic is on the new disk"
-    with Writer(lab.inventory.kafka_properties, topic, tmp_path, run=topic, rate=200) as writer:
-        until("records before the fault", lambda: writer.acked >= BEFORE, 60)
+
+    def faults() -> Clock:
         fault = "a disk of a broker turns read-only"
-        read_only = lose(lab, topic, disk, disk.turns_read_only, fault, "Read-only file system")
-        mend(lab, disk.restore, read_only)
+        clock = lose(lab, topic, disk, disk.turns_read_only, fault, "Read-only file system")
+        mend(lab, disk.restore, clock)
         starts_without(lab, held(lab, topic, disk.host), topic, disk, disk.goes_away)
         assert lab.inventory.run(disk.host, f"ls -A {PATH}") == "", "the root file system was written to"
         assert f"{disk.host}:{PATH}: no file system is mounted there" in health(lab)
-        mend(lab, disk.restore, read_only)
-        whole, enough = time.monotonic(), writer.acked + AFTER
-        until("records after the faults", lambda: writer.acked >= enough, 60)
-    assert health(lab) == ""
-    ledger, report = verdict(lab, topic, tmp_path, whole)
-    read_only.compare(GAP, max(longest_gaps(ledger.acks, lab.partitions(topic)).values()))
-    note(f"{disk.host}:{PATH}: {read_only}; {report}")
+        mend(lab, disk.restore, clock)
+        return clock
+
+    under_load(faults)
 
 
 @pytest.mark.campaign
-def test_a_host_boots_without_one_of_its_disks(
-    lab: Lab, topic: str, disk: Disk, tmp_path: Path, note: Callable[[str], None]
-) -> None:
-    """Under load: nobody does anything, and it serves from the others; with its disk it is whole again."""
-    with Writer(lab.inventory.kafka_properties, topic, tmp_path, run=topic, rate=200) as writer:
-        until("records before the fault", lambda: writer.acked >= BEFORE, 60)
+def test_a_host_boots_without_one_of_its_disks(lab: Lab, topic: str, disk: Disk, under_load: UnderLoad) -> None:
+    """Nobody does anything, and it serves from the others; with its disk it is whole again."""
+
+    def faults() -> Clock:
         there = held(lab, topic, disk.host)
         clock = Clock("a host boots without a disk of its broker")
         with disk.lost_at_boot():
@@ -172,11 +179,9 @@ def test_a_host_boots_without_one_of_its_disks(
         assert f"{disk.host}:{PATH}: no file system is mounted there" in health(lab)
         starts_without(lab, there, topic, disk, lambda: None)
         mend(lab, disk.restore, clock)
-        whole, enough = time.monotonic(), writer.acked + AFTER
-        until("records after the fault", lambda: writer.acked >= enough, 60)
-    ledger, report = verdict(lab, topic, tmp_path, whole)
-    clock.compare(GAP, max(longest_gaps(ledger.acks, lab.partitions(topic)).values()))
-    note(f"{disk.host}:{PATH}: {clock}; {report}")
+        return clock
+
+    under_load(faults)
 
 
 @pytest.mark.campaign
