@@ -96,7 +96,7 @@ timed() {
 }
 
 # Steps of a lane that are no layers. Its layers stand aside: they take the time that clusters leave, and less still
-# when the bounds of timed tests stand or fall with it. Timed tests wait for much; most of these layers is done then.
+# when the bounds of timed tests stand or fall with it.
 aside() {
   renice -n 10 -p "$BASHPID" >/dev/null
   share 200 && echo "$BASHPID" >$GROUP/cgroup.procs || true
