@@ -187,6 +187,7 @@ def test_the_unit_runs_java_itself(inventory_name: str, hosts: Hosts) -> None:
             "-Djava.awt.headless=true",
             "-Xlog:gc*:file=/var/log/kafka/gc.log:time,tags:filecount=5,filesize=10m",
             "-Dlog4j.configuration=file:/etc/kafka/log4j.properties",
+            "-Dkeystore.pkcs12.keyPbeIterationCount=1",
             *(CLASS_DATA if name in WITH_CLASS_DATA[inventory_name] else ()),
             *(["-XX:TieredStopAtLevel=1"] if inventory_name == "lab" else ()),
             "-cp",

@@ -1,0 +1,19 @@
+"""What brokers are told of keys in memory is understood by the Java here: it is no error to tell it what it ignores."""
+
+import re
+import subprocess
+from pathlib import Path
+
+UNIT = Path(__file__).parents[2] / "roles" / "kafka" / "templates" / "kafka.service.j2"
+
+
+def test_a_key_in_a_store_is_encrypted_in_one_round(tmp_path: Path) -> None:
+    """As keytool of the same Java writes it with this property; the rest of the store is as ever."""
+    (told,) = re.findall(r"^  (-Dkeystore\S+) ", UNIT.read_text(encoding="utf-8"), re.MULTILINE)
+    store = tmp_path / "store.p12"
+    made = ["keytool", f"-J{told}", "-genkeypair", "-keyalg", "EC", "-alias", "a", "-dname", "CN=a"]
+    subprocess.run([*made, "-keystore", store, "-storepass", "changeit"], capture_output=True, check=True)
+    shown = ["openssl", "pkcs12", "-info", "-nodes", "-passin", "pass:changeit", "-in", store]
+    said = subprocess.run(shown, capture_output=True, text=True, check=True)
+    rounds = dict(re.findall(r"^(Shrouded Keybag|MAC): .*Iteration (\d+)", said.stdout + said.stderr, re.MULTILINE))
+    assert rounds == {"Shrouded Keybag": "1", "MAC": "10000"}
