@@ -5,6 +5,7 @@ run loads and none changes is loaded before the first: plugins, inputs of roles,
 """
 
 import atexit
+import gc
 import json
 import os
 import subprocess
@@ -115,5 +116,6 @@ def answer(words: list[str]) -> tuple[int, str]:
 
 if __name__ == "__main__":
     load()
+    gc.disable()  # a run's fork ends within seconds, and its memory with it
     for line in sys.stdin:
         print(json.dumps(answer(json.loads(line))), flush=True)
