@@ -42,6 +42,21 @@ def under(mask: int) -> Iterator[None]:
         os.umask(before)
 
 
+def test_another_run_makes_the_same_directory_at_the_same_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look and the making, on each of the ways: both runs have what they want."""
+    make = os.mkdir
+
+    def second(*where: Any, **how: Any) -> None:
+        make(*where, **how)  # the other's
+        make(*where, **how)
+
+    monkeypatch.setattr(os, "mkdir", second)
+    run(wanted(directories=[directory(tmp_path / "a" / "b")]))
+    assert stat.S_IMODE((tmp_path / "a" / "b").stat().st_mode) == 0o750
+
+
 @AS_ROOT
 @pytest.mark.parametrize("below", ["checkpoint", "checkpoint/deeper"])
 def test_a_link_in_a_directory_of_a_service_is_not_followed(below: str, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import os
 import pwd
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -54,7 +54,8 @@ def into(path: str, name: str, here: int, make: bool) -> int:
     except FileNotFoundError:
         if not make:
             raise
-        os.mkdir(name, 0o755, dir_fd=here)
+        with suppress(FileExistsError):  # another run was quicker: what it made is looked at as any
+            os.mkdir(name, 0o755, dir_fd=here)
         return os.open(name, HANDLE, dir_fd=here)
 
 
