@@ -3,8 +3,9 @@
 import os
 import pwd
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,19 +43,49 @@ def under(mask: int) -> Iterator[None]:
         os.umask(before)
 
 
+def comes_first(monkeypatch: pytest.MonkeyPatch, act: Callable[..., None]) -> None:
+    """Have somebody do something between the look at what is missing and its making."""
+    make = os.mkdir
+
+    def second(name: str, mode: int, *, dir_fd: int) -> None:
+        act(name, dir_fd=dir_fd)
+        make(name, mode, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "mkdir", second)
+
+
 def test_another_run_makes_the_same_directory_at_the_same_moment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between the look and the making, on each of the ways: both runs have what they want."""
-    make = os.mkdir
-
-    def second(*where: Any, **how: Any) -> None:
-        make(*where, **how)  # the other's
-        make(*where, **how)
-
-    monkeypatch.setattr(os, "mkdir", second)
+    comes_first(monkeypatch, os.mkdir)
     run(wanted(directories=[directory(tmp_path / "a" / "b")]))
     assert stat.S_IMODE((tmp_path / "a" / "b").stat().st_mode) == 0o750
+
+
+@AS_ROOT
+def test_a_link_that_is_put_there_at_the_same_moment_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "etc").mkdir(mode=0o755)
+    home = of_a_service(tmp_path)
+    comes_first(monkeypatch, partial(os.symlink, tmp_path / "etc"))
+    with pytest.raises(StateError, match="checkpoint is a link, in a directory of nobody, who can lead it anywhere"):
+        run(wanted(directories=[{**directory(home / "checkpoint", "0700"), "owner": "nobody"}]))
+    assert ((tmp_path / "etc").stat().st_uid, list((tmp_path / "etc").iterdir())) == (0, [])
+
+
+def test_a_directory_that_is_removed_while_it_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said of which."""
+    make = os.mkdir
+
+    def gone(name: str, mode: int, *, dir_fd: int) -> None:
+        make(name, mode, dir_fd=dir_fd)
+        os.rmdir(name, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "mkdir", gone)
+    with pytest.raises(StateError, match=f"{tmp_path}/a: somebody removed it while it was made"):
+        run(wanted(directories=[directory(tmp_path / "a")]))
 
 
 @AS_ROOT

@@ -24,7 +24,9 @@ def answers(at: str, tls: bool) -> bool:
             if tls:
                 context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
                 context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-                with context.wrap_socket(connection):
+                # Apart from the wrapping, which may skip it for a peer that is gone, and says nothing then.
+                with context.wrap_socket(connection, do_handshake_on_connect=False) as wrapped:
+                    wrapped.do_handshake()
                     return True
             connection.sendall(QUESTION)
             return bool(connection.recv(1))

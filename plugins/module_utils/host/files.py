@@ -72,7 +72,8 @@ class Files:
                     return
             if self.act(f"directory {path}", path, "absent\n", "directory\n"):
                 with held(path, make=True) as there:
-                    assert there
+                    if not there:
+                        raise StateError(f"{path}: somebody removed it while it was made; look at who did")
                     self.attributes(f"{there.name}/.", wanted, quiet=True)
 
     def ids(self, wanted: Mapping[str, Any]) -> tuple[int, int] | None:
