@@ -43,22 +43,21 @@ def under(mask: int) -> Iterator[None]:
         os.umask(before)
 
 
-def comes_first(monkeypatch: pytest.MonkeyPatch, act: Callable[..., None]) -> None:
-    """Have somebody do something between the look at what is missing and its making."""
-    make = os.mkdir
+def meanwhile(monkeypatch: pytest.MonkeyPatch, *acts: Callable[..., None]) -> None:
+    """Have others do something where a directory is missing; `os.mkdir` among it is the making itself."""
 
-    def second(name: str, mode: int, *, dir_fd: int) -> None:
-        act(name, dir_fd=dir_fd)
-        make(name, mode, dir_fd=dir_fd)
+    def together(name: str, mode: int, *, dir_fd: int) -> None:
+        for act in acts:
+            act(name, dir_fd=dir_fd)
 
-    monkeypatch.setattr(os, "mkdir", second)
+    monkeypatch.setattr(os, "mkdir", together)
 
 
 def test_another_run_makes_the_same_directory_at_the_same_moment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between the look and the making, on each of the ways: both runs have what they want."""
-    comes_first(monkeypatch, os.mkdir)
+    meanwhile(monkeypatch, os.mkdir, os.mkdir)
     run(wanted(directories=[directory(tmp_path / "a" / "b")]))
     assert stat.S_IMODE((tmp_path / "a" / "b").stat().st_mode) == 0o750
 
@@ -69,7 +68,7 @@ def test_a_link_that_is_put_there_at_the_same_moment_is_not_followed(
 ) -> None:
     (tmp_path / "etc").mkdir(mode=0o755)
     home = of_a_service(tmp_path)
-    comes_first(monkeypatch, partial(os.symlink, tmp_path / "etc"))
+    meanwhile(monkeypatch, partial(os.symlink, tmp_path / "etc"), os.mkdir)
     with pytest.raises(StateError, match="checkpoint is a link, in a directory of nobody, who can lead it anywhere"):
         run(wanted(directories=[{**directory(home / "checkpoint", "0700"), "owner": "nobody"}]))
     assert ((tmp_path / "etc").stat().st_uid, list((tmp_path / "etc").iterdir())) == (0, [])
@@ -77,13 +76,7 @@ def test_a_link_that_is_put_there_at_the_same_moment_is_not_followed(
 
 def test_a_directory_that_is_removed_while_it_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is said of which."""
-    make = os.mkdir
-
-    def gone(name: str, mode: int, *, dir_fd: int) -> None:
-        make(name, mode, dir_fd=dir_fd)
-        os.rmdir(name, dir_fd=dir_fd)
-
-    monkeypatch.setattr(os, "mkdir", gone)
+    meanwhile(monkeypatch, os.mkdir, os.rmdir)
     with pytest.raises(StateError, match=f"{tmp_path}/a: somebody removed it while it was made"):
         run(wanted(directories=[directory(tmp_path / "a")]))
 
