@@ -67,7 +67,7 @@ def held(lab: Lab, topic: str, host: str) -> set[int]:
 
 
 def led(lab: Lab, topic: str, host: str) -> set[int]:
-    """Return those of them that the broker leads."""
+    """Return the partitions of which the second disk of a broker holds the leader's replica."""
     number, there = lab.inventory.broker_id(host), held(lab, topic, host)
     return {n for n, partition in lab.partitions(topic).items() if n in there and partition.leader == number}
 
