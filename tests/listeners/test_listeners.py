@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, Producer
 from faults.access import Access
 from faults.inventory import Inventory
 from faults.lab import Lab, until
 from security.certificates import Authority, of_the_lab, stranger
-from security.wire import QUIET, kafka_says, openssl
+from security.wire import kafka_says, openssl, written
 
 from .tokens import Issuer, issuer_in
 
@@ -74,15 +73,6 @@ def world(inventory: Inventory, tmp_path_factory: pytest.TempPathFactory) -> Ite
     finally:
         access.converge([], [{**right, "state": "absent"} for right in rights])
         lab.delete_topic(found.topic)
-
-
-def written(properties: dict[str, Any], topic: str) -> str:
-    """Send one record; return what its report says, "" where it was acknowledged."""
-    said: list[KafkaError | None] = []
-    producer = Producer({**QUIET, **properties, "message.timeout.ms": 10000, "retries": 3})
-    producer.produce(topic, b"1", on_delivery=lambda error, _: said.append(error))
-    producer.flush(15)
-    return "no report" if not said else str(said[0].name()) if said[0] else ""
 
 
 IN: dict[str, Callable[[World], dict[str, Any]]] = {

@@ -19,18 +19,14 @@ from confluent_kafka.admin import (
 from confluent_kafka.cimpl import NewTopic
 
 from .conftest import World
-from .wire import QUIET
+from .wire import QUIET, written
 
 TOPIC, GROUP, CLUSTER = "TOPIC_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED"
 
 
 def write(world: World, topic: str, **settings: str) -> str:
     """Produce one record; return the error's name, '' for none."""
-    errors: list[str] = []
-    producer = Producer({**QUIET, **world.login(), "message.timeout.ms": 8000, **settings})
-    producer.produce(topic, b"x", on_delivery=lambda error, _: errors.append(error.name() if error else ""))
-    producer.flush(10)
-    return errors[0] if errors else "no answer"
+    return written(world.login(), topic, **settings)
 
 
 def find(world: World, topic: str) -> str:

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
@@ -80,6 +81,18 @@ def kafka_says(properties: Mapping[str, str], fragments: Sequence[str], seconds:
         said = "\n".join([*(f"{error.name()}: {error.str()}" for error in errors), *log.lines])
         if (fragments and all(fragment in said for fragment in fragments)) or time.monotonic() > deadline:
             return said
+
+
+def written(properties: Mapping[str, Any], topic: str, **settings: str) -> str:
+    """Send one record; return the error's name, "" where it was acknowledged, "no answer" where nothing was said."""
+    errors: list[str] = []
+    producer = Producer({**QUIET, **properties, "message.timeout.ms": 8000, **settings})
+    try:
+        producer.produce(topic, b"x", on_delivery=lambda error, _: errors.append(error.name() if error else ""))
+    except KafkaException as error:  # brokers' word on the topic may be there before the record is
+        return str(error.args[0].name())
+    producer.flush(10)
+    return errors[0] if errors else "no answer"
 
 
 @contextmanager

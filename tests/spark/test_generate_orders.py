@@ -7,7 +7,10 @@ from collections import defaultdict
 from datetime import datetime, timedelta, timezone
 from itertools import islice
 
+import pytest
 from millrace_jobs.config import parse
+from millrace_jobs.ends import Topic
+from millrace_jobs.errors import JobError
 from millrace_jobs.jobs.generate_orders import loop, order_events
 
 from .broker import Broker
@@ -70,3 +73,12 @@ def test_a_stop_ends_it_with_all_that_was_sent_stored(broker: Broker) -> None:
     threading.Timer(1, stopping.set).start()
     loop(config.parameters, config.outputs, stopping)  # type: ignore[arg-type]
     assert 0 < len(broker.records(topic)) <= 200
+
+
+def test_an_event_that_is_refused_is_named(broker: Broker) -> None:
+    """By what the broker said of the first; those are refused by the client itself whose topic it knows by then."""
+    config = parse("generate_orders", {"kafka": {"bootstrap.servers": broker.servers}, "output_topic": "later"})
+    outputs = {name: Topic("no name of a topic", end.client) for name, end in config.outputs.items()}
+    refused = "topic no name of a topic: an event was refused: .*(Invalid|Unknown) topic; the topic lacks it"
+    with pytest.raises(JobError, match=refused):
+        loop(config.parameters, outputs, threading.Event())  # type: ignore[arg-type]

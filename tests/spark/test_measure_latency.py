@@ -9,6 +9,8 @@ import pytest
 from confluent_kafka import Consumer, Producer
 from millrace_jobs import outage
 from millrace_jobs.config import parse
+from millrace_jobs.ends import Topic
+from millrace_jobs.errors import JobError
 from millrace_jobs.jobs import measure_latency
 from millrace_jobs.jobs.measure_latency import Canaries, loop, percentile
 from millrace_jobs.outage import KafkaWatch
@@ -88,6 +90,16 @@ def test_canaries_are_measured_where_they_arrive(broker: Broker, caplog: pytest.
             thread.join(30)
     found = next(one for one in reports() if "p50_ms" in one)
     assert 0 < found["p50_ms"] <= found["p99_ms"] <= found["p999_ms"] <= found["greatest_ms"] < 60_000
+
+
+def test_a_canary_that_is_refused_is_named(broker: Broker) -> None:
+    """By what the broker said of the first; those are refused by the client itself whose topic it knows by then."""
+    data: dict[str, Any] = {"kafka": {"bootstrap.servers": broker.servers}, "canaries_per_second": 1000}
+    config = parse("measure_latency", {**data, "output_topic": "later", "arrives_topic": broker.topic()})
+    outputs = {name: Topic("no name of a topic", end.client) for name, end in config.outputs.items()}
+    refused = "topic no name of a topic: a canary was refused: .*(Invalid|Unknown) topic; create the topic"
+    with pytest.raises(JobError, match=refused):
+        loop(config.parameters, outputs, threading.Event())  # type: ignore[arg-type]
 
 
 def test_an_outage_is_named_and_ends_nothing(

@@ -8,7 +8,7 @@ import random
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
@@ -20,6 +20,8 @@ from millrace_jobs.errors import JobError
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Message, Producer
 
+Headers = list[tuple[str, "str | bytes | None"]]
+Heard = Callable[["KafkaError | None", "Message | None"], None]
 _LOG = logging.getLogger(__name__)
 BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc)  # of the time that events say
 _LOG_SECONDS = 60
@@ -55,6 +57,23 @@ def producer_of(client: Mapping[str, str], **settings: object) -> Producer:
     return Producer({**admin_properties(client), **retries(client), **safe, **settings})
 
 
+def queue(producer: Producer, topic: str, value: str | bytes, key: str | bytes, headers: Headers, heard: Heard) -> None:
+    """Queue a record; `heard` is told what becomes of it, also where the client refuses it at once.
+
+    It does so with a topic of which brokers said meanwhile that it is not there, or not for this user.
+
+    Raises:
+        BufferError: the queue is full.
+    """
+    from confluent_kafka import KafkaException
+
+    try:
+        producer.produce(topic, value, key, headers=headers, on_delivery=heard)
+    except KafkaException as refused:
+        producer.poll(0)  # what brokers said of the record before is the reason of this one
+        heard(refused.args[0], None)
+
+
 def send(
     events: Iterator[Event], sink: Topic, contract: Contract, per_second: int, most: int, stopping: threading.Event
 ) -> None:
@@ -64,7 +83,7 @@ def send(
         JobError: an event was refused for good.
     """
     producer = producer_of(sink.client, **{"linger.ms": 20, "compression.type": "lz4"})
-    sender = _Sender()
+    sender = _Sender(sink.name)
     began = time.monotonic()
     for position, event in enumerate(events):
         if stopping.is_set() or (most and position >= most):
@@ -73,7 +92,7 @@ def send(
         while (left := due - time.monotonic()) > 0 and not stopping.wait(min(left, 0.1)):
             producer.poll(0)
         now = datetime.now(timezone.utc).isoformat(timespec="microseconds").replace("+00:00", "Z")
-        headers: list[tuple[str, str | bytes | None]] = [
+        headers: Headers = [
             ("event_id", event.event_id.encode()),
             ("sent_at", now.encode()),
             (VERSION_HEADER, str(contract.versions[-1]).encode()),
@@ -81,7 +100,7 @@ def send(
         value = json.dumps(event.value, separators=(",", ":")).encode()
         while not stopping.is_set():
             try:
-                producer.produce(sink.name, value, event.key.encode(), headers=headers, on_delivery=sender.heard)
+                queue(producer, sink.name, value, event.key.encode(), headers, sender.heard)
                 break
             except BufferError:  # nobody takes them for a while
                 producer.poll(0.5)
@@ -99,12 +118,12 @@ def send(
 class _Sender:
     """What becomes of events."""
 
-    def __init__(self) -> None:
-        self.sent = 0
+    def __init__(self, topic: str) -> None:
+        self.topic, self.sent = topic, 0
         self.failure: str | None = None
         self._next_line = time.monotonic() + _LOG_SECONDS
 
-    def heard(self, error: KafkaError | None, message: Message) -> None:
+    def heard(self, error: KafkaError | None, message: Message | None) -> None:
         """An event is stored, or refused."""
         if error is None:
             self.sent += 1
@@ -118,7 +137,8 @@ class _Sender:
             JobError: one was refused.
         """
         if self.failure is not None:
-            raise JobError(f"an event was refused: {self.failure}; the topic lacks it and later ones may be there")
+            lacks = "the topic lacks it and later ones may be there; create the topic, or let this user write to it"
+            raise JobError(f"topic {self.topic}: an event was refused: {self.failure}; {lacks}")
         if last or time.monotonic() >= self._next_line:
             _LOG.info("%d events stored, %d on their way", self.sent, waiting)
             self._next_line = time.monotonic() + _LOG_SECONDS

@@ -18,7 +18,7 @@ from millrace_jobs.ends import Topic
 from millrace_jobs.errors import JobError
 from millrace_jobs.job import Job, parameter
 from millrace_jobs.parts import KafkaSink
-from millrace_jobs.sending import producer_of
+from millrace_jobs.sending import producer_of, queue
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError, Message
@@ -88,7 +88,7 @@ def loop(parameters: Parameters, outputs: Mapping[str, Topic], stopping: threadi
     canaries = Canaries(parameters.missing_after_seconds * 10**9)
     run, refused = uuid.uuid4().hex.encode(), list[str]()
 
-    def heard(error: KafkaError | None, message: Message) -> None:
+    def heard(error: KafkaError | None, message: Message | None) -> None:
         if error is not None and not _passes(error):
             refused.append(error.str())
 
@@ -101,8 +101,7 @@ def loop(parameters: Parameters, outputs: Mapping[str, Topic], stopping: threadi
             if now >= due:
                 canaries.sent[number] = now
                 try:
-                    headers: list[tuple[str, str | bytes | None]] = [(_RUN, run)]
-                    producer.produce(sink.name, str(number), str(number), headers=headers, on_delivery=heard)
+                    queue(producer, sink.name, str(number), str(number), [(_RUN, run)], heard)
                 except BufferError:  # nobody takes them: this one will be missing
                     _LOG.debug("canary %d was not sent", number)
                 number += 1
@@ -118,7 +117,9 @@ def loop(parameters: Parameters, outputs: Mapping[str, Topic], stopping: threadi
         watch.close()
         consumer.close()
     if refused:
-        raise JobError(f"a canary was refused: {refused[0]}; let this user write to topic {sink.name}")
+        raise JobError(
+            f"topic {sink.name}: a canary was refused: {refused[0]}; create the topic, or let this user write to it"
+        )
 
 
 def _passes(error: KafkaError) -> bool:
