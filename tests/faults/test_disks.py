@@ -20,7 +20,7 @@ from .writer import Writer
 pytestmark = pytest.mark.timed
 BEFORE, AFTER = 500, 500
 TRIES = 12
-PATH = "/data/kafka2"
+OTHER, PATH = "/data/kafka1", "/data/kafka2"
 UnderLoad = Callable[[Callable[[], Clock]], None]
 
 
@@ -207,3 +207,30 @@ def test_a_start_does_not_wait_for_a_disk_that_was_given_up(lab: Lab, topic: str
     assert status == 0, said[-3000:]
     assert f"a disk was given up by: {lab.inventory.broker_id(disk.host)}" in said, said[-3000:]
     assert lacking(lab, topic, disk) == there
+
+
+@pytest.mark.campaign
+def test_a_log_dir_that_was_taken_out_comes_back_with_what_it_held(
+    lab: Lab, topic: str, disk: Disk, tmp_path: Path
+) -> None:
+    """Its replicas were made anew meanwhile, and no broker starts with both: it is refused while the broker runs."""
+    there, without = held(lab, topic, disk.host), tmp_path / "hosts.yml"
+    without.write_text(f"all: {{hosts: {{{disk.host}: {{kafka_log_dirs: [{OTHER}]}}}}}}\n")
+    disk.gives_errors()
+    until("its replicas have left their ISRs", lambda: lacking(lab, topic, disk) == there, 120)
+    status, said = play(lab, "-i", str(without), "-l", disk.host, "playbooks/site.yml")
+    assert status == 0, said[-3000:]
+    until_none("every ISR is full on the other disk", lab.broker_problems, 60)
+    disk.restore()
+    until_none("every ISR is full again", lab.broker_problems, 60)
+    pid = lab.pid(disk.host, UNIT)
+    status, said = play(lab, "-l", disk.host, "playbooks/site.yml")
+    assert status != 0 and "LOG_DIR_DUPLICATE" in said, said[-3000:]
+    assert f"move these folders out of {PATH}, for it serves from {OTHER}, to a place that is no log dir" in said
+    assert (lab.pid(disk.host, UNIT), lab.broker_problems()) == (pid, [])
+    both = f"ls {OTHER} | grep -xE '.+-[0-9]+' | while read name; do ! test -d {PATH}/$name || echo $name; done"
+    lab.inventory.run(disk.host, f"mkdir /root/old && cd {PATH} && mv $({both}) /root/old && rm -r /root/old")
+    status, said = play(lab, "-l", disk.host, "playbooks/site.yml")
+    assert status == 0, said[-3000:]
+    lab.inventory.run(disk.host, f"ls -l /proc/{lab.pid(disk.host, UNIT)}/fd | grep -F {PATH}/.lock")
+    assert (health(lab), lab.broker_problems()) == ("", [])

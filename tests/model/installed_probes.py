@@ -21,7 +21,20 @@ def answer(**changes: Any) -> Callable[[dict[str, Any]], None]:
     return lambda probe: probe.update(changes)
 
 
+def twice(probe: dict[str, Any]) -> None:
+    """A log dir is back with what it held, and the broker, which serves from the other, has that anew."""
+    for path, names in zip(SERVED, (["t-0", "t-1", "u-0"], ["t-1", "t-0", "v-0", "u-0.ab-delete"]), strict=True):
+        probe["mounts"][path]["names"] = names
+    probe.update(meta_properties=SERVED, serves=["/data/kafka1"], log_dirs=["/data/kafka1"])
+
+
 PROBES: tuple[dict[str, Any], ...] = (
+    {
+        "code": "LOG_DIR_DUPLICATE",
+        "where": f"{KAFKA}/kafka_log_dirs",
+        "advice": "move these folders out of /data/kafka2, for it serves from /data/kafka1",
+        "change": twice,
+    },
     {
         "code": "ZOOKEEPER_PORT_CHANGED",
         "where": "dc1-zk1/zookeeper_secure_client_port",
