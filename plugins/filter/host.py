@@ -70,9 +70,12 @@ def host_file(file: Mapping[str, Any]) -> dict[str, Any]:
     file = {key: value for key, value in file.items() if key != "function"}
     if "source" not in file:
         return file
-    source = Path(file["source"])
-    secret = base64.b64encode(source.read_bytes() if source.exists() else b"(made by a real run)\n").decode()
-    return {**{key: value for key, value in file.items() if key != "source"}, "secret": True, "secret_base64": secret}
+    try:
+        content = Path(file["source"]).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        content = b"(made by a real run)\n"
+    said = {key: value for key, value in file.items() if key != "source"}
+    return {**said, "secret": True, "secret_base64": base64.b64encode(content).decode()}
 
 
 def service_units(

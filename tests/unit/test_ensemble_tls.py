@@ -3,6 +3,7 @@
 The servers of TLS are real ones on loopback; the client stands in.
 """
 
+import runpy
 import socketserver
 import ssl
 import threading
@@ -29,6 +30,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.ensemble 
     wait,
 )
 
+ROLES = Path(__file__).parents[2] / "roles"
 SRVR = "Zookeeper version: 3.8.6\nMode: {}\nNode count: 5\n"
 END = datetime.now(UTC) + timedelta(days=2)
 Serve = Callable[..., tuple[int, list[Any]]]
@@ -94,6 +96,38 @@ def test_asked_with_a_certificate(serve: Serve, ca: Ca, tmp_path: Path) -> None:
     assert four_letter_word("127.0.0.1", port, "srvr", admin) == SRVR.format("follower")
     assert seen == [("srvr", "admin")]
     assert state({"zk1": "127.0.0.1"}, port, admin) == {"zk1": "follower"}
+
+
+@pytest.fixture
+def strict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let contexts be as strict as from Python 3.13 on."""
+    make = ssl.create_default_context
+
+    def made(**options: Any) -> ssl.SSLContext:
+        context = make(**options)
+        context.verify_flags |= ssl.VERIFY_X509_STRICT
+        return context
+
+    monkeypatch.setattr(ssl, "create_default_context", made)
+
+
+@pytest.mark.usefixtures("strict")
+def test_a_ca_that_leaves_out_identifiers_of_keys(serve: Serve, ca: Ca, tmp_path: Path) -> None:
+    """Its certificates are taken by who asks, as Java takes them."""
+    (port, _), admin = serve(), files(tmp_path, ca, "admin", ())
+    assert four_letter_word("127.0.0.1", port, "srvr", admin) == SRVR.format("follower")
+
+
+@pytest.mark.usefixtures("strict")
+def test_a_brokers_host_takes_such_a_ca(serve: Serve, ca: Ca, tmp_path: Path) -> None:
+    """It shows its certificate, and begins a session, which this server does not know."""
+    (port, seen), own = serve(), files(tmp_path, ca, "broker", ())
+    connect = {"zookeeper.connect": f"127.0.0.1:{port}/kafka", "zookeeper.ssl.client.enable": "true"}
+    tls = {"zookeeper.ssl.truststore.location": own["ca"], "zookeeper.ssl.keystore.location": own["certificate"]}
+    session = runpy.run_path(str(ROLES / "kafka/files/zookeeper_session.py"))
+    with pytest.raises(session["RefusedError"]):
+        session["ZooKeeper"](connect | tls)
+    assert [who for _, who in seen] == ["broker"]
 
 
 def test_asked_in_the_clear(serve: Serve) -> None:

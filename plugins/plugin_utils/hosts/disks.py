@@ -10,13 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.folders import (
-    MADE_BY_MKFS,
-    Place,
-    named,
-    replicas,
-)
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.folders import MADE_BY_MKFS, named, replicas
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.folders import foreign as foreign_names
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Function
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import broker_dirs, other_mounts

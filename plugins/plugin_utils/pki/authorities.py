@@ -28,7 +28,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.issuing import 
     sign_authority,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.rotation import listed
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.work import Work
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.work import Work, there
 
 SAVE = "take the passphrase that the CA was made with; a lost one means a new CA"
 REPLACE = "declare a second CA, trust both, move the certificates over, then trust the new one alone"
@@ -37,17 +37,17 @@ REPLACE = "declare a second CA, trust both, move the certificates over, then tru
 def authority(work: Work, item: Mapping[str, Any]) -> Authority:
     """Read or make one CA, and judge its dates. Raises CertificateError, OSError."""
     path = Path(item["certificate"] or work.folder / "authorities" / f"{item['name']}.pem")
-    if not item["certificate"] and not path.exists():
+    if not item["certificate"] and not there(path):
         if item["fingerprint"]:
             wrong = f"there is no {path}, and the CA is declared with a fingerprint, so it was made before"
             advice = "correct pki_directory, or bring the folder back from its backup"
             raise CertificateError("FINGERPRINT", wrong, advice)
         with work.alone():
-            if not path.exists():
+            if not there(path):
                 never_made(work, item, path)
                 make(work, item, path)
     found = []
-    if path.exists() or item["certificate"]:
+    if there(path) or item["certificate"]:
         found = certificates_in(read(path, "the CA certificate"), path)
     if item["fingerprint"] and found and fingerprint(found[0]) != item["fingerprint"].lower().replace(":", ""):
         wrong = f"{path} is another CA, with the fingerprint {fingerprint(found[0])}"
@@ -65,14 +65,14 @@ def never_made(work: Work, item: Mapping[str, Any], path: Path) -> None:
     """Refuse to make a CA in the place of one whose disk is not mounted. Raises CertificateError."""
     secret = path.with_suffix(".key")
     for link in (path, secret):
-        if link.is_symlink() and not link.exists():
+        if link.is_symlink() and not there(link):
             wrong = f"{link} leads to {link.readlink()}, which is not there"
             raise CertificateError("MISSING", wrong, "mount the disk that holds it, or remove the link for a new CA")
     name = subject_name(item["subject"])
     written = names.text(name)
     others = [one["subject"] for one in work.settings["authorities"] if one is not item and not one["certificate"]]
     holders = work.before.issued_by(written)
-    if holders and not secret.exists() and all(subject_name(other) != name for other in others):
+    if holders and not there(secret) and all(subject_name(other) != name for other in others):
         wrong = f"there is no {path}, and {listed(holders)} have certificates from {written}, so it was made before"
         raise CertificateError("MISSING", wrong, "mount the disk that holds it, or bring it back from its backup")
 
@@ -87,8 +87,8 @@ def make(work: Work, item: Mapping[str, Any], path: Path) -> None:
     if not work.act(f"authority {item['name']}", path, "", f"subject: {subject}\ndays: {item['days']}\n"):
         return
     secret = path.with_suffix(".key")
-    key = key_of(work, item["name"]) if secret.exists() else new_key(work.settings["authority_key"])
-    if not secret.exists():
+    key = key_of(work, item["name"]) if there(secret) else new_key(work.settings["authority_key"])
+    if not there(secret):
         work.write(secret, pem(key, passphrase))
     made = sign_authority(subject, key, work.now, item["days"])
     work.write(path, bundle([made]), 0o644)

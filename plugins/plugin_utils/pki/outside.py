@@ -28,7 +28,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.issuing import 
     request,
     same_request,
 )
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.work import Work
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.work import Work, there
 
 Pair = tuple[Any, list[x509.Certificate]]
 
@@ -52,15 +52,15 @@ def requested(work: Work, wanted: Wanted) -> Pair:
     secret = work.folder / "certificates" / wanted.host / f"{wanted.name}.key"
     asked = Path(work.settings["requests_directory"] or work.folder / "requests") / f"{file}.csr"
     signed = Path(work.settings["signed_directory"] or work.folder / "signed") / f"{file}.pem"
-    key = key_in(secret.read_bytes(), secret, ours=True) if secret.exists() else None
+    key = key_in(secret.read_bytes(), secret, ours=True) if there(secret) else None
     if key is None and work.act(f"key {wanted.name}", secret, "", f"{kind}\n", request=True):
         key = new_key(kind)
         work.write(secret, pem(key))
-    if key is None or not asked.exists() or not same_request(asked.read_bytes(), wanted, key):
+    if key is None or not there(asked) or not same_request(asked.read_bytes(), wanted, key):
         after = f"subject: {wanted.subject}\nnames: {', '.join(wanted.names)}\n"
         if work.act(f"request {wanted.name}", asked, "", after, request=True):
             work.write(asked, request(wanted, key).public_bytes(Encoding.PEM), 0o644)
-    if key is None or not signed.exists():
+    if key is None or not there(signed):
         advice = f"have {asked} signed, put the certificate and its intermediates there, and run again"
         raise CertificateError("UNSIGNED", f"the signed certificate {signed} is missing", advice)
     return key, certificates_in(signed.read_bytes(), signed)
@@ -86,7 +86,7 @@ def take(
     if any(not problem.warning for problem in problems):
         return
     way = [leaf, *chain(leaf, others, trusted, work.now, wanted.usage)]
-    data, before = pem(key) + bundle(way), path.read_bytes() if path.exists() else b""
+    data, before = pem(key) + bundle(way), path.read_bytes() if there(path) else b""
     work.trusted_by_all(anchor(way), path)
     if before != data:
         old = describe(certificates_in(before, path)[0]) if before else ""

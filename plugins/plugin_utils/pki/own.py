@@ -32,7 +32,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.issuing import 
     pem,
     sign,
 )
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.work import Work
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.work import Work, there
 
 
 def keep(work: Work, wanted: Wanted, authority: Authority, path: Path) -> None:
@@ -41,7 +41,7 @@ def keep(work: Work, wanted: Wanted, authority: Authority, path: Path) -> None:
     Raises CertificateError, OSError.
     """
     before, why = why_new(work, wanted, authority, path)
-    data = path.read_bytes() if path.exists() else b""
+    data = path.read_bytes() if there(path) else b""
     if why:
         work.trusted_by_all(names.text(authority.certificates[0].subject) if authority.certificates else "", path)
         signs = signer(work, authority) if authority.certificates else None
@@ -61,7 +61,7 @@ def keep(work: Work, wanted: Wanted, authority: Authority, path: Path) -> None:
 
 def why_new(work: Work, wanted: Wanted, authority: Authority, path: Path) -> tuple[str, str]:
     """Return what is there and why it is to be replaced; '' where it is not. Raises OSError."""
-    if not path.exists():
+    if not there(path):
         return "", "new"
     try:
         data = path.read_bytes()

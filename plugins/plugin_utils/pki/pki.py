@@ -24,7 +24,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.outside import 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.own import keep
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.rotation import Before
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.stores import keystore, truststore
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.work import Work
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.work import Work, there
 
 
 class Pki:
@@ -107,7 +107,7 @@ class Pki:
         else:
             key, given = provided(item) if source == "provided" else requested(self.work, wanted)
             take(self.work, wanted, key, given, signs, path)
-        if path.exists():
+        if there(path):
             self.held[item["name"]] = {**held(path), "path": item["path"] or ""}
         if item["path"]:
             used = keystore(self.work, item["name"], path) if item["format"] == "pkcs12" else path

@@ -19,7 +19,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.certificates im
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.issuing import Authority, bundle, describe, pem
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.rotation import listed
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.work import PLACEHOLDER, Work
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.work import PLACEHOLDER, Work, there
 
 
 def keystore(work: Work, name: str, path: Path) -> Path:
@@ -32,8 +32,8 @@ def keystore(work: Work, name: str, path: Path) -> Path:
         wrong = "format is pkcs12, and pki_store_password is not set"
         raise CertificateError("PASSPHRASE", wrong, "set it from a vaulted file")
     store = path.with_suffix(".p12")
-    if not path.exists():
-        if not store.exists():
+    if not there(path):
+        if not there(store):
             work.act(f"store {name}", store, "", PLACEHOLDER)
         return store
     data = path.read_bytes()
@@ -72,7 +72,7 @@ def truststore(
     own = work.folder / "certificates" / work.host / os.path.basename(store["path"])
     if complete:
         nobody_left_behind(work, own.name, trusted)
-    held = own.read_text() if own.exists() else ""
+    held = own.read_text() if there(own) else ""
     after = "".join(f"{name}\n" for name in trusted)
     if complete and held != content and work.act(f"bundle {own.name}", own, "another\n" if held else "", after):
         work.write(own, content.encode(), 0o644)  # for clients on the control node

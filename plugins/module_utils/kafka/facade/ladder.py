@@ -12,6 +12,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.host.answering import QUESTION
 from ansible_collections.millrace.kafka.plugins.module_utils.host.network import connect
+from ansible_collections.millrace.kafka.plugins.module_utils.tls.client import trusting
 
 RUNG = 2.0
 """Seconds for one rung of one server; all servers are tried at once."""
@@ -49,7 +50,7 @@ def in_time(function: Any, *arguments: Any) -> str:
 
 def tls_context(properties: Mapping[str, Any]) -> ssl.SSLContext:
     """Return a context of librdkafka's properties. Raises OSError."""
-    context = ssl.create_default_context(cafile=properties.get("ssl.ca.location") or None)
+    context = trusting(properties.get("ssl.ca.location") or None)
     if properties.get("ssl.certificate.location"):
         context.load_cert_chain(
             properties["ssl.certificate.location"],
