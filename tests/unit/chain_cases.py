@@ -90,6 +90,7 @@ WRONG: dict[str, Callable[[], Chain]] = {
     "foreign-with-its-root": lambda: Chain([leaf(OTHER), OTHER.by(OTHER, PLAIN)], [TOP]),
     "same-name-other-key": lambda: Chain([leaf(SAME_NAME)], [TOP]),
     "intermediate-missing": lambda: Chain([leaf(MIDDLE)], [TOP]),
+    "root-missing": lambda: Chain([leaf(MIDDLE)], [BETWEEN]),
     "middle-one-of-two-missing": lambda: Chain([leaf(LOWER), BELOW], [TOP]),
     "intermediate-of-the-same-name": lambda: Chain([leaf(ca("Middle CA")), BETWEEN], [TOP]),
     "self-signed-leaf": lambda: Chain([leaf(Holder(LEAF, LEAF_KEY))], [TOP]),
@@ -129,11 +130,6 @@ WRONG: dict[str, Callable[[], Chain]] = {
 }
 # Where we judge otherwise than openssl, on purpose: whether we take it, and why.
 OTHERWISE: dict[str, tuple[Callable[[], Chain], bool, str]] = {
-    "trusted-intermediate": (
-        lambda: Chain([leaf(MIDDLE)], [BETWEEN]),
-        True,
-        "Java trusts whatever is in a truststore; openssl does with -partial_chain",
-    ),
     "two-trusted-of-one-name-without-identifiers": (
         two_of_one_name,
         True,

@@ -27,10 +27,14 @@ Made = Sequence[x509.Certificate]
 
 
 def said(
-    certificates: Made, wanted: Wanted = WANTED, key: object = KEY, trusted: Made = (INFRA.certificate,)
+    certificates: Made,
+    wanted: Wanted = WANTED,
+    key: object = KEY,
+    trusted: Made = (INFRA.certificate,),
+    known: Made = (),
 ) -> list[str]:
     """Return the lines that preflight would print, warnings marked."""
-    found = check(wanted, key, certificates, trusted, NOW, 30)
+    found = check(wanted, key, certificates, trusted, NOW, 30, known)
     return [("warning " if problem.warning else "") + line(problem, {}) for problem in found]
 
 
@@ -181,7 +185,31 @@ def test_two_trusted_authorities() -> None:
     both = [INFRA.certificate, FOREIGN.certificate]
     assert said([INFRA.issue(KEY)], trusted=both) == []
     assert said([FOREIGN.issue(KEY)], trusted=both) == []
-    assert said([BETWEEN.issue(KEY)], trusted=[BETWEEN.certificate]) == []
+
+
+def test_an_intermediate_ca_that_is_trusted() -> None:
+    """Java takes it without its root; librdkafka does not, nor Python, and brokers ask who asks them for less."""
+    lower = Ca("Lower CA", BETWEEN)
+    for trusted, known, issuer in (
+        ([BETWEEN.certificate], [], "CN=Infra CA,O=lab"),
+        ([lower.certificate, BETWEEN.certificate], [], "CN=Infra CA,O=lab"),
+        ([lower.certificate], [INFRA.certificate], "CN=Issuing CA,O=lab"),
+        ([lower.certificate], [FOREIGN.certificate, BETWEEN.certificate], "CN=Infra CA,O=lab"),
+        ([BETWEEN.certificate, INFRA.certificate], [], ""),
+        ([lower.certificate], [INFRA.certificate, BETWEEN.certificate], ""),
+    ):
+        issued = (lower if lower.certificate in trusted else BETWEEN).issue(KEY)
+        assert said([issued], trusted=trusted, known=known) == (
+            [
+                f"CERTIFICATE_CHAIN {WHERE} its CA is an intermediate one, and nobody trusts {issuer}: librdkafka and "
+                "Python would refuse it; append the CAs up to the root to the file of the one that is trusted "
+                "(pki_authorities)"
+            ]
+            if issuer
+            else []
+        )
+    client = Wanted("dc1-kafka1", "broker", WANTED.subject, (), ("client",))
+    assert said([BETWEEN.issue(KEY)], client, trusted=[BETWEEN.certificate]) == []
 
 
 def test_client_needs_no_name() -> None:

@@ -16,6 +16,7 @@ from unit.chain_maker import (
     BETWEEN,
     LEAF_KEY,
     LOWER,
+    MIDDLE,
     PAST,
     PLAIN,
     ROOT,
@@ -172,3 +173,18 @@ def test_a_ca_for_clients_alone_is_right_for_clients(tmp_path: Path) -> None:
     inputs = given(tmp_path, through(PLAIN, uses(ExtendedKeyUsageOID.CLIENT_AUTH)))
     inputs["certificates"] = [{**inputs["certificates"][0], "usage": ["client"]}]
     assert said(run(tmp_path / "pki", **inputs)) == []
+
+
+@pytest.mark.parametrize("place", ["authority", "extra", "nowhere"])
+def test_the_root_of_a_trusted_intermediate_ca(tmp_path: Path, place: str) -> None:
+    """It is another CA of the host, or what a truststore holds besides."""
+    wanted = given(tmp_path, Chain([leaf(MIDDLE)], [BETWEEN]))
+    (tmp_path / "root").write_bytes(pem(TOP))
+    root = {"name": "root", "certificate": str(tmp_path / "root")}
+    store = {"path": "/t/ca.pem", "authorities": ["infra"], "extra": [str(tmp_path / "lost")]}
+    if place == "authority":
+        store, wanted["authorities"] = {**store, "authorities": ["infra", "root"]}, [*wanted["authorities"], root]
+    if place == "extra":
+        store = {**store, "extra": [str(tmp_path / "root"), str(tmp_path / "lost")]}
+    codes = [line.split()[0] for line in said(run(tmp_path / "pki", **wanted, truststores=[store]))]
+    assert codes == ([] if place != "nowhere" else ["CERTIFICATE_CHAIN"]) + ["CERTIFICATE_MISSING"]

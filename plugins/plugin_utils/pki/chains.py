@@ -131,6 +131,17 @@ def walk(leaf: x509.Certificate, others: Certificates, trusted: Certificates) ->
     raise CertificateError("CHAIN", wrong, advice)
 
 
+def lacking_root(last: x509.Certificate, trusted: Certificates) -> str:
+    """Return the issuer that nobody trusts above the CAs that issued `last`, '' where one of these leads to a root."""
+    reached = [last]
+    for one in reached:
+        above = [authority for authority in trusted if issued_by(one, authority)]
+        if any(authority.issuer == authority.subject for authority in above):
+            return ""
+        reached += [authority for authority in above if authority not in reached]
+    return names.text(reached[-1].issuer)
+
+
 def reason(error: VerificationError) -> str:
     """Return the library's reason without what it says of its own inside."""
     before = r"^(validation failed: |candidates exhausted: |Python extension validator failed: \w+: )+"

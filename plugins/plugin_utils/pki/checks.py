@@ -21,7 +21,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.certificates im
     public,
     subject_name,
 )
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.chains import chain
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.chains import chain, lacking_root
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 
@@ -32,11 +32,13 @@ def check(
     trusted: Sequence[x509.Certificate],
     now: datetime,
     days: int,
+    known: Sequence[x509.Certificate] = (),
 ) -> list[Problem]:
     """Return everything that is wrong with a key, its certificate and the intermediates after it.
 
-    `trusted` are the CA certificates that the peers have; `days` the limit of the warning CERTIFICATE_EXPIRES. The
-    dates of a trusted CA are not judged here, but once, where it is declared.
+    `trusted` are the CA certificates that the peers have, `known` those of other CAs; `days` is the limit of the
+    warning CERTIFICATE_EXPIRES. The dates of a trusted CA are not judged here, but once, where it is declared. Java
+    trusts whatever is in a truststore; what asks servers besides, and the jobs, trust no more than roots do.
     """
     leaf, problems = certificates[0], []
     if public(key.public_key()) != public(leaf.public_key()):
@@ -49,8 +51,13 @@ def check(
     problems += check_names(wanted, leaf)
     problems += check_usage(wanted, leaf)
     try:
-        for between in chain(leaf, certificates[1:], trusted, now, wanted.usage):
+        way = [leaf, *chain(leaf, certificates[1:], trusted, now, wanted.usage)]
+        for between in way[1:]:
             problems += check_dates(wanted, between, now, days, "have the intermediate certificate issued anew")
+        if "server" in wanted.usage and (issuer := lacking_root(way[-1], [*trusted, *known])):
+            wrong = f"its CA is an intermediate one, and nobody trusts {issuer}: librdkafka and Python would refuse it"
+            advice = "append the CAs up to the root to the file of the one that is trusted (pki_authorities)"
+            problems.append(wanted.problem("CHAIN", wrong, advice))
     except CertificateError as error:
         problems.append(wanted.problem(error.code, error.wrong, error.advice))
     return problems

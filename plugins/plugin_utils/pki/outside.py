@@ -73,6 +73,7 @@ def take(
     given: Sequence[x509.Certificate],
     authority: Authority,
     path: Path,
+    known: Sequence[x509.Certificate],
 ) -> None:
     """Put a key, its certificate and the intermediates into use, if nothing is wrong with them.
 
@@ -81,7 +82,7 @@ def take(
     trusted, days = authority.certificates, work.settings["renew_days"]
     leaf = next((found for found in given if public(found.public_key()) == public(key.public_key())), given[0])
     others = [certificate for certificate in given if certificate != leaf]
-    problems = check(wanted, key, [leaf, *others], trusted, work.now, days)
+    problems = check(wanted, key, [leaf, *others], trusted, work.now, days, known)
     work.problems += problems
     if any(not problem.warning for problem in problems):
         return

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from cryptography import x509
 
 from ansible_collections.millrace.kafka.plugins.module_utils.tls import names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.authorities import authority
@@ -15,6 +18,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.certificates im
     Wanted,
     certificates_in,
     day,
+    read,
     subject_name,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.chains import anchor
@@ -87,6 +91,14 @@ class Pki:
         groups = {os.path.dirname(file["path"]): file["group"] for file in reversed(self.files)}
         return [{"path": path, "group": group, "mode": "0750"} for path, group in sorted(groups.items())]
 
+    def known(self) -> list[x509.Certificate]:
+        """Return every CA that something on this host trusts; of a file that cannot be read its truststore says so."""
+        found = [certificate for one in self.authorities.values() for certificate in one.certificates]
+        for path in {path for store in self.settings["truststores"] for path in store["extra"]}:
+            with suppress(CertificateError, OSError):
+                found += certificates_in(read(path, "the CA certificate"), path)
+        return found
+
     def certificate(self, item: Mapping[str, Any]) -> None:
         """Bring one certificate to what is declared, by its source, and make it known to the host.
 
@@ -106,7 +118,7 @@ class Pki:
             keep(self.work, wanted, signs, path)
         else:
             key, given = provided(item) if source == "provided" else requested(self.work, wanted)
-            take(self.work, wanted, key, given, signs, path)
+            take(self.work, wanted, key, given, signs, path, self.known())
         if there(path):
             self.held[item["name"]] = {**held(path), "path": item["path"] or ""}
         if item["path"]:
