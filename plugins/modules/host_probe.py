@@ -71,8 +71,8 @@ probe:
     limits: {description: "C(nr_open) and C(nofile), open files; C(capabilities) of systemd as a number.", type: dict}
     mounts:
       description: >-
-        By path, C(mounted); where it exists, C(size) and C(free) in bytes, C(device), C(type) and C(names) of what is
-        in it; C(error) where the file system fails or takes no writes.
+        By path, C(mounted); where it exists, C(size) and C(free) in bytes, C(device), C(inode), C(type) and C(names) of
+        what is in it; C(error) where the file system fails or takes no writes.
       type: dict
     serves: {description: Log directories in which the running broker holds its lock., type: list, elements: str}
     given_up: {description: Those of a running broker in which it holds none any more., type: list, elements: str}

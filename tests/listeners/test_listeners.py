@@ -11,7 +11,7 @@ from faults.access import Access
 from faults.inventory import Inventory
 from faults.lab import Lab, until
 from security.certificates import Authority, of_the_lab, stranger
-from security.wire import kafka_says, openssl, written
+from security.wire import kafka_says, openssl, produced
 
 from .tokens import Issuer, issuer_in
 
@@ -106,8 +106,8 @@ def test_let_in_with(world: World, who: str) -> None:
     """The principal has the rights of its name, and no others."""
     properties = IN[who](world)
     # An ACL reaches the brokers that did not write it a moment later.
-    until("the right to write", lambda: written(properties, world.topic) == "", 15)
-    assert written(properties, f"{world.topic}-closed") == "TOPIC_AUTHORIZATION_FAILED"
+    until("the right to write", lambda: produced(properties, world.topic) == "", 15)
+    assert produced(properties, f"{world.topic}-closed") == "TOPIC_AUTHORIZATION_FAILED"
 
 
 @pytest.mark.parametrize("who", OUT)

@@ -21,19 +21,29 @@ def answer(**changes: Any) -> Callable[[dict[str, Any]], None]:
     return lambda probe: probe.update(changes)
 
 
-def twice(probe: dict[str, Any]) -> None:
-    """A log dir is back with what it held, and the broker, which serves from the other, has that anew."""
-    for path, names in zip(SERVED, (["t-0", "t-1", "u-0"], ["t-1", "t-0", "v-0", "u-0.ab-delete"]), strict=True):
-        probe["mounts"][path]["names"] = names
-    probe.update(meta_properties=SERVED, serves=["/data/kafka1"], log_dirs=["/data/kafka1"])
+def twice(installed: list[str]) -> Callable[[dict[str, Any]], None]:
+    """Return a change: a disk is back with what it held, and the broker, which serves from the other, has that anew."""
+
+    def change(probe: dict[str, Any]) -> None:
+        for path, names in zip(SERVED, (["t-0", "t-1", "u-0"], ["t-1", "t-0", "v-0", "u-0.ab-delete"]), strict=True):
+            probe["mounts"][path]["names"] = names
+        probe.update(meta_properties=SERVED, serves=["/data/kafka1"], log_dirs=installed)
+
+    return change
 
 
 PROBES: tuple[dict[str, Any], ...] = (
     {
         "code": "LOG_DIR_DUPLICATE",
         "where": f"{KAFKA}/kafka_log_dirs",
-        "advice": "move these folders out of /data/kafka2, for it serves from /data/kafka1",
-        "change": twice,
+        "advice": "move these folders out of /data/kafka2, for the broker serves from /data/kafka1",
+        "change": twice([*SERVED]),
+    },
+    {
+        "code": "LOG_DIR_RETURNED",
+        "where": f"{KAFKA}/kafka_log_dirs",
+        "advice": "move these folders out of /data/kafka2",
+        "change": twice(["/data/kafka1"]),
     },
     {
         "code": "ZOOKEEPER_PORT_CHANGED",

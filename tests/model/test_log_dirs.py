@@ -28,30 +28,71 @@ def test_a_log_dir_that_is_taken_out() -> None:
         assert check_hosts(model(probe), probed(probe)) == []
 
 
+ONE, TWO = SERVED
+AWAY = "the one whose disk was away, else of the one with the older files"
+
+
 @pytest.mark.parametrize(
-    ("names", "serves", "said"),
+    ("names", "told", "said"),
     [
-        ((["t-0"], ["t-0"]), [], "the one whose disk was away, else of the one with the older files"),  # it is down
-        ((["t-0"], ["t-0"]), ["/data/kafka2/"], "/data/kafka1, for it serves from /data/kafka2"),
-        ((["t-0"], ["t-0"]), ["/data/kafka1", "/data/kafka2"], ""),  # a move ended between two looks
-        ((["t-0"], ["t-0.ab12-future"]), [], ""),
-        ((["t-0"], ["t-0.ab12-delete", "t-0.ab12-stray", "t-1"]), [], ""),
+        ((["t-0"], ["t-0"]), {}, f"LOG_DIR_DUPLICATE {AWAY}"),  # a host that was installed anew
+        ((["t-0"], ["t-0"]), {"log_dirs": [ONE, TWO]}, f"LOG_DIR_DUPLICATE {AWAY}"),  # it is down
+        ((["t-0"], ["t-0"]), {"log_dirs": [ONE, TWO], "serves": [ONE, TWO]}, f"LOG_DIR_DUPLICATE {AWAY}"),  # it starts
+        (
+            (["t-0"], ["t-0"]),
+            {"log_dirs": [ONE, TWO], "serves": [f"{TWO}/"]},
+            f"LOG_DIR_DUPLICATE {ONE}, for the broker serves from {TWO}",
+        ),
+        ((["t-0"], ["t-0"]), {"log_dirs": [f"{ONE}/"]}, f"LOG_DIR_RETURNED {TWO}"),
+        ((["t-0"], ["t-0"]), {"log_dirs": [TWO], "serves": [TWO]}, f"LOG_DIR_RETURNED {ONE}"),
+        ((["t-0.a1-future"], ["t-0.b2-future"]), {"log_dirs": [ONE, TWO]}, f"LOG_DIR_DUPLICATE {AWAY}"),
+        ((["t-0"], ["t-0.ab12-future"]), {"log_dirs": [ONE, TWO]}, ""),
+        ((["t-0"], ["t-0.ab12-delete", "t-0.ab12-stray", "t-1"]), {"log_dirs": [ONE, TWO]}, ""),
     ],
 )
-def test_a_replica_that_two_log_dirs_hold(names: tuple[list[str], list[str]], serves: list[str], said: str) -> None:
-    """No broker starts so; one that is on its way, or is being deleted, is none."""
+def test_a_replica_that_two_log_dirs_hold(names: tuple[list[str], list[str]], told: dict[str, Any], said: str) -> None:
+    """No broker starts so; one on its way to another log dir, or that is being deleted, is none."""
 
     def change(probe: dict[str, Any]) -> None:
-        for path, held in zip(("/data/kafka1", "/data/kafka2"), names, strict=True):
+        for path, held in zip(SERVED, names, strict=True):
             probe["mounts"][path]["names"] = held
-        probe.update(meta_properties=SERVED, serves=serves)
+        probe.update({"meta_properties": SERVED, **told})
 
     probe = Probe("", "", "", change)
     found = check_hosts(model(probe), probed(probe))
-    assert [one.code for one in found] == (["LOG_DIR_DUPLICATE"] if said else [])
+    code, _, which = said.partition(" ")
+    assert [one.code for one in found] == ([code] if said else [])
     for one in found:
-        assert one.value == "/data/kafka1, /data/kafka2" and "hold t-0 each" in one.wrong
-        assert f"move these folders out of {said}, to a place that is no log dir" in one.advice
+        assert "no broker starts with a replica in two log dirs" in one.wrong
+        assert f"move these folders out of {which}, to a place that is no log dir" in one.advice
+
+
+def test_two_paths_to_one_directory() -> None:
+    """What one holds the other holds, and to move it would be to lose it."""
+    for are_mounts, code in ((True, "DEVICE_SHARED"), (False, "LOG_DIR_DUPLICATE")):
+        probe = Probe("", "", "", declared={"kafka_log_dirs_are_mounts": are_mounts})
+        answers = probed(probe)
+        for path in SERVED:
+            answers[KAFKA]["mounts"][path] |= {"device": 7, "inode": 64, "names": ["t-0"]}
+        answers[KAFKA].update(log_dirs=[*SERVED], meta_properties=SERVED)
+        (found,) = check_hosts(model(probe), answers)
+        assert (found.code, found.value) == (code, "/data/kafka1, /data/kafka2")
+        assert "move these folders" not in found.advice
+    there = {"mounted": True, "device": 7, "inode": 64, "names": ["t-0"]}
+    answers[KAFKA].update(log_dirs=[*SERVED, "/data/kafka3"], dropped={"/data/kafka3": there})
+    assert not [one for one in check_hosts(model(probe), answers) if "move these folders" in one.advice]
+
+
+def test_a_log_dir_that_is_taken_out_again() -> None:
+    """What another log dir holds as well cannot be moved by a broker that does not start."""
+    dropped = {"/data/kafka3": {"mounted": True, "names": ["t-0", "u-0"]}}
+    probe = Probe("", "", "", answer(log_dirs=[ONE, TWO, "/data/kafka3"], dropped=dropped, meta_properties=SERVED))
+    answers = probed(probe)
+    answers[KAFKA]["mounts"][TWO]["names"] = ["t-0"]
+    both, alone = check_hosts(model(probe), answers)
+    assert (both.code, alone.code) == ("LOG_DIR_DROPPED", "LOG_DIR_DROPPED")
+    assert "it holds t-0, which other log dirs" in both.wrong and "move these folders out of it" in both.advice
+    assert "it holds u-0: the broker would come back without" in alone.wrong and "empty=1:/data/kafka3" in alone.advice
 
 
 def test_a_disk_that_fails_holds_nothing_twice() -> None:

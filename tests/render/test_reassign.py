@@ -117,6 +117,29 @@ def test_a_log_dir_that_was_taken_out_is_emptied_here_alone(tmp_path: Path) -> N
     assert other.code != 0 and "LOG_DIR_DROPPED" in other.output and other.calls == []
 
 
+@pytest.mark.parametrize(
+    ("playbook", "installed", "refused"),
+    [
+        ("start", 2, "LOG_DIR_DUPLICATE"),
+        ("start", 1, ""),  # by the file that is there the broker begins without the log dir that came back
+        ("stop", 2, ""),
+        ("reassign", 2, ""),
+        ("preflight", 1, "LOG_DIR_RETURNED"),
+    ],
+)
+def test_who_would_start_a_broker_with_a_replica_in_two_log_dirs(
+    playbook: str, installed: int, refused: str, tmp_path: Path
+) -> None:
+    both = ["/data/kafka1", "/data/kafka2"]
+    mounts = {path: {"mounted": True, "device": path, "names": ["meta.properties", "orders-0"]} for path in both}
+    meta = {path: {"cluster.id": "x"} for path in both}
+    noted = {"mounts": mounts, "log_dirs": both[:installed], "meta_properties": meta}
+    options = ("-e", "rebalance=true", "-e", "rate=1MB") if playbook == "reassign" else ("--limit", "dc1-kafka3")
+    run = Played(tmp_path, playbook, "--check", *options, answers=ANSWERS, noted_probe=noted)
+    assert (run.code != 0) == bool(refused), run.output
+    assert refused in run.output
+
+
 ASKS = [
     ("preflight", 12, True),
     ("preflight", 0, False),

@@ -19,14 +19,14 @@ from confluent_kafka.admin import (
 from confluent_kafka.cimpl import NewTopic
 
 from .conftest import World
-from .wire import QUIET, written
+from .wire import QUIET, produced
 
 TOPIC, GROUP, CLUSTER = "TOPIC_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED"
 
 
 def write(world: World, topic: str, **settings: str) -> str:
     """Produce one record; return the error's name, '' for none."""
-    return written(world.login(), topic, **settings)
+    return produced(world.login(), topic, **settings)
 
 
 def find(world: World, topic: str) -> str:

@@ -83,7 +83,7 @@ def kafka_says(properties: Mapping[str, str], fragments: Sequence[str], seconds:
             return said
 
 
-def written(properties: Mapping[str, Any], topic: str, **settings: str) -> str:
+def produced(properties: Mapping[str, Any], topic: str, **settings: str) -> str:
     """Send one record; return the error's name, "" where it was acknowledged, "no answer" where nothing was said."""
     errors: list[str] = []
     producer = Producer({**QUIET, **properties, "message.timeout.ms": 8000, **settings})

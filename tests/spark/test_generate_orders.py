@@ -6,12 +6,15 @@ import time
 from collections import defaultdict
 from datetime import datetime, timedelta, timezone
 from itertools import islice
+from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 from millrace_jobs.config import parse
 from millrace_jobs.ends import Topic
 from millrace_jobs.errors import JobError
 from millrace_jobs.jobs.generate_orders import loop, order_events
+from millrace_jobs.sending import heeding, queue, reason
 
 from .broker import Broker
 
@@ -75,10 +78,73 @@ def test_a_stop_ends_it_with_all_that_was_sent_stored(broker: Broker) -> None:
     assert 0 < len(broker.records(topic)) <= 200
 
 
+class Refusing:
+    """A client that has heard of its topic, and not said so yet."""
+
+    def __init__(self) -> None:
+        self.heard: Any = None
+
+    def produce(self, topic: str, value: str, key: str, headers: object, on_delivery: Any) -> None:
+        self.heard = on_delivery
+        raise KafkaException(KafkaError(KafkaError._UNKNOWN_TOPIC))
+
+    def poll(self, _: float) -> int:
+        self.heard(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED), None)
+        return 1
+
+
+def test_what_brokers_said_comes_before_what_the_client_says() -> None:
+    """The reason that is told is the first."""
+    said: list[int] = []
+    queue(Refusing(), "t", "v", "k", [], lambda error, _: said.append(error.code()))  # type: ignore
+    assert said == [KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError._UNKNOWN_TOPIC]
+
+
+def test_an_error_that_ends_a_producer_is_heard() -> None:
+    """As it is raised by who asks for answers, and as it comes where a callback runs just then."""
+    fatal, said = KafkaException(KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED)), list[int]()
+
+    def raised() -> int:
+        raise fatal
+
+    def wrapped() -> int:
+        raise SystemError("returned a result with an exception set") from fatal
+
+    def other() -> int:
+        raise SystemError("of something else")
+
+    for act in (raised, wrapped):
+        assert heeding(act, lambda error, _: said.append(error.code() if error else 0)) == 0
+    assert said == [KafkaError.CLUSTER_AUTHORIZATION_FAILED] * 2
+    with pytest.raises(SystemError, match="of something else"):
+        heeding(other, lambda error, _: None)
+    assert heeding(lambda: 3, lambda error, _: None) == 3
+
+
+@pytest.mark.parametrize(
+    ("code", "mend"),
+    [
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, "let this user write to it"),
+        (KafkaError.UNKNOWN_TOPIC_OR_PART, "create the topic"),
+        (KafkaError._MSG_TIMED_OUT, "see that its brokers answer, and that enough replicas are in sync"),
+        (KafkaError.MSG_SIZE_TOO_LARGE, ""),
+    ],
+)
+def test_each_refusal_has_its_own_advice(code: int, mend: str) -> None:
+    error = KafkaError(code)
+    assert reason([error, KafkaError(KafkaError._FAIL)]) == (f"{error.str()}; {mend}" if mend else error.str())
+
+
+def test_what_ended_a_producer_is_the_reason() -> None:
+    """Not what became of the records that it had then."""
+    fatal = KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED, "no right to write", True)
+    assert reason([KafkaError(KafkaError._PURGE_QUEUE), fatal]) == "no right to write; let this user write to it"
+
+
 def test_an_event_that_is_refused_is_named(broker: Broker) -> None:
     """By what the broker said of the first; those are refused by the client itself whose topic it knows by then."""
     config = parse("generate_orders", {"kafka": {"bootstrap.servers": broker.servers}, "output_topic": "later"})
     outputs = {name: Topic("no name of a topic", end.client) for name, end in config.outputs.items()}
-    refused = "topic no name of a topic: an event was refused: .*(Invalid|Unknown) topic; the topic lacks it"
+    refused = "topic no name of a topic: an event was refused, .*: .*(Invalid|Unknown) topic; create the topic"
     with pytest.raises(JobError, match=refused):
         loop(config.parameters, outputs, threading.Event())  # type: ignore[arg-type]

@@ -1,6 +1,8 @@
 """Modules against brokers on loopback that speak Kafka's protocol."""
 
+import ssl
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from unit.clock import Clock
@@ -24,6 +26,19 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(admin, name, 40.0)
     for asking in (kafka_python, log_dirs, moves):
         monkeypatch.setattr(asking, "ASK", 40.0)
+
+
+@pytest.fixture
+def strict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let contexts be as from Python 3.13 on: strict, and content with an intermediate CA."""
+    make = ssl.create_default_context
+
+    def made(**options: Any) -> ssl.SSLContext:
+        context = make(**options)
+        context.verify_flags |= ssl.VERIFY_X509_STRICT | ssl.VERIFY_X509_PARTIAL_CHAIN
+        return context
+
+    monkeypatch.setattr(ssl, "create_default_context", made)
 
 
 @pytest.fixture

@@ -40,9 +40,9 @@ def silent() -> Iterator[str]:
 
 
 @contextmanager
-def with_tls(folder: Path, clients: ssl.VerifyMode = ssl.CERT_NONE) -> Iterator[str]:
+def with_tls(folder: Path, clients: ssl.VerifyMode = ssl.CERT_NONE, authority: Ca | None = None) -> Iterator[str]:
     """Answer handshakes with a certificate of a CA whose file is folder/ca.pem, for 127.0.0.1; then a question."""
-    authority, key = Ca("Infra CA"), new_key()
+    authority, key = authority or Ca("Infra CA"), new_key()
     (folder / "ca.pem").write_bytes(pem(authority.certificate))
     (folder / "other.pem").write_bytes(pem(Ca("Infra CA").certificate))
     (folder / "server.pem").write_bytes(pem(authority.issue(key, names=["127.0.0.1"])) + key_pem(key))
@@ -93,6 +93,21 @@ def test_a_ca_that_is_not_trusted(tmp_path: Path) -> None:
     with with_tls(tmp_path) as servers:
         text = said(bootstrap_servers=servers, security_protocol="SSL", ssl_ca_location=str(tmp_path / "other.pem"))
     assert text.startswith(f"TLS: {servers}: the server's certificate is refused: ")
+
+
+@pytest.mark.usefixtures("strict")
+def test_whom_librdkafka_trusts(tmp_path: Path) -> None:
+    """A CA that leaves out identifiers of keys, and no intermediate one without its root."""
+    with with_tls(tmp_path) as servers:
+        port, tls = int(servers.rpartition(":")[2]), {"security.protocol": "SSL"}
+        assert ladder.of_one("127.0.0.1", port, {**tls, "ssl.ca.location": str(tmp_path / "ca.pem")}) == ("", "")
+    root = Ca("Root CA")
+    with with_tls(tmp_path, authority=Ca("Infra CA", root)) as servers:
+        port = int(servers.rpartition(":")[2])
+        rung, text = ladder.of_one("127.0.0.1", port, {**tls, "ssl.ca.location": str(tmp_path / "ca.pem")})
+        assert rung == "TLS" and "unable to get issuer certificate" in text
+        (tmp_path / "ca.pem").write_bytes((tmp_path / "ca.pem").read_bytes() + pem(root.certificate))
+        assert ladder.of_one("127.0.0.1", port, {**tls, "ssl.ca.location": str(tmp_path / "ca.pem")}) == ("", "")
 
 
 def test_a_server_that_takes_no_client_without_a_certificate(tmp_path: Path) -> None:

@@ -98,19 +98,6 @@ def test_asked_with_a_certificate(serve: Serve, ca: Ca, tmp_path: Path) -> None:
     assert state({"zk1": "127.0.0.1"}, port, admin) == {"zk1": "follower"}
 
 
-@pytest.fixture
-def strict(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let contexts be as strict as from Python 3.13 on."""
-    make = ssl.create_default_context
-
-    def made(**options: Any) -> ssl.SSLContext:
-        context = make(**options)
-        context.verify_flags |= ssl.VERIFY_X509_STRICT
-        return context
-
-    monkeypatch.setattr(ssl, "create_default_context", made)
-
-
 @pytest.mark.usefixtures("strict")
 def test_a_ca_that_leaves_out_identifiers_of_keys(serve: Serve, ca: Ca, tmp_path: Path) -> None:
     """Its certificates are taken by who asks, as Java takes them."""

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from unit.pki_folder import BROKER, BROKER_PEM, CA_KEY, CA_PEM, ZOOKEEPER, run, said, snapshot
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.work import there
+
 NOBODY = 65534
 AUTHORITIES = [{"name": "infra", "subject": "CN=Infra CA,O=lab"}]
 
@@ -119,6 +121,42 @@ def test_a_folder_of_somebody_else(open_folder: Path) -> None:
     for made in (partial(run, open_folder / "pki", check_mode=check_mode) for check_mode in (True, False)):
         text = as_somebody(made, another_user)
         assert text.startswith(f"[Errno 13] Permission denied: '{open_folder}/pki")
+
+
+def test_what_cannot_be_told_is_not_denied(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As Path.exists does from Python 3.14 on."""
+    assert (there(tmp_path), there(tmp_path / "x"), there(Path(__file__) / "x")) == (True, False, False)
+
+    def refuse(path: Path) -> os.stat_result:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    with pytest.raises(PermissionError, match="Permission denied"):
+        there(tmp_path)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can be somebody else")
+@pytest.mark.parametrize("closed", ["certificates/dc1-kafka2", "certificates/dc1-kafka2/ca.pem"])
+def test_whose_trust_cannot_be_looked_at_is_not_cut_off(open_folder: Path, closed: str) -> None:
+    """A certificate of a new CA is refused where nobody can tell whether all hosts trust that."""
+    both = [*AUTHORITIES, {"name": "new", "subject": "CN=New CA,O=lab"}]
+    pki, stores = open_folder / "pki", {"path": "/t/ca.pem", "authorities": ["infra", "new"]}
+    run(pki, authorities=both, truststores=[stores])
+    run(pki, host="dc1-kafka2", authorities=both, truststores=[{**stores, "authorities": ["infra"]}])
+    for path in (pki, *pki.rglob("*")):
+        path.chmod(0o755)
+    (pki / closed).chmod(0o700)
+
+    def of_the_new() -> object:
+        return said(run(pki, authorities=both, truststores=[stores], certificates=[{**BROKER, "authority": "new"}]))
+
+    def another() -> str:
+        for path in (pki, *pki.rglob("*")):
+            os.chown(path, NOBODY, NOBODY)
+        os.chown(pki / closed, 0, 0)
+        return as_somebody(of_the_new, another_user)
+
+    assert another() == f"[Errno 13] Permission denied: '{pki / closed}'"
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can be somebody else")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.millrace.kafka.plugins.module_utils.host import probe
+from ansible_collections.millrace.kafka.plugins.module_utils.host.mounts import covering, mounts, settled
 from ansible_collections.millrace.kafka.plugins.module_utils.host.network import connect, reach
 from ansible_collections.millrace.kafka.plugins.module_utils.host.probe import (
     clock,
@@ -17,7 +18,6 @@ from ansible_collections.millrace.kafka.plugins.module_utils.host.probe import (
     javas,
     limits,
     memory,
-    mounts,
     nft,
     ssh_port,
 )
@@ -39,6 +39,18 @@ def test_mounts() -> None:
     assert found["/etc"]["size"] == int(size)
     assert abs(found["/etc"]["free"] - int(free)) < 2**28
     assert found["/nowhere"] == {"mounted": False}
+
+
+def test_a_replica_that_moves_while_it_is_looked_for(tmp_path: Path) -> None:
+    """It is in one log dir, and said to be in that; what is in both stays, and what both have of each broker."""
+    one, two = tmp_path / "1", tmp_path / "2"
+    for path in (one, two):
+        for name in ("t-0", "t-1", "t-2", "meta.properties"):
+            (path / name).mkdir(parents=True)
+    found = mounts([str(one), str(two)])
+    (one / "t-0").rename(one / "t-0.ab12-delete")
+    names = {path: mount["names"] for path, mount in settled(found).items()}
+    assert names == {str(one): ["meta.properties", "t-1", "t-2"], str(two): ["meta.properties", "t-0", "t-1", "t-2"]}
 
 
 def test_java_version() -> None:
@@ -124,7 +136,7 @@ def test_port_of_the_ssh_connection(connection: str | None) -> None:
     [("/data/kafka 1/x", "/data/kafka 1"), ("/data/kafka", "/data/kafka"), ("/data/kafka10", "/data"), ("/srv", "/")],
 )
 def test_the_file_system_that_a_path_is_on(path: str, point: str) -> None:
-    assert probe.covering(path, ["/", "/data", "/data/kafka", "/data/kafka 1"]) == point
+    assert covering(path, ["/", "/data", "/data/kafka", "/data/kafka 1"]) == point
 
 
 def test_log_dirs_that_are_taken_out() -> None:

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils.host.mounts import mount_table, mounts
 from ansible_collections.millrace.kafka.plugins.module_utils.host.paths import Directory, StateError, held, read, umask
-from ansible_collections.millrace.kafka.plugins.module_utils.host.probe import mount_table, mounts
 
 # In a file that is to be shown, any hint of a secret is enough: in what it shall be, and in what was there.
 HINT = re.compile(r"password\"?\s*[=:]|secret", re.IGNORECASE)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import errno
 import glob
 import os
 import re
@@ -14,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.host.marks import run_of
+from ansible_collections.millrace.kafka.plugins.module_utils.host.mounts import mounts, settled
 from ansible_collections.millrace.kafka.plugins.module_utils.host.network import reach
 from ansible_collections.millrace.kafka.plugins.module_utils.host.properties import pairs
 from ansible_collections.millrace.kafka.plugins.module_utils.host.releases import FILE, releases
@@ -26,52 +26,6 @@ def addresses() -> list[str]:
         ["ip", "-o", "addr", "show", "scope", "global"], capture_output=True, text=True, check=True
     ).stdout
     return re.findall(r"\binet6? ([0-9a-f.:]+)", text)
-
-
-def mounts(paths: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return per path whether it is a mount point, and what is there.
-
-    Where it exists: size and free space in bytes, device, type and what it holds.
-
-    A file system that answers with errors, or takes no writes, has them in `error`.
-    """
-    found: dict[str, dict[str, Any]] = {}
-    mounted = mount_table()
-    for path in paths:
-        kind, options = mounted.get(path.rstrip("/"), ("", set[str]()))
-        options = options or mounted[covering(os.path.realpath(path), mounted)][1]
-        found[path] = {"mounted": bool(kind) or os.path.ismount(path)}
-        try:
-            status = os.statvfs(path)
-            found[path] |= {
-                "size": status.f_blocks * status.f_frsize,
-                "free": status.f_bavail * status.f_frsize,
-                "device": os.stat(path).st_dev,
-                "type": kind,
-                "names": sorted(os.listdir(path)),
-            }
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            found[path]["error"] = os.strerror(error.errno or errno.EIO)
-            continue
-        if (
-            status.f_flag & os.ST_RDONLY or "emergency_ro" in options
-        ):  # the second: ext4 after an error, from Linux 6.12 on
-            found[path]["error"] = os.strerror(errno.EROFS)
-    return found
-
-
-def covering(path: str, mounted: Iterable[str]) -> str:
-    """Return the mount point of the file system that a path is on."""
-    return max((point for point in mounted if point == "/" or f"{path}/".startswith(f"{point}/")), key=len, default="/")
-
-
-def mount_table() -> dict[str, tuple[str, set[str]]]:
-    """Return type and options of the file system on each mount point (/proc/self/mounts)."""
-    with open("/proc/self/mounts", encoding="utf-8") as stream:
-        rows = [line.split() for line in stream]
-    return {"/": ("", set[str]()), **{row[1].replace("\\040", " "): (row[2], set(row[3].split(","))) for row in rows}}
 
 
 def installed_log_dirs() -> list[str]:
@@ -271,7 +225,7 @@ def probe(wanted: Mapping[str, Any]) -> dict[str, Any]:
         "limits": limits(),
         "memory": memory(),
         "peers": reach(wanted["peers"]),
-        "mounts": mounts(wanted["mounts"]),
+        "mounts": settled(mounts(wanted["mounts"])),
         **served(log_dirs, locks("kafka.service") if log_dirs else ()),
         "log_dirs": log_dirs,
         "dropped": mounts(dropped(log_dirs, wanted["kafka_log_dirs"])),

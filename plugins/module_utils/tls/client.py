@@ -13,11 +13,12 @@ class OwnFileError(OSError):
 def trusting(ca: str | None) -> ssl.SSLContext:
     """Return the context of a client that trusts `ca`, a PEM file; without one, whom this machine trusts.
 
-    It takes what Java and librdkafka take. From Python 3.13 on the context refuses certificates without what RFC 5280
-    asks for besides, as the identifiers of keys that many outside CAs leave out. Raises OSError.
+    It takes what librdkafka takes, whatever the Python: from 3.13 on that would refuse certificates without all that
+    RFC 5280 asks for, as the identifiers of keys that many outside CAs leave out, and trust an intermediate CA without
+    its root. Raises OSError.
     """
     context = ssl.create_default_context(cafile=ca)
-    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    context.verify_flags &= ~(ssl.VERIFY_X509_STRICT | ssl.VERIFY_X509_PARTIAL_CHAIN)
     return context
 
 

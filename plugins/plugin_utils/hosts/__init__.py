@@ -15,6 +15,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import (
     databases,
     departed,
     disks,
+    log_dirs,
     machine,
     ports,
     protocol,
@@ -65,6 +66,7 @@ def check_hosts(
     for broker in model.brokers:
         if broker.name in probes:
             problems += disks.of_a_broker(broker, probes[broker.name])
+            problems += log_dirs.of_a_broker(broker, probes[broker.name])
             problems += chroots.kept(model, broker, probes[broker.name])
     for server in model.servers:
         if server.name in probes:

@@ -6,13 +6,14 @@ import errno
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.folders import MADE_BY_MKFS, named, replicas
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.folders import (
+    MADE_BY_MKFS,
+)
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.folders import foreign as foreign_names
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Function
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import broker_dirs, other_mounts
@@ -98,44 +99,7 @@ def of_a_broker(broker: Broker, probe: Probe) -> Iterator[Problem]:
         if len(paths) > 1:
             wrong, advice = "on one device: they fail together and share its throughput", "mount a device for each"
             yield broker.problem(LOG_DIRS, "DEVICE_SHARED", ", ".join(paths), wrong, f"{advice}, or name one of them")
-    yield from _twice(broker, probe, [path for path, mount in mounts.items() if whole_disk(mount, are_mounts)])
-    yield from _dropped(broker, probe)
     yield from _owner(broker, probe)
-
-
-def _twice(broker: Broker, probe: Probe, paths: Sequence[str]) -> Iterator[Problem]:
-    """No replica is in two log dirs: no broker starts so (LogManager.loadLog).
-
-    That is how a log dir comes back that was taken out with its disk: the broker has made its replicas anew meanwhile.
-    Two log dirs that a broker serves from may be read just when a replica goes from one to the other.
-    """
-    serves = {os.path.normpath(path) for path in probe.get("serves", ())}
-    where: dict[Place, list[str]] = {}
-    for path in paths:
-        for place in replicas(probe["mounts"][path].get("names", [])):
-            where.setdefault(place, []).append(path)
-    for both in sorted({tuple(found) for found in where.values() if len(found) > 1}):
-        used = [path for path in both if os.path.normpath(path) in serves]
-        if len(used) == len(both):
-            continue
-        shown = named(place for place, found in where.items() if tuple(found) == both)
-        wrong = f"hold {shown} each, and no broker starts with a replica in two log dirs"
-        which = "the one whose disk was away, else of the one with the older files"
-        if used:
-            which = f"{', '.join(path for path in both if path not in used)}, for it serves from {used[0]}"
-        advice = f"move these folders out of {which}, to a place that is no log dir; {NEVER}"
-        yield broker.problem(LOG_DIRS, "LOG_DIR_DUPLICATE", ", ".join(both), wrong, advice)
-
-
-def _dropped(broker: Broker, probe: Probe) -> Iterator[Problem]:
-    """A log dir that the broker is not to have any more holds no replica; one that it gave up is of no use anyway."""
-    for path, mount in probe["dropped"].items():
-        held = replicas(mount.get("names", []))
-        if held and path not in probe.get("given_up", ()):
-            number = broker.inputs.values.get("kafka_broker_id")
-            wrong = f"taken out, and it holds {named(held)}: the broker would come back without them"
-            advice = f"empty it first (playbooks/reassign.yml -e empty={number}:{path} -e rate=50MB); {NEVER}"
-            yield broker.problem(LOG_DIRS, "LOG_DIR_DROPPED", path, wrong, advice)
 
 
 def _foreign(broker: Broker, path: str, mount: Mapping[str, Any]) -> Iterator[Problem]:

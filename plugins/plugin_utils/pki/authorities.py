@@ -47,7 +47,7 @@ def authority(work: Work, item: Mapping[str, Any]) -> Authority:
                 never_made(work, item, path)
                 make(work, item, path)
     found = []
-    if there(path) or item["certificate"]:
+    if item["certificate"] or there(path):
         found = certificates_in(read(path, "the CA certificate"), path)
     if item["fingerprint"] and found and fingerprint(found[0]) != item["fingerprint"].lower().replace(":", ""):
         wrong = f"{path} is another CA, with the fingerprint {fingerprint(found[0])}"

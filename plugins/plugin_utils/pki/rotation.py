@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ class Before:
         """Return the CA that has to be trusted for a certificate ('' for none), and the subjects in a bundle of CAs."""
         if path not in self._known:
             self._known[path] = "", set()
-            with contextlib.suppress(CertificateError, OSError):
+            with contextlib.suppress(CertificateError, FileNotFoundError, NotADirectoryError):
                 data = path.read_bytes()
                 found = certificates_in(data, path)
                 if b"PRIVATE KEY" in data:
@@ -44,6 +45,13 @@ class Before:
                 else:
                     self._known[path] = "", {names.text(certificate.subject) for certificate in found}
         return self._known[path]
+
+    def _files(self) -> list[Path]:
+        """Return every host's files. Raises OSError where one may not be looked for, which glob passes over."""
+        hosts = list[os.DirEntry[str]]()
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            hosts += [host for host in os.scandir(self.folder) if host.is_dir()]
+        return [Path(file.path) for host in hosts for file in os.scandir(host.path) if file.name.endswith(".pem")]
 
     def issuer(self, path: Path) -> str:
         """Return the CA that has to be trusted for a certificate of the folder, '' where it was not there."""
@@ -55,7 +63,7 @@ class Before:
 
     def trusting(self, old: str, but_not: str) -> list[str]:
         """Return the hosts that trust one CA and not another."""
-        bundles = {path: self._read(path)[1] for path in self.folder.glob("*/*.pem")}
+        bundles = {path: self._read(path)[1] for path in self._files()}
         found = {path.parent.name for path, names in bundles.items() if old in names and but_not not in names}
         asked = {port["host"]: port["authorities"] for port in self.ports}
         ports = {host for host, names_there in asked.items() if old in names_there and but_not not in names_there}
@@ -63,4 +71,4 @@ class Before:
 
     def issued_by(self, name: str) -> list[str]:
         """Return the hosts with a certificate from this CA."""
-        return sorted({path.parent.name for path in self.folder.glob("*/*.pem") if self._read(path)[0] == name})
+        return sorted({path.parent.name for path in self._files() if self._read(path)[0] == name})

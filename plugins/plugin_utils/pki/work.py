@@ -26,7 +26,7 @@ def there(path: Path) -> bool:
     """
     try:
         path.stat()
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # the last: no path at all, with a NUL in it
         return False
     return True
 

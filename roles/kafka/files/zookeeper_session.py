@@ -123,7 +123,7 @@ class ZooKeeper:
         self.context = None
         if properties.get("zookeeper.ssl.client.enable", "").lower() == "true":
             self.context = ssl.create_default_context(cafile=properties["zookeeper.ssl.truststore.location"])
-            self.context.verify_flags &= ~ssl.VERIFY_X509_STRICT  # from Python 3.13 on refuses what Java takes
+            self.context.verify_flags &= ~ssl.VERIFY_X509_STRICT  # which, from Python 3.13 on, refuses what Java takes
             self.context.load_cert_chain(properties["zookeeper.ssl.keystore.location"])
         self.connection = first(in_turn(servers.split(",")), self.context, self.deadline)
 

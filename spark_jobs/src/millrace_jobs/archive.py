@@ -25,6 +25,7 @@ from millrace_jobs.contract import Contract
 from millrace_jobs.ends import Topic
 from millrace_jobs.errors import JobError
 from millrace_jobs.parts import FileSink
+from millrace_jobs.paths import there
 from millrace_jobs.positions import Place, Range, began_at, between, check_sink, ranges_of, unapplied
 from millrace_jobs.topics import topic_id
 
@@ -82,12 +83,12 @@ class Archive:
     def _check_topic(self, topic: Topic, key: str) -> None:
         file, now = self._file(topic.name), topic_id(topic)
         files = list(self.directory.glob(f"**/topic={topic.name}/**/*-*-*-*.parquet"))
-        if not file.exists() and files:
+        if not there(file) and files:
             raise JobError(
                 f"{key}: holds {len(files)} files of topic {topic.name}, and {file}, which says how far they go, "
                 "is not there; bring it back as well, or give another directory and checkpoint"
             )
-        if not file.exists():
+        if not there(file):
             _replace(file, {"topic_id": now, "until": {}})
         held = _read(file)
         _check_id(self.query, topic.name, held["topic_id"], now, key)
@@ -177,7 +178,7 @@ def held(directory: Path, topics: Sequence[Topic], query: str, key: str) -> dict
     found: dict[Place, int] = {}
     for topic in topics:
         file = directory / "_positions" / topic.name
-        if file.exists():
+        if there(file):
             known = _read(file)
             _check_id(query, topic.name, known["topic_id"], topic_id(topic), key)
             found |= {(topic.name, int(number)): until for number, until in known["until"].items()}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from millrace_jobs.config import JOBS, Config
 from millrace_jobs.errors import JobError
+from millrace_jobs.paths import there
 from millrace_jobs.positions import has_begun
 from millrace_jobs.topics import topic_id
 
@@ -27,7 +28,7 @@ def check(config: Config, checkpoint: str, query: str) -> None:
     topics = {topic.name: topic_id(topic) for source in config.inputs.values() for topic in source.topics}
     said = {name: str(value) for name, value in asdict(config.parameters).items()} if JOBS[config.job].shuffles else {}
     began = {"topics": topics, "parameters": said}
-    if has_begun(checkpoint) and file.exists():
+    if has_begun(checkpoint) and there(file):
         held = json.loads(file.read_text(encoding="utf-8"))
         _compare(config.job, query, held["topics"], topics)
         _compare_parameters(config.job, query, held["parameters"], said)

@@ -14,6 +14,7 @@ from millrace_jobs import starts
 from millrace_jobs.codec import as_headers
 from millrace_jobs.ends import Input, Topic
 from millrace_jobs.errors import JobError
+from millrace_jobs.paths import there
 from millrace_jobs.positions import has_begun
 from millrace_jobs.topics import admin_properties, retries
 
@@ -122,7 +123,7 @@ def _isolation(source: Input, checkpoint: str) -> str:
         Path(checkpoint).mkdir(parents=True, exist_ok=True)
         for file in kept:
             file.write_text(said or "read_committed")
-    began = next((file.read_text().strip() for file in kept if file.exists()), "read_uncommitted")
+    began = next((file.read_text().strip() for file in kept if there(file)), "read_uncommitted")
     if said not in (None, began):
         raise JobError(
             f"checkpoint {checkpoint} began to read {', '.join(names)} with {began}, and {said} would end at another "

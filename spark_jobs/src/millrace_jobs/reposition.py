@@ -17,6 +17,7 @@ from millrace_jobs import checks, holdings, lease, starts
 from millrace_jobs.config import JOBS, Config
 from millrace_jobs.ends import Input, Start
 from millrace_jobs.errors import ConfigError, JobError
+from millrace_jobs.paths import there
 from millrace_jobs.positions import has_begun, planned_until
 
 _LOG = logging.getLogger(__name__)
@@ -130,7 +131,7 @@ def apply(config: Config, found: dict[str, list[Move]]) -> Path | None:
         raise JobError(_mount(checkpoint))
     with (
         _said(checkpoint, "run it as the job's user"),
-        lease.held(str(checkpoint)) if checkpoint.exists() else nullcontext(),
+        lease.held(str(checkpoint)) if there(checkpoint) else nullcontext(),
     ):
         try:
             shutil.rmtree(part, ignore_errors=True)
@@ -152,7 +153,7 @@ def finish(config: Config) -> None:
     """
     checkpoint = _place(config)
     new = _new(checkpoint)
-    if not os.path.exists(new):  # nor where it cannot be seen, as Path.exists says with an error
+    if not os.path.exists(new):  # nor where it may not be looked at, of which `there` would say so
         return
     advice = f"put {new} there by hand, or remove it, which a reposition left that was killed"
     with _said(checkpoint, advice), lease.held(str(checkpoint)):
@@ -203,9 +204,9 @@ def _new(checkpoint: Path) -> Path:
 def _put(new: Path, checkpoint: Path) -> Path | None:
     """Put the new checkpoint in the place of the old one, whose new name is returned; an empty one is none."""
     old: Path | None = None
-    if checkpoint.exists() and {path.name for path in checkpoint.iterdir()} <= {lease.FILE}:
+    if there(checkpoint) and {path.name for path in checkpoint.iterdir()} <= {lease.FILE}:
         shutil.rmtree(checkpoint)
-    elif checkpoint.exists():
+    elif there(checkpoint):
         at = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S%fZ")
         old = checkpoint.rename(checkpoint.with_name(f"{checkpoint.name}.before-{at}"))
     try:
@@ -224,7 +225,7 @@ def _make(config: Config, found: dict[str, list[Move]], checkpoint: Path, part: 
         for name, several in found.items():
             source = config.inputs[name]
             starts.tell(str(part / Path(folder).relative_to(config.checkpoint)), source, _offsets(source, several))
-    like = (checkpoint if checkpoint.exists() else checkpoint.parent).stat()
+    like = (checkpoint if there(checkpoint) else checkpoint.parent).stat()
     part.chmod(like.st_mode & 0o777)
     for path in (part, *part.rglob("*")):
         os.chown(path, like.st_uid, like.st_gid)

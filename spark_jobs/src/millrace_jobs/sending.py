@@ -8,7 +8,7 @@ import random
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
@@ -60,7 +60,8 @@ def producer_of(client: Mapping[str, str], **settings: object) -> Producer:
 def queue(producer: Producer, topic: str, value: str | bytes, key: str | bytes, headers: Headers, heard: Heard) -> None:
     """Queue a record; `heard` is told what becomes of it, also where the client refuses it at once.
 
-    It does so with a topic of which brokers said meanwhile that it is not there, or not for this user.
+    It does so with one that is too large, and with a topic of which brokers said meanwhile that it is not there, or not
+    for this user.
 
     Raises:
         BufferError: the queue is full.
@@ -70,8 +71,44 @@ def queue(producer: Producer, topic: str, value: str | bytes, key: str | bytes, 
     try:
         producer.produce(topic, value, key, headers=headers, on_delivery=heard)
     except KafkaException as refused:
-        producer.poll(0)  # what brokers said of the record before is the reason of this one
+        heeding(lambda: producer.poll(0), heard)  # what brokers said of the record before is the reason of this one
         heard(refused.args[0], None)
+
+
+def heeding(act: Callable[[], int], heard: Heard) -> int:
+    """What poll() or flush() says; `heard` is told of an error after which the producer sends no more.
+
+    They raise it, as where a user may write nowhere. What they call meanwhile runs with that exception pending, so it
+    may do no more than note what it is told: whatever it asks of the library then fails, as SystemError.
+    """
+    from confluent_kafka import KafkaException
+
+    try:
+        return act()
+    except (KafkaException, SystemError) as error:
+        cause = error if isinstance(error, KafkaException) else error.__cause__
+        if not isinstance(cause, KafkaException):
+            raise
+    heard(cause.args[0], None)
+    return 0
+
+
+def reason(errors: Sequence[KafkaError]) -> str:
+    """Why records were refused, and what helps, where that is known: what ended the producer, else the first."""
+    from confluent_kafka import KafkaError as Known
+
+    mends = {
+        Known._UNKNOWN_TOPIC: "create the topic",
+        Known.UNKNOWN_TOPIC_OR_PART: "create the topic",
+        Known.TOPIC_EXCEPTION: "create the topic",
+        Known._UNKNOWN_PARTITION: "create the topic",
+        Known.TOPIC_AUTHORIZATION_FAILED: "let this user write to it",
+        Known.CLUSTER_AUTHORIZATION_FAILED: "let this user write to it",
+        Known._MSG_TIMED_OUT: "see that its brokers answer, and that enough replicas are in sync",
+    }
+    error = next((one for one in errors if one.fatal()), errors[0])
+    mend = mends.get(error.code())
+    return f"{error.str()}; {mend}" if mend else error.str()
 
 
 def send(
@@ -90,7 +127,7 @@ def send(
             break
         due = began + position / per_second
         while (left := due - time.monotonic()) > 0 and not stopping.wait(min(left, 0.1)):
-            producer.poll(0)
+            heeding(lambda: producer.poll(0), sender.heard)
         now = datetime.now(timezone.utc).isoformat(timespec="microseconds").replace("+00:00", "Z")
         headers: Headers = [
             ("event_id", event.event_id.encode()),
@@ -103,12 +140,12 @@ def send(
                 queue(producer, sink.name, value, event.key.encode(), headers, sender.heard)
                 break
             except BufferError:  # nobody takes them for a while
-                producer.poll(0.5)
+                heeding(lambda: producer.poll(0.5), sender.heard)
                 sender.tell(len(producer))
-        producer.poll(0)
+        heeding(lambda: producer.poll(0), sender.heard)
         sender.tell(len(producer))
-    while len(producer) and not sender.failure:
-        if producer.flush(_FLUSH_SECONDS) and stopping.is_set():
+    while len(producer) and not sender.errors:
+        if heeding(lambda: producer.flush(_FLUSH_SECONDS), sender.heard) and stopping.is_set():
             raise JobError(
                 f"topic {sink.name}: {len(producer)} events were not acknowledged; the brokers give no answer"
             )
@@ -120,15 +157,15 @@ class _Sender:
 
     def __init__(self, topic: str) -> None:
         self.topic, self.sent = topic, 0
-        self.failure: str | None = None
+        self.errors: list[KafkaError] = []
         self._next_line = time.monotonic() + _LOG_SECONDS
 
     def heard(self, error: KafkaError | None, message: Message | None) -> None:
         """An event is stored, or refused."""
         if error is None:
             self.sent += 1
-        elif self.failure is None:
-            self.failure = error.str()
+        else:
+            self.errors.append(error)
 
     def tell(self, waiting: int, last: bool = False) -> None:
         """Say how many are stored, once a minute.
@@ -136,9 +173,9 @@ class _Sender:
         Raises:
             JobError: one was refused.
         """
-        if self.failure is not None:
-            lacks = "the topic lacks it and later ones may be there; create the topic, or let this user write to it"
-            raise JobError(f"topic {self.topic}: an event was refused: {self.failure}; {lacks}")
+        if self.errors:
+            lacks = "an event was refused, so the topic lacks it, and some that were on their way may be there"
+            raise JobError(f"topic {self.topic}: {lacks}: {reason(self.errors)}")
         if last or time.monotonic() >= self._next_line:
             _LOG.info("%d events stored, %d on their way", self.sent, waiting)
             self._next_line = time.monotonic() + _LOG_SECONDS

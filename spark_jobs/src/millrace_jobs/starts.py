@@ -13,6 +13,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from millrace_jobs.ends import Input, Start
 from millrace_jobs.errors import JobError
 from millrace_jobs.groups import committed
+from millrace_jobs.paths import there
 from millrace_jobs.topics import admin_properties
 
 _ANSWER_SECONDS = 10
@@ -42,7 +43,7 @@ def told(checkpoint: str, source: Input) -> str | None:
     left: Offsets = {}
     for topic in source.topics:
         file = _file(checkpoint, topic.name)
-        left |= json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        left |= json.loads(file.read_text(encoding="utf-8")) if there(file) else {}
     if not left:
         return None
     with _consumer(source) as consumer:

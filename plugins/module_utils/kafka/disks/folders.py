@@ -30,6 +30,12 @@ def replicas(names: Iterable[str]) -> set[Place]:
     return {(one[1], int(one[2])) for one in found if one}
 
 
+def futures(names: Iterable[str]) -> set[Place]:
+    """Return the partitions of which a replica is on its way there from another log dir of the broker."""
+    found = (FUTURE.fullmatch(name) for name in names)
+    return {(one[1], int(one[2])) for one in found if one}
+
+
 def named(places: Iterable[Place], shown: int = 3) -> str:
     """Return partitions by name, the first of them."""
     names = [f"{topic}-{number}" for topic, number in sorted(places)]

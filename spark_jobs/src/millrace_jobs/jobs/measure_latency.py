@@ -18,7 +18,7 @@ from millrace_jobs.ends import Topic
 from millrace_jobs.errors import JobError
 from millrace_jobs.job import Job, parameter
 from millrace_jobs.parts import KafkaSink
-from millrace_jobs.sending import producer_of, queue
+from millrace_jobs.sending import heeding, producer_of, queue, reason
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError, Message
@@ -86,11 +86,11 @@ def loop(parameters: Parameters, outputs: Mapping[str, Topic], stopping: threadi
     producer = producer_of(sink.client, **{"linger.ms": 0})
     watch = KafkaWatch(admin_properties(sink.client), [sink.name])
     canaries = Canaries(parameters.missing_after_seconds * 10**9)
-    run, refused = uuid.uuid4().hex.encode(), list[str]()
+    run, errors, refused = uuid.uuid4().hex.encode(), list["KafkaError"](), list["KafkaError"]()
 
     def heard(error: KafkaError | None, message: Message | None) -> None:
-        if error is not None and not _passes(error):
-            refused.append(error.str())
+        if error is not None:
+            errors.append(error)
 
     began, number = time.monotonic_ns(), 0
     next_report = began + parameters.report_seconds * 10**9
@@ -105,7 +105,9 @@ def loop(parameters: Parameters, outputs: Mapping[str, Topic], stopping: threadi
                 except BufferError:  # nobody takes them: this one will be missing
                     _LOG.debug("canary %d was not sent", number)
                 number += 1
-            producer.poll(0)
+            heeding(lambda: producer.poll(0), heard)
+            refused += [error for error in errors if not _passes(error)]
+            errors.clear()
             message = consumer.poll(min(0.1, max(0.0, (due - now) / 1e9)))
             if message is not None and message.error() is None and (_RUN, run) in (message.headers() or []):
                 canaries.arrived(int(message.value() or b"-1"), time.monotonic_ns())
@@ -117,9 +119,7 @@ def loop(parameters: Parameters, outputs: Mapping[str, Topic], stopping: threadi
         watch.close()
         consumer.close()
     if refused:
-        raise JobError(
-            f"topic {sink.name}: a canary was refused: {refused[0]}; create the topic, or let this user write to it"
-        )
+        raise JobError(f"topic {sink.name}: a canary was refused: {reason(refused)}")
 
 
 def _passes(error: KafkaError) -> bool:

@@ -1,0 +1,79 @@
+"""What is mounted where, and what it holds; no Ansible import."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import time
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+REPLICA = re.compile(r".+-\d+")
+"""The name of a folder in a log dir of Kafka."""
+MOVED = 0.2
+"""Seconds, longer than a broker takes to put a replica that it has copied in the place of the first."""
+
+
+def mounts(paths: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return per path whether it is a mount point, and what is there.
+
+    Where it exists: size and free space in bytes, device, type and what it holds.
+
+    A file system that answers with errors, or takes no writes, has them in `error`.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    mounted = mount_table()
+    for path in paths:
+        kind, options = mounted.get(path.rstrip("/"), ("", set[str]()))
+        options = options or mounted[covering(os.path.realpath(path), mounted)][1]
+        found[path] = {"mounted": bool(kind) or os.path.ismount(path)}
+        try:
+            status = os.statvfs(path)
+            found[path] |= {
+                "size": status.f_blocks * status.f_frsize,
+                "free": status.f_bavail * status.f_frsize,
+                "device": (there := os.stat(path)).st_dev,
+                "inode": there.st_ino,
+                "type": kind,
+                "names": sorted(os.listdir(path)),
+            }
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            found[path]["error"] = os.strerror(error.errno or errno.EIO)
+            continue
+        if (
+            status.f_flag & os.ST_RDONLY or "emergency_ro" in options
+        ):  # the second: ext4 after an error, from Linux 6.12 on
+            found[path]["error"] = os.strerror(errno.EROFS)
+    return found
+
+
+def covering(path: str, mounted: Iterable[str]) -> str:
+    """Return the mount point of the file system that a path is on."""
+    return max((point for point in mounted if point == "/" or f"{path}/".startswith(f"{point}/")), key=len, default="/")
+
+
+def mount_table() -> dict[str, tuple[str, set[str]]]:
+    """Return type and options of the file system on each mount point (/proc/self/mounts)."""
+    with open("/proc/self/mounts", encoding="utf-8") as stream:
+        rows = [line.split() for line in stream]
+    return {"/": ("", set[str]()), **{row[1].replace("\\040", " "): (row[2], set(row[3].split(","))) for row in rows}}
+
+
+def settled(found: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return what `mounts` found, without folders that only seem to be at two paths.
+
+    These are looked at again: between two looks, or for a moment on its own, a broker that moves a replica from one log
+    dir to another has it in both.
+    """
+    times = Counter(name for mount in found.values() for name in mount.get("names", ()) if REPLICA.fullmatch(name))
+    both = {name for name, number in times.items() if number > 1}
+    if both:
+        time.sleep(MOVED)
+    for path, mount in found.items() if both else ():
+        if "names" in mount:
+            mount["names"] = [one for one in mount["names"] if one not in both or os.path.lexists(f"{path}/{one}")]
+    return found
