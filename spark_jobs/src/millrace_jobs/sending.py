@@ -66,12 +66,14 @@ def queue(producer: Producer, topic: str, value: str | bytes, key: str | bytes, 
     Raises:
         BufferError: the queue is full.
     """
-    from confluent_kafka import KafkaException
+    from confluent_kafka import KafkaError, KafkaException
 
     try:
         producer.produce(topic, value, key, headers=headers, on_delivery=heard)
     except KafkaException as refused:
-        heeding(lambda: producer.poll(0), heard)  # what brokers said of the record before is the reason of this one
+        # What brokers said of the record before is the reason of this one; what ended the producer is told in a moment.
+        seconds = 1 if refused.args[0].code() == KafkaError._FATAL else 0
+        heeding(lambda: producer.poll(seconds), heard)
         heard(refused.args[0], None)
 
 
