@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from unit.pki_folder import BROKER, BROKER_PEM, CA_KEY, CA_PEM, ZOOKEEPER, run, said, snapshot
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.rotation import Before
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.work import there
 
 NOBODY = 65534
@@ -157,6 +158,16 @@ def test_whose_trust_cannot_be_looked_at_is_not_cut_off(open_folder: Path, close
         return as_somebody(of_the_new, another_user)
 
     assert another() == f"[Errno 13] Permission denied: '{pki / closed}'"
+
+
+def test_a_bundle_that_cannot_be_read_is_none_at_no_time(tmp_path: Path) -> None:
+    """Who asks again is told again."""
+    (tmp_path / "certificates/dc1-kafka1/ca.pem").mkdir(parents=True)
+    before = Before(tmp_path)
+    for _ in range(2):
+        with pytest.raises(IsADirectoryError):
+            before.trusted("dc1-kafka1", "ca.pem")
+    assert before.trusted("dc1-kafka2", "ca.pem") == set()
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can be somebody else")

@@ -36,14 +36,15 @@ class Before:
     def _read(self, path: Path) -> tuple[str, set[str]]:
         """Return the CA that has to be trusted for a certificate ('' for none), and the subjects in a bundle of CAs."""
         if path not in self._known:
-            self._known[path] = "", set()
+            known: tuple[str, set[str]] = "", set()
             with contextlib.suppress(CertificateError, FileNotFoundError, NotADirectoryError):
                 data = path.read_bytes()
                 found = certificates_in(data, path)
                 if b"PRIVATE KEY" in data:
-                    self._known[path] = anchor(found), set()
+                    known = anchor(found), set()
                 else:
-                    self._known[path] = "", {names.text(certificate.subject) for certificate in found}
+                    known = "", {names.text(certificate.subject) for certificate in found}
+            self._known[path] = known
         return self._known[path]
 
     def _files(self) -> list[Path]:
