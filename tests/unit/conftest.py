@@ -39,6 +39,7 @@ def strict(monkeypatch: pytest.MonkeyPatch) -> None:
         return context
 
     monkeypatch.setattr(ssl, "create_default_context", made)
+    monkeypatch.setattr(ssl, "_create_default_https_context", made)  # of urlopen, where no other is given
 
 
 @pytest.fixture

@@ -1,12 +1,14 @@
 """Where an archive comes from: the checksum that is declared, and the file or URL that has it."""
 
 import os
+import ssl
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from unit.certificate_maker import Ca, key_pem, new_key, pem
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils import archives
 from ansible_collections.millrace.kafka.plugins.plugin_utils.archives import ArchiveError, expected, local
@@ -66,6 +68,38 @@ def test_a_checksum_file_that_is_no_text(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(bytes(range(256)) * 8)
     with pytest.raises(ArchiveError, match="holds no SHA-512"):
         expected(f"sha512:{tmp_path / 'x'}")
+
+
+class Hello(BaseHTTPRequestHandler):
+    """Sends a checksum."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(f"{HELLO}  kafka.tgz\n".encode())
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.usefixtures("strict")
+def test_a_mirror_whose_ca_leaves_out_identifiers_of_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is taken, whatever the Python; one that nobody trusts is refused, with the reason."""
+    authority, key = Ca("Infra CA"), new_key()
+    (tmp_path / "ca.pem").write_bytes(pem(authority.certificate))
+    (tmp_path / "server.pem").write_bytes(pem(authority.issue(key, names=["127.0.0.1"])) + key_pem(key))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "server.pem")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Hello) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        url = f"sha512:https://127.0.0.1:{server.server_address[1]}/x.sha512"
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+        assert expected(url) == HELLO
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
+        with pytest.raises(ArchiveError, match=r"cannot be read .*certificate verify failed"):
+            expected(url)
+        server.shutdown()
 
 
 class Cut(BaseHTTPRequestHandler):
