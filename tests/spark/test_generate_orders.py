@@ -81,23 +81,26 @@ def test_a_stop_ends_it_with_all_that_was_sent_stored(broker: Broker) -> None:
 class Refusing:
     """A client that has heard of its topic, and not said so yet."""
 
-    def __init__(self) -> None:
+    def __init__(self, code: int) -> None:
+        self.code, self.waited = code, list[float]()
         self.heard: Any = None
 
     def produce(self, topic: str, value: str, key: str, headers: object, on_delivery: Any) -> None:
         self.heard = on_delivery
-        raise KafkaException(KafkaError(KafkaError._UNKNOWN_TOPIC))
+        raise KafkaException(KafkaError(self.code))
 
-    def poll(self, _: float) -> int:
+    def poll(self, seconds: float) -> int:
+        self.waited.append(seconds)
         self.heard(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED), None)
         return 1
 
 
-def test_what_brokers_said_comes_before_what_the_client_says() -> None:
-    """The reason that is told is the first."""
-    said: list[int] = []
-    queue(Refusing(), "t", "v", "k", [], lambda error, _: said.append(error.code()))  # type: ignore
-    assert said == [KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError._UNKNOWN_TOPIC]
+@pytest.mark.parametrize(("code", "waits"), [(KafkaError._UNKNOWN_TOPIC, 0), (KafkaError._FATAL, 1)])
+def test_what_brokers_said_comes_before_what_the_client_says(code: int, waits: int) -> None:
+    """The reason that is told is the first; what ended the client is waited for, for it comes after that."""
+    client, said = Refusing(code), list[int]()
+    queue(client, "t", "v", "k", [], lambda error, _: said.append(error.code()))  # type: ignore
+    assert (said, client.waited) == ([KafkaError.TOPIC_AUTHORIZATION_FAILED, code], [waits])
 
 
 def test_an_error_that_ends_a_producer_is_heard() -> None:
