@@ -1,13 +1,12 @@
-"""What tests share: the option --inventory, what it names, the lines of the summary, and what each folder cost."""
+"""What all tests share: the option --inventory, what it names, lines of the summary, and the cost of each test."""
 
 import gc
-import os
 import signal
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from costs import Costs
 from faults.inventory import ROOT, Inventory, load
 
 NOTE = "note"
@@ -31,6 +30,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Take Ctrl-C also where a shell in the background had it ignored, which commands of tests would inherit."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    config.pluginmanager.register(Costs(config))
     if not hasattr(config, "workerinput"):  # a process of pytest-xdist tells the first one
         config.pluginmanager.register(Failures(config))
 
@@ -87,18 +87,3 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if notes:
         terminalreporter.section("measured")
         terminalreporter.write_line("\n".join(notes))
-    costs: defaultdict[str, float] = defaultdict(float)
-    for report in (
-        report
-        for reports in terminalreporter.stats.values()
-        for report in reports
-        if isinstance(report, pytest.TestReport)
-    ):
-        costs[report.nodeid.partition("::")[0].rpartition("/")[0]] += report.duration
-    lines = [f"{folder}: {seconds:.0f} s" for folder, seconds in sorted(costs.items())]
-    terminalreporter.section("seconds of tests, those of parallel ones added up")
-    terminalreporter.write_line("\n".join(lines))
-    file = os.environ.get("MILLRACE_TEST_COSTS")
-    if file and not hasattr(terminalreporter.config, "workerinput"):  # the processes of pytest-xdist each know a part
-        with open(file, "a") as stream:
-            stream.writelines(f"  {line}\n" for line in lines)

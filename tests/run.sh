@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.."
 export PATH="$PWD/.venv/bin:$PATH" CONTAINERS_CONF="$PWD/lab/podman.conf" ANSIBLE_FORCE_COLOR=0 NO_COLOR=1
 LOGS=.build/logs
-export MILLRACE_TEST_COSTS="$PWD/$LOGS/test-costs"   # tests/conftest.py adds what each folder cost
+export MILLRACE_TEST_COSTS="$PWD/$LOGS/test-costs"   # tests/costs.py adds what each folder cost
 
 lint() {
   yamllint --strict .
@@ -127,15 +127,17 @@ lane() {
   [ -z "$LOG" ] || export MILLRACE_TEST_COSTS=$PWD/$LOG.costs
   shift
   on_signals
-  layer=$1 began=$SECONDS before=0
-  trap 'ended "$layer" "$began" "$before" "$?"' EXIT
+  [ -z "$CONTAINERS" ] || export MILLRACE_LAB_CGROUP=$CONTAINERS/$1-$BASHPID
+  layer=$1 began=$SECONDS before=0 inside=0
+  trap 'ended "$layer" "$began" "$before" "$inside" "$?"' EXIT
   for layer in "$@"; do
     case $layer in aside | quiet) "$layer" && continue ;; esac
-    before=0 began=$SECONDS
+    before=0 inside=0 began=$SECONDS
     computed before
+    contained inside
     echo "=== $layer"
     "$layer"
-    ended "$layer" "$began" "$before" 0
+    ended "$layer" "$began" "$before" "$inside" 0
   done
   trap - EXIT
 }
@@ -148,12 +150,33 @@ computed() {
   printf -v "$1" %.0f "$(sed -n '2{y/ms/  /;p}' "$file" | awk '{ print 60 * ($1 + $3) + $2 + $4 }')"
 }
 
-# LAYER BEGAN BEFORE CODE: says how a lane's layer ended, and what it computed besides the CPU-seconds before it.
+# NAME: sets this variable to the CPU-seconds that this lane's containers have used so far, or to an empty text where
+# they are not counted.
+CONTAINERS=
+contained() {
+  local file used
+  printf -v "$1" ''
+  [ -n "${MILLRACE_LAB_CGROUP:-}" ] || return 0
+  printf -v "$1" 0   # no container was made yet
+  for file in "/sys/fs/cgroup/cpuacct$MILLRACE_LAB_CGROUP/cpuacct.usage" "/sys/fs/cgroup$MILLRACE_LAB_CGROUP/cpu.stat"; do
+    if [ -e "$file" ]; then
+      read -r used <"$file"   # nanoseconds, or "usage_usec" and microseconds
+      case $used in usage_usec*) used=${used#* }000 ;; esac
+      printf -v "$1" %d $((used / 1000000000))
+    fi
+  done
+}
+
+# LAYER BEGAN BEFORE INSIDE CODE: prints and notes how a lane's layer ended, and the CPU-seconds of its commands and
+# containers, without those before it began.
 ended() {
-  local took="$((SECONDS - $2)) s" said now
+  local took="$((SECONDS - $2)) s" said now within
   computed now
-  took+=" ($((now - $3)) s of CPU)"
-  case $4 in
+  contained within
+  took+=" ($((now - $3)) s of CPU${within:+, $((within - ${4:-0})) in containers})"
+  printf '{"layer": "%s", "wall": %d, "own": %d, "containers": %s, "until": %d}\n' "$1" $((SECONDS - $2)) \
+    $((now - $3)) "$([ -z "$within" ] && echo null || echo $((within - ${4:-0})))" "$(date +%s)" >>$LOGS/layers.jsonl
+  case $5 in
     0) said="$took, passed" ;;
     129 | 13? | 14? | 152) said="interrupted after $took" ;;
     *) said="FAILED after $took${LOG:+ (log: $LOG)}" ;;
@@ -240,6 +263,11 @@ finish() {
   fi
   rmdir $GROUP 2>/dev/null
   show
+  [ -z "$pace" ] || kill "$pace" 2>/dev/null
+  [ -z "$CONTAINERS" ] || find /sys/fs/cgroup -depth -type d -path "*$CONTAINERS*" -exec rmdir {} + 2>/dev/null
+  if ! python tests/costs.py $LOGS/layers.jsonl $LOGS/pace && [ "$*" = all ] && [ "$code" = 0 ]; then
+    code=1 word=NOT\ all
+  fi
   echo "$word passed in $SECONDS s; what each layer, and each folder of tests, cost:"
   sed 's/^/  /' "$MILLRACE_TEST_COSTS"
   for log in "${shown[@]}"; do
@@ -249,7 +277,7 @@ finish() {
   exit "$code"
 }
 
-lanes=() logs=() shown=() scenarios=() labs='' ends=INT failed=0
+lanes=() logs=() shown=() scenarios=() labs='' ends=INT failed=0 pace=''
 # Where this shell ignores Ctrl-C (`make test &` in a script), so does all that it starts. 2: the bit of SIGINT.
 (((0x$(sed -n 's/^SigIgn:\t//p' /proc/$$/status) & 2) == 0)) || ends=TERM
 for layer in "${@:-none}"; do
@@ -283,11 +311,17 @@ if [ -z "${MILLRACE_TESTS_LOCK:-}" ]; then   # else a part of the campaign, whic
   python tests/checkout_lock.py $$ "tests/run.sh $*" <&4 || exit
 fi
 mkdir -p "$LOGS"
-rm -f $LOGS/*.costs
+rm -f $LOGS/*.costs $LOGS/layers.jsonl $LOGS/pace
 : >"$MILLRACE_TEST_COSTS"
 exec 3>&1
-trap finish EXIT
+trap 'finish "$@"' EXIT
 on_signals
+python tests/costs.py pace $LOGS/pace </dev/null >/dev/null 2>&1 3>&- 4>&- &
+pace=$!
+# Control groups for the containers of each lane: where podman makes them as root and by itself, they can be counted.
+if [ -n "$labs" ] && [ "$(id -u)" = 0 ] && [ "$(podman info -f '{{.Host.CgroupManager}}' 2>&1)" = cgroupfs ]; then
+  CONTAINERS=/millrace-labs-$$
+fi
 if [ "$*" = all ]; then
   together unit   # by itself: its bounds are of seconds, and beside clusters they are starved
   together "aside render lint" "survival lab spark" "site quiet timed"

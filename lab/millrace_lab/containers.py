@@ -202,12 +202,16 @@ class Lab:
             list(pool.map(make, self.hosts))
 
     def podman_run(self, host: Host) -> list[str]:
-        """Return the command that makes one container, up to its volumes for disks."""
+        """Return the command that makes one container, up to its volumes for disks.
+
+        Where MILLRACE_LAB_CGROUP names a control group, the container is made below it: tests count CPU seconds there.
+        """
         files = min(resource.getrlimit(resource.RLIMIT_NOFILE)[1], 100000)
         keys = self.directory / "keys"
         return [
             *("podman", "run", "-d", "--name", self.podman_name(host.name), "--hostname", host.name, *self.labels()),
             *("--label", f"millrace.host={host.name}", "--label", f"millrace.spec={self.spec(host)}"),
+            *(("--cgroup-parent", group) if (group := os.environ.get("MILLRACE_LAB_CGROUP")) else ()),
             *("--systemd=always", "--cap-add", CAPABILITIES, *security()),
             *("--ulimit", f"nofile={files}:{files}", "--ulimit", "nproc=30000:30000"),
             *("--pids-limit", "8192", "--no-hosts"),
