@@ -1,4 +1,4 @@
-"""The lab itself: real containers from a small inventory."""
+"""Checks the containers of a lab with two hosts; most tests run in the campaign part `neighbours`."""
 
 import os
 import re
@@ -6,11 +6,13 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from wordcount import publish
 
 from .small import SmallLab, podman, said
 
 
+@pytest.mark.campaign
 def test_second_create_changes_nothing(first: SmallLab) -> None:
     assert first.create() == 0
 
@@ -26,6 +28,7 @@ def test_nothing_meant_for_a_lab_can_leave_the_machine(first: SmallLab) -> None:
     assert (outside.returncode, outside.stdout) == (0, "")
 
 
+@pytest.mark.campaign
 def test_hosts_have_named_interfaces_with_their_addresses(first: SmallLab) -> None:
     addresses = sorted(
         re.findall(r"^\d+: (client|replication)\S*\s+inet ([\d.]+)", first.run("broker", "ip -o -4 addr"), re.MULTILINE)
@@ -34,6 +37,7 @@ def test_hosts_have_named_interfaces_with_their_addresses(first: SmallLab) -> No
     assert "replication" not in first.run("node", "ip -o -4 addr")
 
 
+@pytest.mark.campaign
 def test_every_log_dir_is_a_file_system_of_its_own_size(first: SmallLab) -> None:
     rows = [
         row.split()
@@ -48,6 +52,7 @@ def test_unit_hardening_is_really_enforced(first: SmallLab) -> None:
     assert "Read-only file system" in said
 
 
+@pytest.mark.campaign
 def test_a_restarted_container_keeps_its_addresses_and_files(first: SmallLab) -> None:
     first.run("broker", "echo kept > /etc/kept; echo kept > /data/a/kept")
     podman("restart", "-t", "0", first.container("broker"))
@@ -56,6 +61,7 @@ def test_a_restarted_container_keeps_its_addresses_and_files(first: SmallLab) ->
     test_hosts_have_named_interfaces_with_their_addresses(first)
 
 
+@pytest.mark.campaign
 def test_a_host_keeps_its_hardware_addresses_over_a_power_off_and_answers_at_once(first: SmallLab) -> None:
     """A machine keeps its network cards; its neighbours keep what they know of them."""
     show, ask = (
@@ -73,6 +79,7 @@ def test_a_host_keeps_its_hardware_addresses_over_a_power_off_and_answers_at_onc
     assert first.run("node", ask) == "SSH-"
 
 
+@pytest.mark.campaign
 def test_the_name_of_a_text_is_never_an_option_of_tar(first: SmallLab, tmp_path: Path) -> None:
     names = ("--checkpoint=1", "--checkpoint-action=exec=touch planted", "plain.txt")
     texts = tmp_path / "texts"
@@ -87,6 +94,7 @@ def test_the_name_of_a_text_is_never_an_option_of_tar(first: SmallLab, tmp_path:
     assert set(os.listdir(first.directory / "texts")) == set(names)
 
 
+@pytest.mark.campaign
 def test_addresses_outside_the_range_are_refused_before_anything_is_made(
     make: Callable[[str, str, int], SmallLab],
     network: int,

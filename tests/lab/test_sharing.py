@@ -17,6 +17,7 @@ from millrace_lab.records import claim_file
 
 from .small import CONTAINERS_CONF, ENVIRONMENT, SmallLab, said
 
+pytestmark = pytest.mark.campaign
 Make = Callable[[str, str, int], SmallLab]
 
 
@@ -39,7 +40,6 @@ def test_a_lab_on_the_networks_of_another_one_of_this_checkout_is_refused(first:
     assert len(first.containers()) == 2 and clash.containers() == set()
 
 
-@pytest.mark.campaign
 def test_a_living_lab_of_another_checkout_is_replaced_only_when_told(make: Make, network: int) -> None:
     other, mine = make("other", "test-living", network + 4), make("mine", "test-living", network + 4)
     other.create()
@@ -56,7 +56,6 @@ def test_a_living_lab_of_another_checkout_is_replaced_only_when_told(make: Make,
     assert mine.play("destroy").returncode == 0
 
 
-@pytest.mark.campaign
 @pytest.mark.parametrize("checkout", ["left", "taken"])
 def test_a_lab_whose_directory_is_gone_is_replaced(make: Make, checkout: str, network: int) -> None:
     """As after `git clean`: in the same checkout, or in another one."""
@@ -72,7 +71,6 @@ def test_a_lab_whose_directory_is_gone_is_replaced(make: Make, checkout: str, ne
     assert taken.play("destroy").returncode == 0
 
 
-@pytest.mark.campaign
 def test_the_lab_of_a_renamed_checkout_is_named_goes_on_and_is_removed(make: Make, network: int) -> None:
     before, after = (make(checkout, "test-renamed", network + 4) for checkout in ("before", "after"))
     before.create()
@@ -92,7 +90,6 @@ def test_the_lab_of_a_renamed_checkout_is_named_goes_on_and_is_removed(make: Mak
     assert (before.containers(), before.networks()) == (set(), set()) and not after.directory.exists()
 
 
-@pytest.mark.campaign
 def test_a_lab_whose_claim_is_damaged_stays_where_it_is(make: Make, network: int) -> None:
     mine, other = (make(checkout, "test-damaged", network + 4) for checkout in ("damaged", "beside"))
     mine.create()
@@ -110,7 +107,6 @@ def test_a_lab_whose_claim_is_damaged_stays_where_it_is(make: Make, network: int
     assert mine.play("destroy").returncode == 0
 
 
-@pytest.mark.campaign
 def test_two_checkouts_that_ask_at_once_get_networks_of_their_own_and_keep_them(make: Make, network: int) -> None:
     labs = [make(checkout, "test-same", network + 6) for checkout in ("a", "b")]
     asked = [lab.derive() for lab in labs]
@@ -137,7 +133,6 @@ def broker(lab: SmallLab) -> str:
     return lab.run("broker", "ip -o -4 addr show client").split()[3].partition("/")[0]
 
 
-@pytest.mark.campaign
 def test_networks_stay_with_their_holder_while_its_lab_is_made_anew(make: Make, network: int) -> None:
     """Molecule destroys first what an earlier run may have left."""
     holding, other = make("holding", "test-held", network + 2), make("other", "test-held", network + 2)
@@ -161,7 +156,6 @@ def test_networks_stay_with_their_holder_while_its_lab_is_made_anew(make: Make, 
     other.remove()
 
 
-@pytest.mark.campaign
 def test_all_labs_of_a_checkout_and_orphans_are_removed_and_named(first: SmallLab, make: Make) -> None:
     mine, orphan = make("all", "test-mine", first.network + 2), make("gone", "test-orphan", first.network + 4)
     for lab in (mine, orphan):
