@@ -1,10 +1,8 @@
 """Brokers talk among themselves on the replication network alone, and clients on the client network alone."""
 
-import socket
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from .inventory import Inventory
 from .lab import Lab
 from .ledger import load
 from .reader import read_all
@@ -53,32 +51,3 @@ def test_replication_stays_off_the_client_network(
         assert counters["client/tx"] < 0.05 * counters["replication/tx"], f"{host}: {counters}"
     report = ledger.compare(read_all(lab.inventory.kafka_properties, topic))
     assert report.ok, str(report)
-
-
-def answer(address: str, port: int) -> str:
-    """Try to connect; return "open" or why not."""
-    try:
-        socket.create_connection((address, port), timeout=3).close()
-    except OSError as error:
-        return type(error).__name__
-    return "open"
-
-
-def test_each_listener_answers_on_its_own_network(inventory: Inventory, lab: Lab) -> None:
-    """REPLICATION is refused on every client address, CLIENT on every replication address."""
-    client, replication = inventory.port("CLIENT"), inventory.port("REPLICATION")
-    for host in inventory.hosts("kafka"):
-        found = {
-            (network, port): answer(address, port)
-            for network, address in (
-                ("client", inventory.client_address(host)),
-                ("replication", inventory.replication_address(host)),
-            )
-            for port in (client, replication)
-        }
-        assert found == {
-            ("client", client): "open",
-            ("client", replication): "ConnectionRefusedError",
-            ("replication", client): "ConnectionRefusedError",
-            ("replication", replication): "open",
-        }, host
