@@ -1,6 +1,8 @@
-"""Renders each inventory once; two runs at a time."""
+"""Renders each inventory once, and only those that the collected tests use; two runs at a time."""
 
-from collections.abc import Callable, Iterator
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,8 @@ LAYOUTS = (
     "stretch2",
     "stretch3",
 )
+CAMPAIGN = frozenset(("dc2", "lab_mirrored/east", "stretch2", "stretch3", "lab_stretch2_5", "limited_stretch2"))
+"""Renderings that resemble others: their tests run in the campaign (tests/model checks these inventories always)."""
 Hosts = dict[str, Rendered]
 # What differs from the lab in the copy `varied`: on brokers, one ZooKeeper server, the producer. The third broker has
 # nothing that it could not be told while it runs.
@@ -159,42 +163,83 @@ def local(folder: Path) -> Path:
     return folder
 
 
+def used(item: pytest.Item) -> list[str]:
+    """Return the names that a test may pass to `rendered`: its text parameters and the strings in its source."""
+    if not isinstance(item, pytest.Function) or "rendered" not in item.fixturenames:
+        return []
+    parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    return [*map(str, parameters), *re.findall(r'"([\w/]+)"', inspect.getsource(item.function))]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give the marker `campaign` to each test of a rendering in CAMPAIGN, before pytest selects by markers."""
+    for item in items:
+        if CAMPAIGN.intersection(used(item)):
+            item.add_marker("campaign")
+
+
+def runs(base: Path) -> dict[str, tuple[Path, tuple[str, ...]]]:
+    """Return the inventory and the options of each run."""
+    lab, stretch2 = (ROOT / "inventories" / name for name in ("lab", "lab_stretch2"))
+    return {
+        **{name: (ROOT / "inventories" / name, ()) for name in (*INVENTORIES, *LAYOUTS, "lab_orders")},
+        "limited": (lab, ("--limit", "dc1-kafka2")),
+        "limited_stretch2": (stretch2, ("--limit", "dc2-kafka1")),
+        "plaintext": (lab, ("-e", "security_profile=plaintext")),
+        "open": (renamed(base / "open-inventory"), ("-e", '{"base_firewall": false}')),
+        "local": (local(base / "local-inventory"), ()),
+        "varied": (vary(base / "varied-inventory"), ()),
+    }
+
+
+class Renderings:
+    """Starts a run when a test asks for it, and meanwhile the next two that collected tests use."""
+
+    first: Mapping[str, str] = {"limited": "lab", "varied": "lab", "limited_stretch2": "lab_stretch2"}
+    """Runs that use the certificates and passwords of another run, with which tests compare them."""
+
+    def __init__(self, base: Path, pool: ThreadPoolExecutor, items: Iterable[pytest.Item]) -> None:
+        self.base, self.pool, self.runs = base, pool, runs(base)
+        self.order = list(dict.fromkeys(name for item in items for name in used(item) if name in self.runs))
+        self.started: dict[str, Future[Hosts]] = {}
+
+    def result(self, name: str) -> Hosts:
+        """Return what the hosts get in this run."""
+        assert name in self.order, f"write {name} as a parameter or as a string of the test that uses it"
+        place = self.order.index(name)
+        for one in self.order[place : place + 3]:
+            self.start(one)
+        return self.started[name].result()
+
+    def start(self, name: str) -> None:
+        """Start a run after the one whose certificates it uses."""
+        if name in self.started:
+            return
+        if name in self.first:
+            self.start(self.first[name])
+        (self.base / name).mkdir(parents=True)
+        self.started[name] = self.pool.submit(self.run, name)
+
+    def run(self, name: str) -> Hosts:
+        """Render in a thread of the pool, which has started the run before it already."""
+        if name in self.first:
+            self.started[self.first[name]].result()
+        inventory, options = self.runs[name]
+        return render(inventory, self.base / name, *options, control=self.base / self.first.get(name, name))
+
+
 @pytest.fixture(scope="session")
-def rendered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Hosts]]:
+def rendered(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[str], Hosts]]:
     """Return what the hosts of an inventory get, by the inventory's name.
 
     `limited` and `limited_stretch2` are one host, `plaintext` is without TLS, `open` has no firewall and is `renamed`,
-    `varied` see `vary`, `local` lets brokers know their own datacenter's servers alone. Runs that are compared with
-    another have its certificates and passwords.
+    `varied` see `vary`, `local` lets brokers know their own datacenter's servers alone.
     """
-    base, started = tmp_path_factory.mktemp("render"), dict[str, Future[Hosts]]()
-    runs: dict[str, tuple[Path, tuple[str, ...]]] = {
-        name: (ROOT / "inventories" / name, ()) for name in (*INVENTORIES, *LAYOUTS)
-    }
-    runs["lab_orders"] = (ROOT / "inventories" / "lab_orders", ())
-    runs["limited"] = (ROOT / "inventories" / "lab", ("--limit", "dc1-kafka2"))
-    runs["limited_stretch2"] = (ROOT / "inventories" / "lab_stretch2", ("--limit", "dc2-kafka1"))
-    runs["plaintext"] = (ROOT / "inventories" / "lab", ("-e", "security_profile=plaintext"))
-    runs["open"] = (renamed(base / "open-inventory"), ("-e", '{"base_firewall": false}'))
-    runs["local"] = (local(base / "local-inventory"), ())
-    runs["varied"] = (vary(base / "varied-inventory"), ())
-    first = {"limited": "lab", "varied": "lab", "limited_stretch2": "lab_stretch2"}
-
-    def one(run: str, inventory: Path, *options: str) -> Hosts:
-        if run in first:
-            started[first[run]].result()
-        return render(inventory, base / run, *options, control=base / first.get(run, run))
-
     with ThreadPoolExecutor(2) as pool:
-
-        def result(name: str) -> Hosts:
-            if not started:
-                for run, (inventory, options) in runs.items():
-                    (base / run).mkdir(parents=True)
-                    started[run] = pool.submit(one, run, inventory, *options)
-            return started[name].result()
-
-        yield result
+        yield Renderings(tmp_path_factory.mktemp("render"), pool, request.session.items).result
 
 
 @pytest.fixture
