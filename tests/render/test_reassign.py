@@ -28,42 +28,50 @@ WISHES = (
 )
 
 
+TEXTS = {
+    "add": ["4", "5"],
+    "topic": ["orders", "returns"],
+    "replication_factor": "3",
+    "disk": ["3:/data/1:/data/2", "2:/data/1:/data/2"],
+    "empty": ["3:/data/1"],
+    "replace": ["3:7"],
+    "rate": "50MB",
+}
+JSON = {"drain": 3, "disks": 3, "topic": ["orders", "returns"], "replication_factor": 0, "rate": 5000000}
+
+
 @pytest.mark.parametrize(
     ("options", "asked"),
     [
-        (("-e", "add=4,5", "-e", "rate=50MB"), {"add": ["4", "5"], "rate": "50MB"}),
-        (("-e", '{"drain": 3, "rate": 5000000}'), {"drain": ["3"], "rate": "5000000"}),
         (
-            ("-e", "topic=orders,returns", "-e", "replication_factor=3", "-e", "rate=1MB"),
-            {"topic": ["orders", "returns"], "replication_factor": "3", "rate": "1MB"},
+            [f"{wish}={','.join(value) if isinstance(value, list) else value}" for wish, value in TEXTS.items()],
+            TEXTS,
         ),
         (
-            ("-e", "disk=3:/data/1:/data/2,2:/data/1:/data/2", "-e", "rate=1MB"),
-            {"disk": ["3:/data/1:/data/2", "2:/data/1:/data/2"], "rate": "1MB"},
-        ),
-        (("-e", "empty=3:/data/1", "-e", "rate=1MB"), {"empty": ["3:/data/1"], "rate": "1MB"}),
-        (("-e", '{"disks": 3, "rate": "1MB"}'), {"disks": ["3"], "rate": "1MB"}),
-        # an empty name is refused by the module: all topics are not meant
-        (("-e", "rebalance=true", "-e", "topic=", "-e", "rate=1MB"), {"rebalance": True, "topic": [""], "rate": "1MB"}),
-        (
-            ("-e", '{"topic": ["orders", "returns"], "replication_factor": 0, "plan": "12345678"}'),
-            {"topic": ["orders", "returns"], "replication_factor": 0, "plan": "12345678"},
+            [json.dumps(JSON), "plan=12345678", "leaders=true"],
+            {**JSON, "drain": ["3"], "disks": ["3"], "rate": "5000000", "plan": "12345678", "leaders": True},
         ),
     ],
+    ids=["texts", "json"],
 )
-def test_what_is_typed(tmp_path: Path, options: tuple[str, ...], asked: dict[str, Any]) -> None:
-    """Once for the cluster; afterwards the preferred leaders are elected."""
-    run = Played(tmp_path, "reassign", *options, answers=ANSWERS)
+def test_what_is_typed(tmp_path: Path, options: list[str], asked: dict[str, Any]) -> None:
+    """The module gets each variable, here all at once, in one call; then the preferred leaders are elected."""
+    run = Played(tmp_path, "reassign", *(word for option in options for word in ("-e", option)), answers=ANSWERS)
     assert run.code == 0, run.output
     names = [name for name, _, _ in run.calls]
     assert names == ["kafka_reassign", "kafka_leaders"]
     (_, _, said) = run.calls[0]
-    assert {
-        key: value for key, value in said.items() if key in WISHES and value not in ([], "") and value is not False
-    } == asked
+    assert wishes(said) == asked
     assert [broker["id"] for broker in said["brokers"]] == [1, 2, 3]
     assert [*said["devices"]] == ["1", "2", "3"]
     assert all({"/data/kafka1", "/data/kafka2"} <= of.keys() for of in said["devices"].values())
+
+
+def wishes(asked: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a call that a person can set and that are set."""
+    return {
+        key: value for key, value in asked.items() if key in WISHES and value not in ([], "") and value is not False
+    }
 
 
 DECLARED: dict[str, Any] = {
@@ -100,9 +108,13 @@ def test_declared_topics_are_those_of_resources_yml(tmp_path: Path) -> None:
 
 
 def test_check_mode_elects_nobody(tmp_path: Path) -> None:
-    run = Played(tmp_path, "reassign", "--check", "-e", "rebalance=true", "-e", "rate=1MB", answers=ANSWERS)
+    """The module gets an empty topic name too, and rejects it: the operator did not mean all topics."""
+    typed = ("-e", "rebalance=true", "-e", "topic=", "-e", "rate=1MB")
+    run = Played(tmp_path, "reassign", "--check", *typed, answers=ANSWERS)
     assert run.code == 0, run.output
-    assert [name for name, _, _ in run.calls] == ["kafka_reassign"]
+    ((name, _, asked),) = run.calls
+    assert name == "kafka_reassign"
+    assert wishes(asked) == {"rebalance": True, "topic": [""], "rate": "1MB"}
 
 
 def test_a_log_dir_that_was_taken_out_is_emptied_here_alone(tmp_path: Path) -> None:
@@ -117,45 +129,51 @@ def test_a_log_dir_that_was_taken_out_is_emptied_here_alone(tmp_path: Path) -> N
     assert other.code != 0 and "LOG_DIR_DROPPED" in other.output and other.calls == []
 
 
+BOTH = ["/data/kafka1", "/data/kafka2"]
+# Both log dirs of each broker hold a replica of orders-0.
+DUPLICATE: dict[str, Any] = {
+    "mounts": {path: {"mounted": True, "device": path, "names": ["meta.properties", "orders-0"]} for path in BOTH},
+    "meta_properties": {path: {"cluster.id": "x"} for path in BOTH},
+    "log_dirs": BOTH,
+}
+
+
+def undeclared(replicas: int) -> dict[str, Any]:
+    """Return answers of a cluster in which broker 9, which the inventory does not declare, has replicas."""
+    return {**ANSWERS, "kafka_cluster": {"may_stop": {"undeclared": {"9": replicas}}}}
+
+
 @pytest.mark.parametrize(
     ("playbook", "installed", "refused"),
     [
         ("start", 2, "LOG_DIR_DUPLICATE"),
-        ("start", 1, ""),  # by the file that is there the broker begins without the log dir that came back
-        ("stop", 2, ""),
-        ("reassign", 2, ""),
+        # The installed file of the broker lacks the log dir that came back, so the broker starts without it.
+        ("start", 1, ""),
         ("preflight", 1, "LOG_DIR_RETURNED"),
     ],
 )
 def test_who_would_start_a_broker_with_a_replica_in_two_log_dirs(
     playbook: str, installed: int, refused: str, tmp_path: Path
 ) -> None:
-    both = ["/data/kafka1", "/data/kafka2"]
-    mounts = {path: {"mounted": True, "device": path, "names": ["meta.properties", "orders-0"]} for path in both}
-    meta = {path: {"cluster.id": "x"} for path in both}
-    noted = {"mounts": mounts, "log_dirs": both[:installed], "meta_properties": meta}
-    options = ("-e", "rebalance=true", "-e", "rate=1MB") if playbook == "reassign" else ("--limit", "dc1-kafka3")
-    run = Played(tmp_path, playbook, "--check", *options, answers=ANSWERS, noted_probe=noted)
+    """stop.yml and reassign.yml accept DUPLICATE: test_restart.py and the last test of this file.
+
+    start.yml closes no firewall, so it accepts the replicas of an undeclared broker.
+    """
+    noted = {**DUPLICATE, "log_dirs": BOTH[:installed], "converged": True}
+    more: dict[str, Any] = {"noted_probe": noted, "answers": undeclared(12 if playbook == "start" else 0)}
+    run = Played(tmp_path, playbook, "--check", "--limit", "dc1-kafka3", **more)
     assert (run.code != 0) == bool(refused), run.output
-    assert refused in run.output
+    assert refused in run.output and "BROKER_DROPPED" not in run.output
 
 
-ASKS = [
-    ("preflight", 12, True),
-    ("preflight", 0, False),
-    ("zookeeper", 12, True),
-    ("restart", 12, False),
-    ("start", 12, False),
-]
-
-
-@pytest.mark.parametrize(("playbook", "replicas", "refused"), ASKS)
+@pytest.mark.parametrize(
+    ("playbook", "replicas", "refused"), [("preflight", 12, True), ("zookeeper", 12, True), ("restart", 12, False)]
+)
 def test_a_broker_that_nobody_declares_keeps_its_replicas(
     playbook: str, replicas: int, refused: bool, tmp_path: Path
 ) -> None:
     """Whoever would close firewalls to it asks the cluster first, where hosts were converged before."""
-    answers = {"kafka_cluster": {"may_stop": {"undeclared": {"9": replicas}}}}
-    run = Played(tmp_path, playbook, "--check", answers=answers, noted_probe={"converged": True})
+    run = Played(tmp_path, playbook, "--check", answers=undeclared(replicas), noted_probe={"converged": True})
     assert ("BROKER_DROPPED" in run.output) == refused and (run.code != 0 or not refused), run.output
     if refused:
         assert [name for name, _, _ in run.calls] == ["kafka_cluster"]
@@ -171,7 +189,8 @@ def test_a_cluster_that_is_not_there_yet_is_asked_for_and_not_waited_for(tmp_pat
 
 
 def test_a_broker_that_left_the_inventory_is_drained(tmp_path: Path) -> None:
-    run = Played(
-        tmp_path, "reassign", "-e", "drain=9", "-e", "rate=1MB", answers=ANSWERS, noted_probe={"converged": True}
-    )
+    """reassign.yml starts no broker, so it also accepts brokers with a replica in two log dirs."""
+    probe = {**DUPLICATE, "converged": True}
+    options = ("-e", "drain=9", "-e", "rate=1MB")
+    run = Played(tmp_path, "reassign", *options, answers=ANSWERS, noted_probe=probe)
     assert run.code == 0 and [name for name, _, _ in run.calls] == ["kafka_reassign", "kafka_leaders"], run.output
