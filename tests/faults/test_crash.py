@@ -57,8 +57,8 @@ def test_broker_killed(lab: Lab, topic: str, tmp_path: Path, note: Callable[[str
     controller = lab.admin.describe_cluster().result(10).controller
     role = "the controller" if controller and lab.inventory.broker_id(host) == controller.id else "not the controller"
 
-    def noticed(clock: Clock) -> None:
-        until(f"{host} is missed", lambda: not in_sync(lab, topic, host), clock.promises[GAP])
+    def noticed(_: Clock) -> None:
+        until(f"{host} is missed", lambda: not in_sync(lab, topic, host), 60)
 
     mark = lab.mark(host, "kafka.service")
     said = kill_while_writing(lab, topic, tmp_path, host, "kafka.service", noticed, "kill -9 of a broker")

@@ -14,6 +14,8 @@ import pytest
 from derive import derive
 from faults.inventory import ROOT, Inventory
 from faults.lab import Lab
+from faults.measured_again import pytest_runtest_call as pytest_runtest_call
+from faults.measured_again import pytest_runtest_protocol as pytest_runtest_protocol
 from faults.words import INPUT, OUTPUT
 
 from operations.moving import Topic

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from faults.inventory import Inventory
 from faults.lab import Lab
+from faults.measured_again import pytest_runtest_call as pytest_runtest_call
+from faults.measured_again import pytest_runtest_protocol as pytest_runtest_protocol
 from operations.conftest import class_data_made, jobs_have_topics, operator
 from rotation.load import PARTITIONS, Load
 
