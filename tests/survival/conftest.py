@@ -41,8 +41,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--survival-seed", type=int, default=1, metavar="N", help="chooses servers and their pairs, and the order (1)"
     )
-    kinds = f"servers of each function in each datacenter (of losses all), and pairs of each shape, killed ({EACH})"
-    parser.addoption("--survival-each", type=at_least_one, default=EACH, metavar="N", help=kinds)
+    kinds = "servers of each function (losses: all servers), and pairs of each shape, that are killed"
+    fewest = f"{EACH}: only pairs that stop writes or the quorum"
+    parser.addoption("--survival-each", type=at_least_one, default=EACH, metavar="N", help=f"{kinds} ({fewest})")
     parser.addoption(
         "--survival-record", type=given_folder, metavar="DIR", help="write what was seen there, a file for each layout"
     )
@@ -95,7 +96,7 @@ def chance(pytestconfig: pytest.Config, note: Callable[[str], None]) -> random.R
 
 @pytest.fixture
 def of_each_shape(pytestconfig: pytest.Config) -> int:
-    """How many servers of each function in each datacenter, and pairs of each shape, are stopped."""
+    """How many servers of each function, and pairs of each shape, are stopped."""
     return int(pytestconfig.getoption("--survival-each", EACH))
 
 

@@ -19,11 +19,11 @@ def shape(row: Row) -> str:
 def chosen(rows: Sequence[Row], chance: random.Random, number: int, servers: int | None = None) -> list[Row]:
     """Return servers, each datacenter or witness, and `number` pairs of each shape.
 
-    Of servers each, or so many of each function in each datacenter.
+    `servers` is how many servers of each function in the whole layout; without it, every server.
     """
     pairs = [row for row in rows if row.kind == "pair"]
     alone = [row for row in rows if row.kind == "server"]
-    found = alone if servers is None else some(alone, chance, servers, lambda row: (*row.functions, *row.datacenters))
+    found = alone if servers is None else some(alone, chance, servers, lambda row: (*row.functions,))
     return [
         *found,
         *(row for row in rows if row.kind in ("datacenter", "witness")),

@@ -10,6 +10,8 @@ from faults.ledger import payload
 # looks again. What is computed to go on has longer, whatever else the machine does.
 GOES_ON_SECONDS, STOPPED_SECONDS = 30.0, 20.0
 _SMALL_ISR = {KafkaError.NOT_ENOUGH_REPLICAS, KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND}
+REFUSALS = {KafkaError(code).name() for code in _SMALL_ISR}
+"""Names of the errors by which a leader refuses a record."""
 _ONCE = {"acks": "all", "retries": 0, "message.timeout.ms": 4000, "request.timeout.ms": 3000}
 _QUIET = {"log_level": 0, "socket.connection.setup.timeout.ms": 3000, "reconnect.backoff.max.ms": 500}
 
