@@ -94,8 +94,8 @@ bench-tls: ## throughput and CPU of a secure cluster against one in the clear; w
 bench-jobs: ## CPU cost of the Spark jobs against Kafka Streams and others, 10 minutes; writes docs/performance.md
 	@tests/run.sh bench-jobs
 
-docs: ## write the generated pages and tables anew: roles, errors, layouts, resources, security, reliability
-	@for page in role_docs site_docs errors layouts resources security reliability; do \
+docs: ## write the generated pages and tables anew: roles, errors, layouts, resources, reliability
+	@for page in role_docs site_docs errors layouts resources reliability; do \
 	  $(PATHS) python tests/generate_$$page.py || exit 1; done
 
 definitions: ## write plugins/definitions anew from the jars of the archives
