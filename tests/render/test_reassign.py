@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from render.test_restart import Played
+from render.test_restart import DUPLICATE, LOG_DIRS, Played
 
 ANSWERS = {"kafka_reassign": {"may_stop": {"changed": True, "moved": ["t-0"]}}, "kafka_leaders": {"may_stop": {}}}
 WISHES = (
@@ -108,9 +108,12 @@ def test_declared_topics_are_those_of_resources_yml(tmp_path: Path) -> None:
 
 
 def test_check_mode_elects_nobody(tmp_path: Path) -> None:
-    """The module gets an empty topic name too, and rejects it: the operator did not mean all topics."""
+    """The module gets an empty topic name too, and rejects it: the operator did not mean all topics.
+
+    A dead broker does not end the run: its replicas are to be moved.
+    """
     typed = ("-e", "rebalance=true", "-e", "topic=", "-e", "rate=1MB")
-    run = Played(tmp_path, "reassign", "--check", *typed, answers=ANSWERS)
+    run = Played(tmp_path, "reassign", "--check", *typed, answers=ANSWERS, noted_unreachable=["dc1-kafka1"])
     assert run.code == 0, run.output
     ((name, _, asked),) = run.calls
     assert name == "kafka_reassign"
@@ -127,15 +130,6 @@ def test_a_log_dir_that_was_taken_out_is_emptied_here_alone(tmp_path: Path) -> N
     (tmp_path / "other").mkdir()
     other = Played(tmp_path / "other", "restart", "--check", noted_probe=dropped)
     assert other.code != 0 and "LOG_DIR_DROPPED" in other.output and other.calls == []
-
-
-BOTH = ["/data/kafka1", "/data/kafka2"]
-# Both log dirs of each broker hold a replica of orders-0.
-DUPLICATE: dict[str, Any] = {
-    "mounts": {path: {"mounted": True, "device": path, "names": ["meta.properties", "orders-0"]} for path in BOTH},
-    "meta_properties": {path: {"cluster.id": "x"} for path in BOTH},
-    "log_dirs": BOTH,
-}
 
 
 def undeclared(replicas: int) -> dict[str, Any]:
@@ -159,7 +153,7 @@ def test_who_would_start_a_broker_with_a_replica_in_two_log_dirs(
 
     start.yml closes no firewall, so it accepts the replicas of an undeclared broker.
     """
-    noted = {**DUPLICATE, "log_dirs": BOTH[:installed], "converged": True}
+    noted = {**DUPLICATE, "log_dirs": LOG_DIRS[:installed], "converged": True}
     more: dict[str, Any] = {"noted_probe": noted, "answers": undeclared(12 if playbook == "start" else 0)}
     run = Played(tmp_path, playbook, "--check", "--limit", "dc1-kafka3", **more)
     assert (run.code != 0) == bool(refused), run.output
@@ -189,7 +183,7 @@ def test_a_cluster_that_is_not_there_yet_is_asked_for_and_not_waited_for(tmp_pat
 
 
 def test_a_broker_that_left_the_inventory_is_drained(tmp_path: Path) -> None:
-    """reassign.yml starts no broker, so it also accepts brokers with a replica in two log dirs."""
+    """Also beside brokers with a replica in two log dirs, for reassign.yml starts no broker."""
     probe = {**DUPLICATE, "converged": True}
     options = ("-e", "drain=9", "-e", "rate=1MB")
     run = Played(tmp_path, "reassign", *options, answers=ANSWERS, noted_probe=probe)

@@ -27,7 +27,22 @@ ANSWERS: dict[str, Any] = {
     "kafka_leaders": {"may_stop": {"moved": []}},
     "kafka_controller": {"may_stop": {"answer": "broker 2 is the controller now"}},
 }
+LOG_DIRS = ["/data/kafka1", "/data/kafka2"]
+# The second log dir of each broker is empty.
+NEW: dict[str, Any] = {"log_dirs": LOG_DIRS, "given_up": ["/data/kafka2"]}
+NEW["meta_properties"] = {"/data/kafka1": {"cluster.id": "x"}, "/data/kafka2": {}}
+# Both log dirs of each broker hold a replica of orders-0.
+DUPLICATE: dict[str, Any] = {
+    "mounts": {path: {"mounted": True, "device": path, "names": ["meta.properties", "orders-0"]} for path in LOG_DIRS},
+    "meta_properties": {path: {"cluster.id": "x"} for path in LOG_DIRS},
+    "log_dirs": LOG_DIRS,
+}
 Calls = list[tuple[str, str, dict[str, Any]]]
+
+
+def only_on_broker_3() -> dict[str, Any]:
+    """Return answers of a cluster in which broker 3 alone has a replica of late-0."""
+    return {**ANSWERS, "kafka_cluster": {"may_stop": {**WHOLE, "controller": 1, "alone": {"3": ["late-0"]}}}}
 
 
 class Played:
@@ -149,10 +164,11 @@ def test_check_mode_says_the_order_and_whether_the_first_may_stop(tmp_path: Path
 
 
 def test_what_a_run_for_more_hosts_has_left_is_said(tmp_path: Path) -> None:
-    """Whoever is named now is restarted; who is not, stays as it is."""
+    """Only the named broker is restarted; partitions whose only replica another broker lost do not prevent that."""
     left = {"restarted": ["kafka.service"], "restart_hosts": {"kafka.service": ["dc1-kafka1", "dc1-kafka3"]}}
-    run = Played(tmp_path, "restart", "--limit", "dc1-kafka1", "--check", noted_probe=left)
-    assert run.story()[:1] == ["mark kafka1"], run.output
+    probe = {**NEW, **left}
+    run = Played(tmp_path, "restart", "--limit", "dc1-kafka1", "--check", answers=only_on_broker_3(), noted_probe=probe)
+    assert run.code == 0 and run.story()[:1] == ["mark kafka1"], run.output
     assert "dc1-kafka3 may still be owed a restart" in re.sub(r"\s+", " ", run.output)
 
 
@@ -165,13 +181,17 @@ def test_an_outage_is_said(options: tuple[str, ...], tmp_path: Path) -> None:
 
 
 def test_hosts_stop_where_the_gate_lets_all_of_them_go(tmp_path: Path) -> None:
-    """One by one, the controller and the leader last; the gate is asked again before each."""
+    """One by one, the controller and the leader last; the gate is asked again before each.
+
+    stop.yml starts no broker, so it accepts brokers with a replica in two log dirs.
+    """
     answers = {
         **ANSWERS,
         "kafka_cluster": {"may_stop": {**WHOLE, "controller": 1}},
         "zookeeper_gate": {**ANSWERS["zookeeper_gate"], "order": {"order": ["dc1-zk2", "dc1-zk1"]}},
     }
-    run = Played(tmp_path, "stop", "--limit", "dc1-kafka1,dc1-kafka2,dc1-zk1,dc1-zk2", answers=answers)
+    hosts = "dc1-kafka1,dc1-kafka2,dc1-zk1,dc1-zk2"
+    run = Played(tmp_path, "stop", "--limit", hosts, answers=answers, noted_probe=DUPLICATE)
     assert run.code == 0, run.output
     brokers = [words for one in (2, 1) for words in ("may_stop 2 1", f"stopped kafka{one}")]
     servers = [words for one in (2, 1) for words in ("may_stop zk2 zk1", f"stopped zk{one}")]
@@ -181,55 +201,47 @@ def test_hosts_stop_where_the_gate_lets_all_of_them_go(tmp_path: Path) -> None:
 
 
 def test_a_gate_that_closes_between_two_hosts_ends_the_run(tmp_path: Path) -> None:
+    """A broker with an empty log dir may be asked to stop: stop.yml does not start it."""
     closed = {"failed": True, "msg": "closed"}
     answers = {**ANSWERS, "zookeeper_gate": {"may_stop": closed}}
     refused = Played(tmp_path, "stop", "--limit", "dc1-kafka1,dc1-zk1", answers=answers)
     assert refused.code != 0 and refused.story() == ["may_stop 1", "may_stop zk1"]
     (tmp_path / "later").mkdir()
-    answers = {**ANSWERS, "kafka_gate": {**ANSWERS["kafka_gate"], "may_stop 2,1": closed}}
-    answers["kafka_cluster"] = {"may_stop": {**WHOLE, "controller": 1}}
-    later = Played(tmp_path / "later", "stop", "--limit", "dc1-kafka1,dc1-kafka2", answers=answers)
-    assert later.code != 0 and later.story() == ["may_stop 1 2", "may_stop 2 1"]
+    answers = {**only_on_broker_3(), "kafka_gate": {**ANSWERS["kafka_gate"], "may_stop 3,1": closed}}
+    later = Played(tmp_path / "later", "stop", "--limit", "dc1-kafka1,dc1-kafka3", answers=answers, noted_probe=NEW)
+    assert later.code != 0 and later.story() == ["may_stop 1 3", "may_stop 3 1"]
 
 
 def test_a_planned_outage_and_the_way_back(tmp_path: Path) -> None:
-    run = Played(tmp_path, "stop", "-e", "outage=true")
-    assert run.code == 0, run.output
-    story = [words for words in run.story() if "spark" not in words]
-    assert story[0] == "order zk1 zk2 zk3"
-    assert sorted(story[1:3]) == ["stopped kafka1", "stopped kafka3"]
-    assert story[3:] == ["stopped kafka2", "stopped zk3", "stopped zk1", "stopped zk2"]
-    assert sum("spark" in words for words in run.story()) == len(run.story()) - len(story) > 0
-    (tmp_path / "back").mkdir()
-    back = Played(tmp_path / "back", "start", "--limit", "dc1-zk1,dc1-kafka1,dc1-spark1")
-    assert back.code == 0, back.output
-    assert back.story() == ["start zk1", "started zk1", "start kafka1", "started 1", "start spark1"]
-
-
-def test_a_function_that_no_playbook_names_is_stopped_and_started_too(tmp_path: Path) -> None:
-    """Its units are those that it says; the groups of racks stand for it, whose hosts are servers and brokers also."""
+    """Also of a function that no playbook names: here the group rack_b, whose hosts are a broker and a server."""
     units = {"kafka": ["kafka.service"], "zookeeper": ["zookeeper.service"], "spark": ["spark-job@one.service"]}
     more = {"function_units": {**units, "rack_b": ["echo.service"]}}
     run = Played(tmp_path, "stop", "-e", "outage=true", **more)
     assert run.code == 0, run.output
-    jobs, others, rest = run.units()[:2], run.units()[2:4], run.units()[4:]
-    assert {unit for _, unit in jobs} == {"spark-job@one.service"}
+    first, *rest = run.story()
+    assert first == "order zk1 zk2 zk3" and {words.split()[0] for words in rest} == {"stopped"}
+    jobs, others, brokers, servers = run.units()[:2], run.units()[2:4], run.units()[4:7], run.units()[7:]
+    assert sorted(jobs) == [(f"dc1-spark{number}", "spark-job@one.service") for number in (1, 2)]
     assert sorted(others) == [("dc1-kafka2", "echo.service"), ("dc1-zk2", "echo.service")]
-    assert {unit for _, unit in rest} == {"kafka.service", "zookeeper.service"}
+    assert [*sorted(brokers[:2]), brokers[2]] == [(f"dc1-kafka{number}", "kafka.service") for number in (1, 3, 2)]
+    assert servers == [(f"dc1-zk{number}", "zookeeper.service") for number in (3, 1, 2)]
     (tmp_path / "back").mkdir()
-    back = Played(tmp_path / "back", "start", **more)
+    back = Played(tmp_path / "back", "start", "--limit", "dc1-zk2,dc1-kafka1,dc1-spark1", **more)
     assert back.code == 0, back.output
-    assert [sorted(back.units()[-4:-2]), sorted(back.units()[-2:])] == [sorted(others), sorted(jobs)]
+    assert back.story() == ["start zk2", "started zk2", "start kafka1", "started 1", "start zk2", "start spark1"]
+    assert [unit for _, unit in back.units()] == [units[name][0] for name in ("zookeeper", "kafka")] + [
+        *("echo.service", "spark-job@one.service"),
+    ]
 
 
 def test_an_outage_with_dead_machines_stops_the_rest_and_names_them(tmp_path: Path) -> None:
-    """The first broker, which else asks for the others, and a server."""
-    run = Played(tmp_path, "stop", "-e", "outage=true", noted_unreachable=["dc1-kafka1", "dc1-zk3"])
+    """The first broker, which asks the gate otherwise, a server, and a host of a function without an order."""
+    run = Played(tmp_path, "stop", "-e", "outage=true", noted_unreachable=["dc1-kafka1", "dc1-spark2", "dc1-zk3"])
     stopped = {words for words in run.story() if words.startswith("stopped")}
     assert {f"stopped {name}" for name in ("kafka2", "kafka3", "zk1", "zk2", "spark1")} <= stopped
     assert run.code != 0
     said = re.sub(r"\s+", " ", run.output)
-    assert "All others were stopped. Could not be reached: dc1-kafka1, dc1-zk3." in said
+    assert "All others were stopped. Could not be reached: dc1-kafka1, dc1-spark2, dc1-zk3." in said
 
 
 @pytest.mark.parametrize("playbook", ["stop", "restart"])
@@ -252,47 +264,26 @@ def test_a_person_asks_for_one_and_for_several(tmp_path: Path) -> None:
     assert two.story() == ["may_stop 1", "may_stop 2", "may_stop 1 2", "may_stop zk1"]
 
 
-NEW: dict[str, Any] = {"log_dirs": ["/data/kafka1", "/data/kafka2"], "given_up": ["/data/kafka2"]}
-NEW["meta_properties"] = {"/data/kafka1": {"cluster.id": "x"}, "/data/kafka2": {}}
-
-
-@pytest.mark.parametrize(
-    ("playbook", "options", "refused"),
-    [
-        ("restart", ("--limit", "dc1-kafka3"), True),
-        ("start", ("--limit", "dc1-kafka3"), True),
-        ("restart", ("--limit", "dc1-kafka2"), False),
-        ("stop", ("--limit", "dc1-kafka3"), False),
-    ],
-)
-def test_nobody_begins_with_nothing_what_it_alone_had(
-    playbook: str, options: tuple[str, ...], refused: bool, tmp_path: Path
-) -> None:
-    """What is started, or restarted, would lead it with an empty log dir; brokers that have no part in it may be."""
-    answers = {**ANSWERS, "kafka_cluster": {"may_stop": {**WHOLE, "controller": 1, "alone": {"3": ["late-0"]}}}}
-    run = Played(tmp_path, playbook, "--check", *options, answers=answers, noted_probe=NEW)
-    assert ("LOG_DIR_EMPTY" in run.output and "late-0" in run.output) == refused, run.output
-    assert (run.code != 0) == refused, run.output
-    if refused:
-        assert [name for name, _, _ in run.calls] == ["kafka_cluster"]
+@pytest.mark.parametrize("playbook", ["restart", "start"])
+def test_nobody_begins_with_nothing_what_it_alone_had(playbook: str, tmp_path: Path) -> None:
+    """The broker would lead the partition with an empty log dir. stop.yml and other brokers: see the tests above."""
+    run = Played(tmp_path, playbook, "--check", "--limit", "dc1-kafka3", answers=only_on_broker_3(), noted_probe=NEW)
+    assert run.code != 0 and "LOG_DIR_EMPTY" in run.output and "late-0" in run.output, run.output
+    assert [name for name, _, _ in run.calls] == ["kafka_cluster"]
 
 
 ANEW: dict[str, Any] = {"meta_properties": {"/data/kafka1": {}, "/data/kafka2": {}}}
 
 
 @pytest.mark.parametrize(
-    ("alone", "options", "refused"),
-    [
-        ({"3": ["late-0", "late-1"]}, (), True),
-        ({"3": ["late-0", "late-1"]}, ("-e", "lost=late-0,late-1"), False),
-        ({}, (), False),  # a new broker; or nobody answers, as nothing is there yet
-    ],
+    ("options", "refused"),
+    [((), True), (("-e", "lost=late-0,late-1"), False)],
 )
 def test_a_host_that_was_installed_anew_is_asked_about_too(
-    alone: dict[str, list[str]], options: tuple[str, ...], refused: bool, tmp_path: Path
+    options: tuple[str, ...], refused: bool, tmp_path: Path
 ) -> None:
     """Nothing is installed there, and its id is known; none of the others is of this run."""
-    answers = {"kafka_cluster": {"may_stop": {"alone": alone}}}
+    answers = {"kafka_cluster": {"may_stop": {"alone": {"3": ["late-0", "late-1"]}}}}
     run = Played(tmp_path, "preflight", "--limit", "dc1-kafka3", *options, answers=answers, noted_probe=ANEW)
     assert [name for name, _, _ in run.calls] == ["kafka_cluster"], run.output
     assert ("LOG_DIR_EMPTY" in run.output) == refused and (run.code != 0) == refused, run.output
