@@ -86,7 +86,7 @@ def test_a_text_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> Non
 def second_fails(monkeypatch: pytest.MonkeyPatch) -> MagicMock:
     """A cluster that is not whole again after its second failure."""
     cluster = MagicMock()
-    cluster.name, cluster.layout = "lab_stretch3", stretch3()
+    cluster.name, cluster.layout, cluster.inventory.lab_directory = "lab_stretch3", stretch3(), None
     cluster.look.return_value = Seen(True, 0.1, {}, 0.1)
     cluster.whole.side_effect = [None, AssertionError("not whole")]
     lost = test_losses.Loss(survival(stretch3())[0], (), (), (), 1.0)
@@ -97,7 +97,7 @@ def second_fails(monkeypatch: pytest.MonkeyPatch) -> MagicMock:
 
 
 RUNS: dict[str, Callable[[Any, Record], None]] = {
-    "servers": lambda on, record: test_survival.test_survival(on, "topic", random.Random(1), 1, record, print),
+    "servers": lambda on, record: test_survival.test_survival(on, "topic", random.Random(1), 1000, record, print),
     "networks": lambda on, record: test_cuts.test_cuts(on, "topic", random.Random(1), record, print),
     "losses": lambda on, record: test_losses.test_losses(on, "topic", random.Random(1), 1, record, print),
 }
