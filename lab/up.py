@@ -165,7 +165,7 @@ def main() -> int:
 
 def members(inventory: str) -> list[str]:
     """Return the inventory itself, or those of a family (inventories/lab_mirrored), one directory for each cluster."""
-    return [shown(member) for member in members_of(ROOT / inventory)]
+    return [shown(member) for member in members_of(Path(os.path.normpath(ROOT / inventory)))]
 
 
 def files(text: Path) -> Iterator[Path]:
