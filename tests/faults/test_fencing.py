@@ -49,8 +49,8 @@ def killed(lab: Lab, host: str, writer: Writer) -> Took:
     lab.kill(host, UNIT)
     until("others lead", lambda: all(p.leader not in (number, -1) for p in lab.partitions(writer.topic).values()), 60)
     led = time.monotonic() - start
-    until("it was fenced", lambda: REMOVED in lab.said(host, UNIT, mark), 10)
-    until("it is back", lambda: lab.pid(host, UNIT) not in (0, pid), 20)
+    until("it was fenced", lambda: REMOVED in lab.said(host, UNIT, mark), 60)
+    until("it is back", lambda: lab.pid(host, UNIT) not in (0, pid), 60)
     lab.wait(60)
     return Took(start, led, time.monotonic() - start)
 
@@ -135,7 +135,7 @@ def test_what_is_not_wholly_gone_is_not_fenced(lab: Lab, topic: str, left: str) 
     """As a broker that hangs in an access to a dead disk: its session ends, and then the next one is registered."""
     mark, before = lab.mark(left, UNIT), owner(lab, left)
     lab.kill(left, UNIT)
-    until("it says so", lambda: LEFT in lab.said(left, UNIT, mark), 10)
+    until("it says so", lambda: LEFT in lab.said(left, UNIT, mark), 60)
     # ISRs say nothing until then: who died is in them, and registered, while its session lasts.
     until("another session has its registration", lambda: owner(lab, left) not in (0, before), 60)
     lab.wait(60)

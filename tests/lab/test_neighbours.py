@@ -153,7 +153,7 @@ def test_asked_again_without_a_holder_a_lab_keeps_the_one_that_lives(tmp_path: P
 @pytest.fixture
 def another() -> Iterator[int]:
     """A process that is none of ours above."""
-    with subprocess.Popen(["sleep", "60"]) as process:
+    with subprocess.Popen(["sleep", "600"]) as process:
         yield process.pid
         process.kill()
 

@@ -115,7 +115,7 @@ def test_it_is_taken_down_as_a_whole_and_made_anew(renamed: Renamed, state: Path
 @pytest.fixture
 def another() -> Iterator[Process]:
     """A process that is none of ours above."""
-    with subprocess.Popen(["sleep", "60"]) as process:
+    with subprocess.Popen(["sleep", "600"]) as process:
         yield Process.of(process.pid)
         process.kill()
 

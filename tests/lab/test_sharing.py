@@ -118,7 +118,7 @@ def test_two_checkouts_that_ask_at_once_get_networks_of_their_own_and_keep_them(
         again = lab.derive()
         assert Path(again.communicate()[0].strip()) == inventory
         assert lab.create(inventory=inventory) == 0
-        assert lab.run("node", f"timeout 5 bash -c 'head -c 4 < /dev/tcp/{broker(lab)}/22'") == "SSH-"
+        assert lab.run("node", f"timeout 60 bash -c 'head -c 4 < /dev/tcp/{broker(lab)}/22'") == "SSH-"
     one, two = labs
     assert broker(one) != broker(two)
     assert len(one.containers() | two.containers()) == 4
