@@ -45,13 +45,11 @@ def test_every_code_has_its_mistake() -> None:
 
 
 def test_the_page_of_errors_is_made_from_this() -> None:
-    """docs/errors.md has a row for each code, compared where the code is tested, and no other; README says how many."""
+    """docs/errors.md has a row for each code, compared where the code is tested, and no other."""
     rows = written()
     assert PAGE.read_text(encoding="utf-8") == page(rows), "run: make docs"
     codes = codes_in_source() | certificate_codes_in_source() | set(RUNS)
     assert set(rows) == codes
-    readme = (INVENTORIES.parent / "README.md").read_text(encoding="utf-8")
-    assert re.findall(r"(\d+) kinds of mistakes", readme) == [str(len(codes))]
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -1,8 +1,8 @@
 """The generated tables are those of their sources, and what CONTRIBUTING.md names is there."""
 
-import random
 import re
 from pathlib import Path
+from types import ModuleType
 
 import generate_layouts
 import generate_reliability
@@ -12,8 +12,6 @@ import pytest
 from faults.matrix import ROWS
 from faults.test_kills import keep
 from seen import read
-from survival.conftest import EACH, LAYOUTS
-from survival.rows import chosen
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import layout_of
@@ -24,34 +22,12 @@ ROOT = Path(__file__).parents[2]
 ROLES = sorted(path.parents[1].name for path in (ROOT / "roles").glob("*/meta/argument_specs.yml"))
 
 
-def test_layouts() -> None:
-    text = generate_layouts.PAGE.read_text(encoding="utf-8")
-    assert text == generate_layouts.page(), "run: make docs"
-    assert re.findall(r"<!-- survival of (\w+): begin", text) == [
-        "lab",
-        "lab_stretch2",
-        "lab_stretch2_5",
-        "lab_stretch3",
-    ]
+GENERATORS = [generate_layouts, generate_reliability, generate_resources, generate_site_docs]
 
 
-def test_fault_matrix() -> None:
-    text = generate_reliability.PAGE.read_text(encoding="utf-8")
-    assert text == generate_reliability.page(), "run: make docs"
-    assert "| 2 | kill -9 of a leader | nothing acknowledged is lost; writes go on | 7: " in text
-
-
-def test_words_of_the_site() -> None:
-    text = generate_site_docs.PAGE.read_text(encoding="utf-8")
-    assert text == generate_site_docs.page(), "run: make docs"
-    assert "| `layout` | str | | `single` |" in text
-
-
-def test_profiles_and_grants() -> None:
-    text = generate_resources.PAGE.read_text(encoding="utf-8")
-    assert text == generate_resources.page(), "run: make docs"
-    assert "| `{consume: [returns], group: orders}` | READ on topic `returns`<br>READ on group `orders` |" in text
-    assert "| `audit` |" in text
+@pytest.mark.parametrize("generator", GENERATORS, ids=lambda generator: generator.__name__)
+def test_a_generated_page_is_up_to_date(generator: ModuleType) -> None:
+    assert generator.PAGE.read_text(encoding="utf-8") == generator.page(), "run: make docs"
 
 
 def test_contributing_leads_to_files_and_words_that_are_there() -> None:
@@ -66,15 +42,6 @@ def test_contributing_leads_to_files_and_words_that_are_there() -> None:
 
 def rows_of(layout: str) -> list[Row]:
     return survival(layout_of(load(ROOT / "inventories" / layout, {"vault": {}}).read()))
-
-
-def test_how_much_of_the_tables_is_seen() -> None:
-    """The README and the page of layouts say how many failures `make test` makes happen, of how many."""
-    tables = [rows_of(layout) for layout in LAYOUTS.split(",")]
-    made = sum(len(chosen(rows, random.Random(1), EACH, servers=EACH)) for rows in tables)
-    for name in ("README.md", "docs/layouts.md"):
-        text = " ".join((ROOT / name).read_text(encoding="utf-8").split())
-        assert f"{made} of the {sum(map(len, tables))} failures" in text, name
 
 
 def test_what_was_seen_is_shown_and_differences_stand_out() -> None:

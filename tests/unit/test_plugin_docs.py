@@ -47,19 +47,6 @@ def plugins() -> dict[str, set[str]]:
 PLUGINS = plugins()
 
 
-def test_a_filters_page_says_who_computes_it() -> None:
-    """The file of its name is its page alone."""
-    said = {
-        file.stem: file.read_text(encoding="utf-8").splitlines()[0] for file in (ROOT / "plugins/filter").glob("*.yml")
-    }
-    owner = {
-        name: importlib.import_module(f"{PYTHON}.filter.{file}")
-        for file in stems("filter")
-        for name in importlib.import_module(f"{PYTHON}.filter.{file}").FilterModule().filters()
-    }
-    assert said == {name: f"# Computed by {module.__name__.rpartition('.')[2]}.py." for name, module in owner.items()}
-
-
 @cache
 def pages(kind: str) -> dict[str, Any]:
     """Return the pages of one type, by name without the collection's. A name without a page fails."""
@@ -72,18 +59,13 @@ def pages(kind: str) -> dict[str, Any]:
     return {name.removeprefix(f"{COLLECTION}."): page for name, page in found.items()}
 
 
-@pytest.mark.parametrize("kind", sorted(PLUGINS))
-def test_pages_for_people(kind: str) -> None:
-    """As a terminal shows them: a colon makes a mapping of a line that is not quoted, which JSON shows all the same."""
+def shown_to_people(kind: str) -> str:
+    """Return the errors of ansible-doc as a terminal shows pages: JSON hides a line that a colon made a mapping."""
     command = ["ansible-doc", "-t", kind, *(f"{COLLECTION}.{name}" for name in sorted(PLUGINS[kind]))]
     done = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, env={**os.environ, "ANSIBLE_CONFIG": "ansible.cfg"}
     )
-    assert (done.returncode, done.stderr) == (0, ""), done.stderr
-
-
-def every_page() -> list[tuple[str, str]]:
-    return [(kind, name) for kind in sorted(PLUGINS) for name in sorted(PLUGINS[kind])]
+    return done.stderr or f"ansible-doc ended with {done.returncode}" * bool(done.returncode)
 
 
 def undescribed(options: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
@@ -95,23 +77,26 @@ def undescribed(options: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
             yield from undescribed(option.get(key) or {}, f"{prefix}{name}.")
 
 
-@pytest.mark.parametrize(("kind", "name"), every_page())
-def test_a_page(kind: str, name: str) -> None:
-    """Says what it is; every option and every value that is returned has a description; examples say the full name."""
+def incomplete(kind: str, name: str) -> Iterator[str]:
+    """Yield what a page lacks: descriptions of itself, of options and of results, an example with the full name."""
     page = pages(kind)[name]
-    if kind == "role":
-        main = page["entry_points"]["main"]
-        assert main["short_description"]
-        assert main["description"]
-        assert not list(undescribed(main["options"]))
-        return
-    doc = page["doc"]
-    assert doc["short_description"]
-    assert not list(undescribed(doc.get("options") or {}))
+    doc = page["entry_points"]["main"] if kind == "role" else page["doc"]
+    if not doc["short_description"] or not doc["description"]:
+        yield "has no description"
+    for option in undescribed(doc.get("options") or {}):
+        yield f"option {option} has no description"
     if kind in ("module", "filter"):
-        assert not list(undescribed(page["return"]))
-        assert f"{COLLECTION}.{name}" in page["examples"]
+        for result in undescribed(page["return"]):
+            yield f"result {result} has no description"
         yaml.safe_load(page["examples"])
+        if f"{COLLECTION}.{name}" not in page["examples"]:
+            yield "no example has its full name"
+
+
+@pytest.mark.parametrize("kind", sorted(PLUGINS))
+def test_pages_are_complete(kind: str) -> None:
+    assert shown_to_people(kind) == ""
+    assert [f"{name}: {fault}" for name in sorted(PLUGINS[kind]) for fault in incomplete(kind, name)] == []
 
 
 def shape(options: Mapping[str, Any], documented: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,7 +122,7 @@ class Asked(Exception):
     """The module made its AnsibleModule: the spec is known."""
 
 
-def spec_of(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def spec_of(name: str) -> dict[str, Any]:
     """Return a module's argument spec, {} where there is only a page."""
     module = importlib.import_module(f"{PYTHON}.modules.{name}")
     if not hasattr(module, "main"):
@@ -148,8 +133,8 @@ def spec_of(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         found.update(argument_spec)
         raise Asked
 
-    monkeypatch.setattr(module, "KafkaModule" if hasattr(module, "KafkaModule") else "AnsibleModule", asked)
-    with pytest.raises(Asked):
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(Asked):
+        patch.setattr(module, "KafkaModule" if hasattr(module, "KafkaModule") else "AnsibleModule", asked)
         module.main()
     return found
 
@@ -162,28 +147,39 @@ def read_by_action(name: str) -> set[str]:
     return names | (inputs if name == "certificates" else set())
 
 
-@pytest.mark.parametrize("name", sorted(PLUGINS["module"]))
-def test_options_of_a_module(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page has the options that module and action read, with the type, default and choices of the module's spec."""
-    documented, spec = pages("module")[name]["doc"].get("options") or {}, spec_of(name, monkeypatch)
-    assert set(documented) == set(spec) | read_by_action(name)
-    in_both = {option: value for option, value in documented.items() if option in spec}
-    assert shape(in_both, spec) == shape(spec, documented)
+def test_options_of_modules() -> None:
+    """A page has the options that module and action read, with the type, default and choices of the module's spec."""
+    wrong = []
+    for name in sorted(PLUGINS["module"]):
+        documented, spec = pages("module")[name]["doc"].get("options") or {}, spec_of(name)
+        if names := set(documented) ^ (set(spec) | read_by_action(name)):
+            wrong.append(f"{name}: {names} are in the page or in the code, not in both")
+        in_both = {option: value for option, value in documented.items() if option in spec}
+        found, wanted = shape(in_both, spec), shape(spec, documented)
+        wrong += [
+            f"{name}: {option}: {found[option]}, not {wanted[option]}"
+            for option in found
+            if found[option] != wanted[option]
+        ]
+    assert wrong == []
 
 
-@pytest.mark.parametrize("name", sorted(PLUGINS["filter"]))
-def test_options_of_a_filter(name: str) -> None:
-    """The page has the function's arguments, in their order, with their defaults."""
-    doc = pages("filter")[name]["doc"]
-    _, *arguments = inspect.signature(filters()[name]).parameters.values()
-    assert set(doc["options"]) == {"_input", *(argument.name for argument in arguments)}
-    assert [word for word in (doc.get("positional") or "").split(", ") if word] == [
-        argument.name for argument in arguments
-    ]
-    for argument in arguments:
-        option = doc["options"][argument.name]
-        assert bool(option.get("required")) == (argument.default is inspect.Parameter.empty)
-        assert option.get("default") == (None if argument.default is inspect.Parameter.empty else argument.default)
+def test_options_of_filters() -> None:
+    """A page has the function's arguments, in their order, with their defaults."""
+    wrong = []
+    for name, function in filters().items():
+        doc, none = pages("filter")[name]["doc"], inspect.Parameter.empty
+        _, *arguments = inspect.signature(function).parameters.values()
+        wanted = {argument.name: (argument.default is none, argument.default) for argument in arguments}
+        found = {
+            option: (bool(said.get("required")), none if said.get("required") else said.get("default"))
+            for option, said in doc["options"].items()
+            if option != "_input"
+        }
+        order = [word for word in (doc.get("positional") or "").split(", ") if word]
+        if "_input" not in doc["options"] or found != wanted or order != list(wanted):
+            wrong.append(f"{name}: page {found}, in the order {order}; function {wanted}")
+    assert wrong == []
 
 
 def test_every_sidecar_is_a_filter() -> None:
