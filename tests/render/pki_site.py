@@ -46,7 +46,8 @@ def site(folder: Path, **variables: Any) -> Path:
         "ansible_python_interpreter": sys.executable,
         "root": str(folder / "hosts" / "{{ inventory_hostname }}" / "tls"),
         "pki_directory": str(folder / "pki"),
-        "pki_authority_key": "rsa-2048",
+        "pki_key": "ec-p256",
+        "pki_authority_key": "ec-p256",
         "pki_authorities": [
             {"name": "infra", "subject": "CN=Infra CA,O=lab"},
             {"name": "clients", "subject": "CN=Client CA,O=lab"},
@@ -89,8 +90,10 @@ def openssl(*arguments: str | Path, environment: Mapping[str, str] | None = None
 
 def self_signed(key: Path, certificate: Path, subject: str, *options: str) -> None:
     """Make a key and a certificate of itself."""
-    new = ("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", subject, "-days", "100")
-    openssl(*new, "-keyout", key, "-out", certificate, *options)
+    kind = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256")
+    openssl(
+        "req", "-x509", *kind, "-nodes", "-subj", subject, "-days", "100", "-keyout", key, "-out", certificate, *options
+    )
 
 
 def fails(*arguments: str | Path, environment: Mapping[str, str] | None = None) -> bool:
