@@ -20,7 +20,7 @@ LIVE = $(firstword $(wildcard .lab/inventories/$(i)) inventories/$(i))
 PATHS = PYTHONPATH=collections:packaging:tests:lab
 
 .PHONY: help lab lab-orders lab-down lab-down-all setup archives collection test lint unit render spark molecule
-.PHONY: alone survival campaign
+.PHONY: alone survival campaign campaign-status quick
 .PHONY: faults kills bench-unchanged bench-resources bench-tls bench-jobs docs definitions lock python
 
 help: ## list the verbs
@@ -53,6 +53,9 @@ alone: python
 test: alone setup ## everything that CI runs
 	@tests/run.sh all
 
+quick: ## checks and tests that your change touches, at most four minutes (BASE=origin/main: compared with)
+	@BASE=$(BASE) tests/run.sh quick
+
 lint: ## ansible-lint, yamllint, ruff, mypy, shellcheck
 	@tests/run.sh lint
 
@@ -73,6 +76,9 @@ survival: ## a stretched cluster in containers: what it survives, seen and compa
 
 campaign: alone setup ## what takes long: pairs, cuts, losses, benches; writes docs (PARTS="pairs cuts", SEED=<number>)
 	@SEED=$(SEED) $(PATHS) python tests/campaign.py $(PARTS)
+
+campaign-status: ## the last run of each part of the campaign; marks parts that nobody ran for long
+	@$(PATHS) python tests/campaign_status.py
 
 faults: ## the fault matrix on the live lab, each row's promise measured into docs/seen (ROWS=2,9a, i=)
 	@pytest tests/faults/test_matrix.py -m campaign --inventory $(LIVE) \

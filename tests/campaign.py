@@ -15,6 +15,7 @@ import time
 import traceback
 from collections.abc import Sequence
 
+import campaign_status
 from campaign_parts import PARTS
 from campaign_run import Campaign, PartError, say
 from checkout_lock import BusyError, only_run
@@ -87,7 +88,9 @@ def attempt(campaign: Campaign, name: str, left: list[str]) -> str:
         if not isinstance(error, PartError):
             say(traceback.format_exc())
         problem = f", FAILED: {error}"
-    return f"  {name:<16} {time.monotonic() - started:6.0f} s{problem}"
+    took = time.monotonic() - started
+    campaign_status.keep(name, problem.removeprefix(", ") or "passed", took, campaign.seed)
+    return f"  {name:<16} {took:6.0f} s{problem}"
 
 
 if __name__ == "__main__":

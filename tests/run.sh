@@ -15,7 +15,7 @@ lint() {
   ruff format --check .
   mypy collections/ansible_collections/millrace/kafka/plugins/{plugin_utils,module_utils,filter,lookup,doc_fragments} \
     packaging lab/up.py lab/wordcount.py lab/orders.py \
-    tests/{conftest,campaign*,checkout_lock,bench_*,generate_*,pages,seen}.py \
+    tests/*.py \
     tests/{faults,infra,lab,listeners,model,operations,render,rotation,security,survival,unit}
   shellcheck .ci/run tests/run.sh lab/*.sh lab/image/*.sh packaging/*.sh packaging/*/bin/*.sh
   ansible-lint --offline --strict --profile production
@@ -48,6 +48,9 @@ jobs_environment() {
   python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' >"$path"
   "$venv/bin/python" -m pip install --quiet --no-index --no-deps --force-reinstall .build/archives/millrace_jobs-*.whl
 }
+
+# What a change touches, within four minutes.
+quick() { python tests/changed.py "${BASE:-origin/main}"; }
 
 spark() {
   jobs_environment
@@ -158,7 +161,8 @@ contained() {
   printf -v "$1" ''
   [ -n "${MILLRACE_LAB_CGROUP:-}" ] || return 0
   printf -v "$1" 0   # no container was made yet
-  for file in "/sys/fs/cgroup/cpuacct$MILLRACE_LAB_CGROUP/cpuacct.usage" "/sys/fs/cgroup$MILLRACE_LAB_CGROUP/cpu.stat"; do
+  for file in "/cpuacct$MILLRACE_LAB_CGROUP/cpuacct.usage" "$MILLRACE_LAB_CGROUP/cpu.stat"; do
+    file=/sys/fs/cgroup$file
     if [ -e "$file" ]; then
       read -r used <"$file"   # nanoseconds, or "usage_usec" and microseconds
       case $used in usage_usec*) used=${used#* }000 ;; esac
@@ -282,11 +286,11 @@ lanes=() logs=() shown=() scenarios=() labs='' ends=INT failed=0 pace=''
 (((0x$(sed -n 's/^SigIgn:\t//p' /proc/$$/status) & 2) == 0)) || ends=TERM
 for layer in "${@:-none}"; do
   case $layer in
-    lint | unit | render | spark | bench-jobs) ;;
+    lint | unit | render | spark | quick | bench-jobs) ;;
     lab | survival) labs=yes ;;
     all | molecule) labs=yes scenarios=(datacenter) ;;
     *) [ "${1:-}" = molecule ] || {
-      echo "run.sh: no layer $layer; there are: all lint unit render spark lab survival molecule bench-jobs" >&2
+      echo "run.sh: no layer $layer; there are: all quick lint unit render spark lab survival molecule bench-jobs" >&2
       exit 2
     } ;;
   esac

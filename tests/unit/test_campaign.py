@@ -5,12 +5,15 @@ import re
 import signal
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 
 import campaign
 import campaign_parts
+import campaign_status
 import checkout_lock
 import pytest
+import seen
 from campaign_run import Campaign
 from faults.lab import until
 
@@ -32,6 +35,7 @@ def two_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Two short parts, the first of which fails, a seed, and a lock of nobody else."""
     monkeypatch.setattr(checkout_lock, "FILE", tmp_path / "tests.lock")
     monkeypatch.setattr(campaign, "PARTS", {"bad": bad, "good": good})
+    monkeypatch.setattr(campaign_status, "FILE", tmp_path / "campaign.json")
     monkeypatch.setenv("SEED", "17")
 
 
@@ -42,6 +46,32 @@ def test_a_part_that_fails_does_not_stop_the_others(capsys: pytest.CaptureFixtur
     assert first.split() == ["bad", "0", "s,", "FAILED:", "false"]
     assert second.split() == ["good", "0", "s"]
     assert again.endswith("make campaign PARTS='bad' SEED=17")
+
+
+def test_the_last_run_of_each_part_is_kept() -> None:
+    campaign.main(["bad", "good"])
+    first = seen.read(campaign_status.FILE)
+    assert (first["bad"]["result"], first["good"]["result"]) == ("FAILED: false", "passed")
+    assert first["good"]["seed"] == 17 and first["good"]["date"] == date.today().isoformat()
+    campaign.main(["good"])
+    assert seen.read(campaign_status.FILE).keys() == {"bad", "good"}, "what another run has seen stays"
+
+
+def test_a_part_that_nobody_runs_is_marked() -> None:
+    today = date(2026, 5, 31)
+    run = {"date": "2026-05-01", "commit": "abc", "result": "passed", "seconds": 1, "seed": 1}
+    assert campaign_status.marks(None, today, None) == "NEVER RUN"
+    assert campaign_status.marks(run, today, 300) == ""
+    assert campaign_status.marks(run, today, 301) == "TOO LONG AGO"
+    assert campaign_status.marks(run, today, None) == "TOO LONG AGO", "of a commit that is unknown here"
+    assert campaign_status.marks({**run, "date": "2026-04-30"}, today, 1) == "TOO LONG AGO"
+    assert campaign_status.marks({**run, "result": "FAILED: x"}, today, 1) == "FAILED"
+
+
+def test_the_table_has_all_parts() -> None:
+    shown = campaign_status.table(campaign_parts.PARTS, {}, date(2026, 5, 31)).splitlines()[1:]
+    assert [line.split()[0] for line in shown] == list(campaign_parts.PARTS)
+    assert all(line.endswith("NEVER RUN") for line in shown)
 
 
 def test_named_parts_alone(capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,7 +70,8 @@ class Checkout:
 
     def called(self) -> list[str]:
         calls = self.notes.read_text().splitlines()
-        return [call for call in calls if not call.startswith(("python tests/checkout_lock.py", "python tests/costs.py"))]
+        own = ("python tests/checkout_lock.py", "python tests/costs.py")
+        return [call for call in calls if not call.startswith(own)]
 
     def until_called(self, *calls: str) -> None:
         deadline = time.monotonic() + 30

@@ -1,0 +1,75 @@
+"""Which tests a change touches, and which of them fit into the time."""
+
+import subprocess
+
+import changed
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("path", "test"),
+    [
+        ("plugins/module_utils/kafka/gate.py", "unit/test_gate"),
+        ("plugins/module_utils/kafka/reassign/plan.py", "unit/test_reassign_plan"),
+        ("plugins/plugin_utils/model/ciphers.py", "model/test_mistakes"),
+        ("roles/kafka/templates/server.properties.j2", "render/test_kafka"),
+        ("roles/kafka/files/hand_over.py", "unit/test_hand_over"),
+        ("roles/base/tasks/main.yml", "render/test_base"),
+        ("groups/zookeeper.yml", "render/test_zookeeper"),
+        ("playbooks/restart.yml", "render/test_restart"),
+        ("spark_jobs/src/millrace_jobs/jobs/relay.py", "spark/test_relay"),
+        ("docs/errors.md", "model/test_mistakes"),
+        ("tests/run.sh", "unit/test_run_sh"),
+        ("tests/unit/test_gate.py", "unit/test_gate"),
+        ("packaging/build.sh", "unit/test_build_sh"),
+        ("lab/millrace_lab/containers.py", "lab/test_derive"),
+    ],
+)
+def test_a_change_touches_its_tests(path: str, test: str) -> None:
+    assert (changed.ROOT / path).exists()
+    assert f"tests/{test}.py" in changed.touched([path])
+
+
+def test_imports_through_other_files_are_followed() -> None:
+    assert "plugins/module_utils/waits.py" in changed.closure("tests/unit/test_restart_waits.py")
+    assert "tests/unit/clock.py" in changed.closure("tests/unit/test_restart_waits.py")
+
+
+def test_every_python_file_of_the_product_touches_a_test() -> None:
+    files = subprocess.run(
+        ["git", "ls-files", "plugins/*.py", "spark_jobs/src/*.py", "roles/*.py", "packaging/*.py"],
+        cwd=changed.ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert len(files) > 200
+    assert [file for file in files if "__init__" not in file and not changed.touched([file])] == []
+
+
+def test_the_nearest_tests_come_first_and_the_rest_is_named() -> None:
+    tests = {"tests/unit/test_near.py": 1, "tests/unit/test_far.py": 2, "tests/unit/test_costly.py": 1}
+    costs = {
+        "tests/unit/test_near.py::test_a": 17.0,
+        "tests/unit/test_near.py::test_b": 17.0,
+        "tests/unit/test_far.py::test_a": 1.7,
+        "tests/unit/test_costly.py::test_a": 170.0,
+    }
+    chosen = changed.plan(tests, costs, limit=30)
+    assert list(chosen.run) == ["tests/unit/test_near.py", "tests/unit/test_far.py"]
+    assert chosen.run["tests/unit/test_near.py"] == pytest.approx(20.0)
+    assert list(chosen.left_out) == ["tests/unit/test_costly.py"]
+
+
+def test_changed_files_are_those_since_the_merge_base_and_the_untracked_ones() -> None:
+    with pytest.raises(SystemExit, match="BASE=<commit>"):
+        changed.changed_files("no-such-commit")
+    assert isinstance(changed.changed_files("HEAD"), list)
+
+
+def test_each_folder_has_a_command_of_its_own() -> None:
+    tests = ["tests/unit/test_a.py", "tests/model/test_b.py", "tests/render/test_c.py", "tests/spark/test_d.py"]
+    commands = changed.test_commands(tests)
+    assert len(commands) == 3
+    assert commands[0][0] == "pytest" and {"-n", "tests/unit/test_a.py", "tests/model/test_b.py"} <= set(commands[0])
+    assert "-n" not in commands[1] and commands[2][0].endswith("venv-spark/bin/python")
