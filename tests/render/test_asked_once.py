@@ -8,9 +8,9 @@ from render.test_restart import ANSWERS, WHOLE, Played
 def test_nothing_is_asked_twice(tmp_path: Path) -> None:
     """Whoever is asked for one answers for the next; the end asks no more where the last found all as it should be."""
     gate = ANSWERS["kafka_gate"] | {
-        "order": {**ANSWERS["kafka_gate"]["order"], "opened": [2], "ago": 0, "lacking": {}},
-        "back 2": {**WHOLE, "opened": [3], "ago": 0},
-        "back 3": {**WHOLE, "opened": [], "ago": 0},
+        "order": {**ANSWERS["kafka_gate"]["order"], "opened": [2], "ago": 3, "lacking": {}},
+        "back 2": {**WHOLE, "opened": [3], "ago": 2},
+        "back 3": {**WHOLE, "opened": [], "ago": 1},
         "back 1": {**WHOLE, "settled": True, "ago": 0},
     }
     run = Played(tmp_path, "restart", "--limit", "kafka", answers={**ANSWERS, "kafka_gate": gate})
@@ -46,8 +46,8 @@ def test_what_came_to_lack_during_the_run_did_not_lack_before(tmp_path: Path) ->
     """The first question was answered by the order: what a later one saw is no reason to end well."""
     later = {"lacking": {"under_replicated": ["t-0 without 2"]}, "ago": 0}
     gate = ANSWERS["kafka_gate"] | {
-        "order": {**ANSWERS["kafka_gate"]["order"], "opened": [2], "ago": 0, "lacking": {}},
-        "back 2": {**WHOLE, "opened": [], "ago": 0},
+        "order": {**ANSWERS["kafka_gate"]["order"], "opened": [2], "ago": 2, "lacking": {}},
+        "back 2": {**WHOLE, "opened": [], "ago": 1},
         "may_stop 3": {**later, "open": True, "answer": "may stop"},
         "back": {**WHOLE, "settled": False, "ago": 0},
     }

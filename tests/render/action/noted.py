@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ansible._internal._templating import _jinja_bits
 from ansible.plugins.action import ActionBase
 
 PLACE = "ansible_collections.millrace.kafka.plugins.action"
 CALLS = "noted_calls"
 """Variable with the file to which calls are added, each a line of JSON: action, host, options."""
 ANSWERS = "noted_answers"
-"""Variable with the answers of actions, by their name and their question or state; `ago`: `at`, seconds before now."""
+"""Variable with the answers of actions, by their name and their question or state; `ago`: `at`, seconds before now.
+
+Now is the moment at which render.started stopped the clock of templates.
+"""
 
 
 def noted(name: str, task: Any, variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -29,7 +32,7 @@ def noted(name: str, task: Any, variables: Mapping[str, Any]) -> dict[str, Any]:
     asked = options.get("question", "may_stop")
     stop = ",".join(map(str, options.get("stop", ())))
     answer = {"changed": False, **answers.get(f"{asked} {stop}", answers.get(asked, {}))}
-    return answer | ({"at": time.time() - answer.pop("ago")} if "ago" in answer else {})
+    return answer | ({"at": _jinja_bits._now().timestamp() - answer.pop("ago")} if "ago" in answer else {})
 
 
 def action(name: str) -> type:
