@@ -89,7 +89,7 @@ def attempt(campaign: Campaign, name: str, left: list[str]) -> str:
             say(traceback.format_exc())
         problem = f", FAILED: {error}"
     took = time.monotonic() - started
-    campaign_status.keep(name, problem.removeprefix(", ") or "passed", took, campaign.seed)
+    campaign_status.keep(name, "failed" if problem else "passed", took, campaign.seed)
     return f"  {name:<16} {took:6.0f} s{problem}"
 
 

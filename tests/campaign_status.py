@@ -21,7 +21,7 @@ DAYS, COMMITS = 30, 300
 
 
 def keep(part: str, result: str, seconds: float, seed: int, file: Path | None = None) -> None:
-    """Replace what the file says of a part; `result` is "passed", or what failed."""
+    """Replace what the file says of a part; `result` is "passed" or "failed"."""
     file = file or FILE
     row = {
         "date": date.today().isoformat(),
@@ -53,7 +53,7 @@ def commits_since(commit: str) -> int | None:
 
 
 def marks(run: Mapping[str, Any] | None, today: date, since: int | None) -> str:
-    """Return what is wrong with the last run of a part: never run, failed, too long ago; "" if nothing is."""
+    """Return what is wrong with the last run of a part: never run, failed, too long ago; "" if none is."""
     if run is None:
         return "NEVER RUN"
     old = today - date.fromisoformat(run["date"]) > timedelta(DAYS) or since is None or since > COMMITS
