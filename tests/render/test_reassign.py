@@ -34,7 +34,7 @@ TEXTS = {
     "replication_factor": "3",
     "disk": ["3:/data/1:/data/2", "2:/data/1:/data/2"],
     "empty": ["3:/data/1"],
-    "replace": ["3:7"],
+    "replace": ["3:7", "1:8"],
     "rate": "50MB",
 }
 JSON = {"drain": 3, "disks": 3, "topic": ["orders", "returns"], "replication_factor": 0, "rate": 5000000}
