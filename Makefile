@@ -20,7 +20,7 @@ LIVE = $(firstword $(wildcard .lab/inventories/$(i)) inventories/$(i))
 PATHS = PYTHONPATH=collections:packaging:tests:lab
 
 .PHONY: help lab lab-orders lab-down lab-down-all setup archives collection test lint unit render spark molecule
-.PHONY: alone survival campaign campaign-status quick
+.PHONY: alone survival campaign campaign-status landed quick
 .PHONY: faults kills bench-unchanged bench-resources bench-tls bench-jobs docs definitions lock python
 
 help: ## list the verbs
@@ -76,6 +76,9 @@ survival: ## a stretched cluster in containers: what it survives, seen and compa
 
 campaign: alone setup ## what takes long: pairs, cuts, losses, benches; writes docs (PARTS="pairs cuts", SEED=<number>)
 	@SEED=$(SEED) $(PATHS) python tests/campaign.py $(PARTS)
+
+landed: ## first command in a checkout of what has landed: notes it, so that CI may leave out unchanged layers
+	@$(PYTHON) tests/ci_layers.py landed
 
 campaign-status: ## the last run of each part of the campaign; marks parts that nobody ran for long
 	@$(PATHS) python tests/campaign_status.py

@@ -1,0 +1,77 @@
+"""Which layers CI leaves out, in a repository of three commits; and that the inputs of a layer are all it imports."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import changed
+import ci_layers
+import pytest
+
+
+@pytest.fixture
+def commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """One commit each of a job, a page, a shared file; HEAD is the last one."""
+    monkeypatch.setattr(ci_layers, "ROOT", tmp_path)
+
+    def git(*words: str) -> str:
+        identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+        return subprocess.run(
+            ["git", *identity, *words], cwd=tmp_path, check=True, capture_output=True, text=True
+        ).stdout
+
+    git("init", "-q")
+    made = []
+    for path in ("spark_jobs/src/job.py", "docs/page.md", "Makefile"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(path)
+        git("add", ".")
+        git("commit", "-q", "-m", path)
+        made.append(git("rev-parse", "HEAD").strip())
+    return made
+
+
+def record(commit: str, landings: int = 3) -> dict[str, object]:
+    return {"landings": landings, "commit": commit, "layers": dict.fromkeys(ci_layers.INPUTS, commit)}
+
+
+def checkout(commit: str) -> None:
+    subprocess.run(["git", "checkout", "-q", commit], cwd=ci_layers.ROOT, check=True)
+
+
+def test_a_layer_without_a_changed_input_is_left_out(commits: list[str]) -> None:
+    checkout(commits[1])
+    assert ci_layers.left_out(record(commits[0])) == ["spark", "lab"], "a page is no input"
+
+
+def test_a_change_to_what_all_share_runs_all(commits: list[str]) -> None:
+    assert ci_layers.left_out(record(commits[0])) == []
+
+
+def test_nothing_is_left_out_without_a_known_landing(commits: list[str]) -> None:
+    checkout(commits[1])
+    assert ci_layers.left_out({}) == []
+    assert ci_layers.left_out(record("0" * 40)) == []
+    assert ci_layers.left_out(record(commits[2])) == [], "a commit that is no ancestor of HEAD"
+
+
+def test_every_tenth_landing_runs_all(commits: list[str]) -> None:
+    checkout(commits[1])
+    assert ci_layers.left_out(record(commits[0], landings=9)) == []
+    assert ci_layers.left_out(record(commits[0], landings=10)) != []
+
+
+def test_a_layer_that_was_left_out_keeps_the_commit_of_its_last_run(commits: list[str]) -> None:
+    checkout(commits[1])
+    after = ci_layers.landed(record(commits[0]))
+    assert after["landings"] == 4 and set(after["layers"].values()) == {commits[0]}
+    checkout(commits[2])
+    assert set(ci_layers.landed(record(commits[0]))["layers"].values()) == {commits[2]}
+
+
+@pytest.mark.parametrize("layer", sorted(ci_layers.INPUTS))
+def test_what_a_layer_imports_is_among_its_inputs(layer: str) -> None:
+    tests = sorted(path for path in changed.python_files() if path.startswith(f"tests/{layer}/"))
+    imported = set().union(*(changed.closure(path) for path in tests))
+    inputs = f"{ci_layers.INPUTS[layer]}|{ci_layers.SHARED}"
+    assert tests and [path for path in sorted(imported) if not re.fullmatch(inputs, path)] == []
