@@ -169,6 +169,11 @@ def types(campaign: Campaign) -> None:
     campaign.run("pytest", "-n", "auto", "tests/model/test_types.py", "-m", "campaign")
 
 
+def render(campaign: Campaign) -> None:
+    """Roles rendered for the inventories that make test leaves out, as they are like others."""
+    campaign.run("pytest", "tests/render", "-m", "campaign")
+
+
 def sudo(campaign: Campaign) -> None:
     """Hosts that nobody enters as root: a user with sudo, which asks for a password."""
     password = "{{ lookup('ansible.builtin.password', lab_directory ~ '/secrets/sudo', length=32) }}"
@@ -244,6 +249,7 @@ PARTS: dict[str, Callable[[Campaign], None]] = {
     "order-kills": order_kills,
     "order-outages": order_outages,
     "types": types,
+    "render": render,
     "sudo": sudo,
     "neighbours": neighbours,
     "elsewhere": elsewhere,
