@@ -1,4 +1,4 @@
-"""Keeps the last run of each part of the campaign in docs/seen/campaign.json, and prints the table of them.
+"""Keeps the last run of each part of the campaign in tests/last_runs/campaign.json, and prints the table of them.
 
 A part that nobody has run for DAYS days or COMMITS commits, or whose last run failed, is marked.
 """
@@ -16,7 +16,7 @@ from typing import Any
 import seen
 from faults.inventory import ROOT
 
-FILE = ROOT / "docs" / "seen" / "campaign.json"
+FILE = ROOT / "tests" / "last_runs" / "campaign.json"
 DAYS, COMMITS = 30, 300
 
 

@@ -1,6 +1,6 @@
 """Says which layers of tests CI may leave out: those whose inputs are as they were when the layer last ran and landed.
 
-`docs/seen/landed.json` holds the number of landings and, for each layer of INPUTS, the commit that last landed after a
+`tests/last_runs/landed.json` holds the number of landings and, for each layer of INPUTS, the commit that last landed after a
 run of the layer. `make landed`, the first command in a checkout of what has landed, brings it up to date. As programs:
 `left-out` prints the layers that .ci/run leaves out, `landed` writes the file. Standard library only: CI asks before
 there is an environment.
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-FILE = ROOT / "docs" / "seen" / "landed.json"
+FILE = ROOT / "tests" / "last_runs" / "landed.json"
 ALL_EVERY = 10
 """Of so many landings one runs all layers."""
 SHARED = r"\.ci/.*|Makefile|requirements.*|pyproject\.toml|ansible\.cfg|tests/(run\.sh|(conftest|costs|ci_layers)\.py)"

@@ -14,7 +14,8 @@ lint() {
   ruff check .
   ruff format --check .
   # What mypy keeps it compares with the files' contents, so checkouts share it.
-  mypy --cache-dir "${XDG_CACHE_HOME:-$HOME/.cache}/millrace/mypy" collections/ansible_collections/millrace/kafka/plugins/{plugin_utils,module_utils,filter,lookup,doc_fragments} \
+  mypy --cache-dir "${XDG_CACHE_HOME:-$HOME/.cache}/millrace/mypy" \
+    collections/ansible_collections/millrace/kafka/plugins/{plugin_utils,module_utils,filter,lookup,doc_fragments} \
     packaging lab/up.py lab/wordcount.py lab/orders.py \
     tests/*.py \
     tests/{faults,infra,lab,listeners,model,operations,render,rotation,security,survival,unit}
