@@ -298,7 +298,7 @@ for layer in "${@:-none}"; do
     lab | survival) labs=yes ;;
     all | molecule) labs=yes scenarios=(datacenter) ;;
     *) [ "${1:-}" = molecule ] || {
-      echo "run.sh: no layer $layer; there are: all quick lint unit render spark lab survival molecule bench-jobs" >&2
+      echo "run.sh: no layer $layer; there are: all lint unit render spark quick lab survival molecule bench-jobs" >&2
       exit 2
     } ;;
   esac

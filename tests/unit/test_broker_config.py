@@ -1,23 +1,20 @@
 """Settings of running brokers, against brokers on loopback that speak Kafka's protocol; no JVM."""
 
-import threading
 from typing import Any
 
 import pytest
+from unit.clock import Clock
 from unit.fake_cluster import FakeCluster
 from unit.fake_wire import Run
 
+from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import broker_control
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import kafka_python
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.modules import kafka_broker_config
 
 
-@pytest.fixture
-def run(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setattr(broker_control, "SETTLED", 0.1)
-    return run
-
+pytestmark = pytest.mark.usefixtures("clock")
 
 def test_settings_converge(run: Run, cluster: FakeCluster) -> None:
     """What is predicted is what is done; the second run does nothing."""
@@ -171,11 +168,19 @@ def test_each_broker_judges_what_it_would_get(run: Run, cluster: FakeCluster) ->
 
 
 def test_a_broker_that_a_setting_ends_is_no_success(
-    run: Run, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+    run: Run, cluster: FakeCluster, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor when it was started anew and has the setting then; what comes after it is not begun."""
+    """A restart of the broker after two unanswered questions does not make the change a success; no change follows."""
+    rests: list[float] = []
+
+    def rest(seconds: float) -> None:
+        rests.append(seconds)
+        clock.rest(seconds)
+        if len(rests) == 2:
+            cluster.down.clear()
+
+    monkeypatch.setattr(waits, "rest", rest)
     cluster.fatal = {"log.cleaner.threads"}
-    threading.Timer(2.5, cluster.down.clear).start()
     brokers = [{"id": 2, "config": {"log.cleaner.threads": 2}}, {"id": 3, "config": {"num.io.threads": 9}}]
     done = run(kafka_broker_config, brokers=brokers)
     failed = done["outcome"]["failed"]["settings of broker 2"]
@@ -218,7 +223,7 @@ def test_one_broker_is_left_with_what_is_its_own(run: Run, cluster: FakeCluster)
 
 
 def test_a_broker_that_does_not_take_a_setting(run: Run, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(broker_control, "SECONDS", 1.0)
+    monkeypatch.setattr(broker_control, "SECONDS", 1.0)  # of the fake clock
     cluster.told, cluster.deaf = {"": {"my.own": "1"}}, True
     for config, what in (({"num.io.threads": 9}, "num.io.threads"), ({"my.own": None}, "my.own")):
         done = run(kafka_broker_config, config=config)

@@ -2,8 +2,6 @@
 
 from datetime import date
 
-import pytest
-
 from ansible_collections.millrace.kafka.plugins.plugin_utils.calendar_events import comes, faults
 
 GOOD = (
@@ -83,6 +81,7 @@ COMES = (
     "2026-11-25 23:00",  # of that day: not judged
 )
 NEVER = (
+    "2026-05-*",
     "*-02-31 03:00",
     "2026-02-30",
     "2020-01-01 03:00",
@@ -96,20 +95,17 @@ NEVER = (
 )
 
 
-@pytest.mark.parametrize("text", GOOD)
-def test_taken(text: str) -> None:
-    assert [*faults(text)] == []
+def test_taken() -> None:
+    assert {text: [*faults(text)] for text in GOOD + COMES + NEVER if [*faults(text)]} == {}
 
 
-@pytest.mark.parametrize(("text", "why"), BAD)
-def test_not_taken(text: str, why: str) -> None:
-    assert why in "; ".join(faults(text))
+def test_not_taken() -> None:
+    assert [(text, why, [*faults(text)]) for text, why in BAD if why not in "; ".join(faults(text))] == []
 
 
-@pytest.mark.parametrize("text", GOOD + COMES + NEVER)
-def test_whatever_is_taken_is_asked_whether_it_comes(text: str) -> None:
-    assert [*faults(text)] == []
-    assert comes(text, date(2026, 11, 25)) is (text in COMES) or text in GOOD
+def test_events_that_never_come_are_told_from_the_others() -> None:
+    day = date(2026, 11, 25)
+    assert [text for text in GOOD + COMES + NEVER if comes(text, day) is (text in NEVER)] == []
 
 
 def test_a_line_break_at_the_end_is_yamls() -> None:

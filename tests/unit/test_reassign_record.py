@@ -32,56 +32,55 @@ GOOD: dict[str, Any] = {
 SHIFT = {"topic": "orders", "number": 1, "broker": 3, "source": "/a", "target": "/b", "size": 5}
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("asked", None),
-        ("leaving", 3),
-        ("leaving", ["3"]),
-        *(("rate", value) for value in ("50", -1, 0, True, 1.5, 2**63)),
-        ("moves", {}),
-        ("moves", [["orders", 1, [4, 3], [4, 6]]]),
-        ("moves", [["orders", "1", [4, 3], [4, 6], 5]]),
-        ("moves", [["orders", 1, [4, 3], [], 5]]),
-        ("moves", [["orders", 1, [4, None], [4, 6], 5]]),
-        ("moves", [["orders", 1, [4, 3], [4, 4], 5]]),
-        ("moves", [["orders", 1, [4, 4], [4, 6], 5]]),
-        ("moves", [["orders", 1, [4, 3], [4, 6], 5], ["orders", 1, [4, 3], [4, 5], 0]]),
-        ("lists", None),
-        ("lists", {"orders": None}),
-        ("lists", {"orders": {"leader.replication.throttled.replicas": [1, 2]}}),
-        ("lists", {"orders": {"leader.replication.throttled.replicas": "1:4"}}),
-        ("rates", None),
-        ("rates", {"3": None}),
-        ("rates", {"x": {}}),
-        ("rates", {"3": {"leader.replication.throttled.rate": 5}}),
-        ("used", 5),
-        ("topics", "orders"),
-        ("back", "no"),
-        ("shifts", [{"topic": "orders"}]),
-        ("shifts", [SHIFT, {**SHIFT, "target": "/c"}]),
-        ("factors", None),
-        ("factors", ["orders"]),
-        ("factors", {"orders": "3"}),
-        ("timer", 1),
-        ("lost", "orders-0"),
-        ("kind", "mover"),
-        ("kind", ["moves"]),
-        ("broker", "3"),
-    ],
-)
-def test_a_damaged_record_is_named_with_what_is_wrong(
-    name: str, value: object, six: FakeCluster, reassign: Reassign, tmp_path: Path
-) -> None:
-    """Of what goes on with it, and of what would put it back; nothing is written."""
-    path = record.path_of(six.id, str(tmp_path / "state"))
+DAMAGED: list[tuple[str, object]] = [
+    ("asked", None),
+    ("leaving", 3),
+    ("leaving", ["3"]),
+    *(("rate", value) for value in ("50", -1, 0, True, 1.5, 2**63)),
+    ("moves", {}),
+    ("moves", [["orders", 1, [4, 3], [4, 6]]]),
+    ("moves", [["orders", "1", [4, 3], [4, 6], 5]]),
+    ("moves", [["orders", 1, [4, 3], [], 5]]),
+    ("moves", [["orders", 1, [4, None], [4, 6], 5]]),
+    ("moves", [["orders", 1, [4, 3], [4, 4], 5]]),
+    ("moves", [["orders", 1, [4, 4], [4, 6], 5]]),
+    ("moves", [["orders", 1, [4, 3], [4, 6], 5], ["orders", 1, [4, 3], [4, 5], 0]]),
+    ("lists", None),
+    ("lists", {"orders": None}),
+    ("lists", {"orders": {"leader.replication.throttled.replicas": [1, 2]}}),
+    ("lists", {"orders": {"leader.replication.throttled.replicas": "1:4"}}),
+    ("rates", None),
+    ("rates", {"3": None}),
+    ("rates", {"x": {}}),
+    ("rates", {"3": {"leader.replication.throttled.rate": 5}}),
+    ("used", 5),
+    ("topics", "orders"),
+    ("back", "no"),
+    ("shifts", [{"topic": "orders"}]),
+    ("shifts", [SHIFT, {**SHIFT, "target": "/c"}]),
+    ("factors", None),
+    ("factors", ["orders"]),
+    ("factors", {"orders": "3"}),
+    ("timer", 1),
+    ("lost", "orders-0"),
+    ("kind", "mover"),
+    ("kind", ["moves"]),
+    ("broker", "3"),
+]
+
+
+def test_a_damaged_record_is_named_with_what_is_wrong(six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
+    """By a run that would resume the moves and by one that would revert them; neither writes anything."""
+    path, wrong = record.path_of(six.id, str(tmp_path / "state")), []
     path.parent.mkdir()
-    path.write_text(json.dumps({**GOOD, name: value}))
-    for asked in ({"drain": [3]}, {"cancel": True, "rate": ""}):
-        said = reassign(**asked)["msg"]
-        assert f"{path}: it is damaged, or not one of this version: {name} is {json.dumps(value)[:20]}" in said
-        assert said.endswith("; it says what a run of moves has begun, and has to be readable")
-    assert six.written == [] and path.exists()
+    for name, value in DAMAGED:
+        path.write_text(json.dumps({**GOOD, name: value}))
+        words = f"{path}: it is damaged, or not one of this version: {name} is {json.dumps(value)[:20]}"
+        for asked in ({"drain": [3]}, {"cancel": True, "rate": ""}):
+            said = reassign(**asked)["msg"]
+            if words not in said or not said.endswith("begun, and has to be readable") or six.written:
+                wrong.append((name, value, asked, said, six.written))
+    assert wrong == [] and path.exists()
 
 
 @pytest.mark.parametrize(

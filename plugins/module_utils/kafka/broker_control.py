@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
+from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_config import (
     KIND,
     Wanted,
@@ -162,7 +161,7 @@ def waited(admin: Admin, change: Change, brokers: Sequence[int]) -> tuple[str, b
 
     One that misses two questions in a row counts as ended by it: systemd starts it anew, and then it has the change.
     """
-    deadline, tick, settled = time.monotonic() + SECONDS, threading.Event(), 0.0
+    deadline, settled = waits.now() + SECONDS, 0.0
     gone: Counter[int] = Counter()
     while True:
         lacking, silent = list[str](), list[str]()
@@ -175,12 +174,12 @@ def waited(admin: Admin, change: Change, brokers: Sequence[int]) -> tuple[str, b
             except AdminError as error:
                 gone[broker] += 1
                 silent.append(f"broker {broker} no longer answers ({error})")
-        settled = 0.0 if lacking or silent else settled or time.monotonic()
-        if settled and time.monotonic() >= settled + SETTLED:
+        settled = 0.0 if lacking or silent else settled or waits.now()
+        if settled and waits.now() >= settled + SETTLED:
             return "", True
-        if time.monotonic() > deadline or GONE in gone.values():
+        if waits.now() > deadline or GONE in gone.values():
             return "; ".join([*lacking, *silent]) or "brokers came and went", bool(lacking and not silent)
-        tick.wait(0.5)
+        waits.rest(0.5)
 
 
 def lacks(admin: Admin, change: Change, broker: int) -> list[str]:
