@@ -1,9 +1,9 @@
 """Says which layers of tests CI may leave out: those whose inputs are as they were when the layer last ran and landed.
 
-`tests/last_runs/landed.json` holds the number of landings and, for each layer of INPUTS, the commit that last landed after
-a run of the layer. `make landed`, the first command in a checkout of what has landed, brings it up to date. As programs:
-`left-out` prints the layers that .ci/run leaves out, `landed` writes the file. Standard library only: CI asks before
-there is an environment.
+`tests/last_runs/landed.json` holds the number of landings and, for each layer of INPUTS, the last commit that landed
+after a run of the layer. `make landed`, the first command in a checkout of what has landed, brings it up to date. As
+programs: `left-out` prints the layers that .ci/run leaves out, `landed` writes the file. Standard library only: CI asks
+before there is an environment.
 
 Nothing is left out of every tenth landing, where what all layers share has changed, or where the file or its commits
 are unknown. `make test` by hand runs everything.
