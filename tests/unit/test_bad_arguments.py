@@ -53,10 +53,10 @@ TYPES: list[tuple[Any, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("module", "arguments", "said"), TYPES)
-def test_another_type(run: Run, cluster: FakeCluster, module: Any, arguments: dict[str, Any], said: str) -> None:
-    done = run(module, **arguments)
-    assert done["failed"] and said in done["msg"] and cluster.written == []
+def test_another_type(run: Run, cluster: FakeCluster) -> None:
+    found = [(said, run(module, **arguments)) for module, arguments, said in TYPES]
+    assert [(said, done) for said, done in found if not done["failed"] or said not in done["msg"]] == []
+    assert cluster.written == []
 
 
 REFUSED: list[tuple[Any, dict[str, Any], list[str]]] = [
@@ -153,25 +153,17 @@ ODD: list[tuple[Any, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("module", "arguments", "said"), ODD)
-def test_what_would_be_taken_for_something_else(
-    run: Run, cluster: FakeCluster, module: Any, arguments: dict[str, Any], said: str
-) -> None:
-    lines = run(module, **arguments)["msg"].splitlines()
-    assert [line[2:].startswith(said) for line in lines[1:]] == [True] and cluster.written == [], lines
+def test_refused_values(run: Run, cluster: FakeCluster) -> None:
+    """One line for each mistake; nothing is written."""
+    wrong = []
+    for module, arguments, said in [*REFUSED, *((*where, [line]) for *where, line in ODD)]:
+        lines = [line[2:] for line in run(module, **arguments)["msg"].splitlines()[1:]]
+        if len(lines) != len(said) or not all(map(str.startswith, lines, said)):
+            wrong.append((said, lines))
+    assert wrong == [] and cluster.written == []
 
 
 @pytest.mark.parametrize("names", [[""], ["g", "g"]])
 def test_groups_that_are_none(run: Run, names: list[str]) -> None:
     done = run(kafka_groups, groups=[{"name": name, "to": "latest"} for name in names])
     assert done["msg"].startswith("groups: ") and done["msg"].endswith("; correct it")
-
-
-@pytest.mark.parametrize(("module", "arguments", "said"), REFUSED)
-def test_values_that_are_none(
-    run: Run, cluster: FakeCluster, module: Any, arguments: dict[str, Any], said: list[str]
-) -> None:
-    """One line for each mistake."""
-    lines = run(module, **arguments)["msg"].splitlines()[1:]
-    assert [line[2:].startswith(text) for line, text in zip(lines, said, strict=True)] == [True] * len(said), lines
-    assert cluster.written == []

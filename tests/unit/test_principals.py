@@ -3,8 +3,6 @@
 The tests are those of its SslPrincipalMapperTest.
 """
 
-import pytest
-
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import certificate_names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.access import contradictions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
@@ -20,52 +18,51 @@ DOCUMENTED = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("rules", "subject", "expected"),
-    [
-        (OURS, BROKER, "kafka-broker"),
-        (OURS, "CN=admin,OU=admins,O=lab", "admin"),
-        (OURS, "CN=app1,OU=clients,O=lab", ""),  # NoMatchingRule: refused
-        (OURS, "CN=x,OU=brokers,O=lab,C=DE", ""),  # the pattern is the whole subject
-        (["RULE:^CN=[^,]+/x/"], BROKER, ""),
-        ([], BROKER, BROKER),
-        (["DEFAULT"], BROKER, BROKER),
-        (DOCUMENTED, "CN=Duke,OU=ServiceUsers,O=Org,C=US", "Duke"),
-        (DOCUMENTED, "CN=Duke,OU=SME,O=mycp,L=Fulton,ST=MD,C=US", "duke@sme"),
-        (DOCUMENTED, "cn=Duke,OU=SME,O=mycp,L=Fulton,ST=MD,C=US", "duke"),
-        (DOCUMENTED, "OU=JavaSoft,O=Sun Microsystems,C=US", "OU=JavaSoft,O=Sun Microsystems,C=US"),
-        (["RULE:^CN=([^,]+).*$/x-$1-y/U"], BROKER, "X-DC1-KAFKA1-Y"),
-        (["RULE:^CN=([^,]+).*$/$7/"], BROKER, None),  # no such group: not judged
-        (["RULE:^CN=\\p{Alpha}+$/x/"], BROKER, None),  # Java's alone
-        (["RULE:^CN=x"], BROKER, None),
-        # Escaped, as Java's Matcher.replaceAll reads it.
-        (["RULE:^CN=([^,]+).*$/cost\\$1/"], BROKER, "cost$1"),
-        (["RULE:^CN=.*$/cost\\$9/"], BROKER, "cost$9"),
-        (["RULE:^CN=([^,]+).*$/a\\/$1/"], BROKER, "a/dc1-kafka1"),
-        (["RULE:^CN=(?<name>[^,]+),.*$/$1/"], BROKER, "dc1-kafka1"),
-    ],
-)
-def test_principal(rules: list[str], subject: str, expected: str | None) -> None:
-    assert principal(rules, subject) == expected
+SUBJECTS: list[tuple[list[str], str, str | None]] = [
+    (OURS, BROKER, "kafka-broker"),
+    (OURS, "CN=admin,OU=admins,O=lab", "admin"),
+    (OURS, "CN=app1,OU=clients,O=lab", ""),  # NoMatchingRule: refused
+    (OURS, "CN=x,OU=brokers,O=lab,C=DE", ""),  # the pattern is the whole subject
+    (["RULE:^CN=[^,]+/x/"], BROKER, ""),
+    ([], BROKER, BROKER),
+    (["DEFAULT"], BROKER, BROKER),
+    (DOCUMENTED, "CN=Duke,OU=ServiceUsers,O=Org,C=US", "Duke"),
+    (DOCUMENTED, "CN=Duke,OU=SME,O=mycp,L=Fulton,ST=MD,C=US", "duke@sme"),
+    (DOCUMENTED, "cn=Duke,OU=SME,O=mycp,L=Fulton,ST=MD,C=US", "duke"),
+    (DOCUMENTED, "OU=JavaSoft,O=Sun Microsystems,C=US", "OU=JavaSoft,O=Sun Microsystems,C=US"),
+    (["RULE:^CN=([^,]+).*$/x-$1-y/U"], BROKER, "X-DC1-KAFKA1-Y"),
+    (["RULE:^CN=([^,]+).*$/$7/"], BROKER, None),  # no such group: not judged
+    (["RULE:^CN=\\p{Alpha}+$/x/"], BROKER, None),  # Java's alone
+    (["RULE:^CN=x"], BROKER, None),
+    # Escaped, as Java's Matcher.replaceAll reads it.
+    (["RULE:^CN=([^,]+).*$/cost\\$1/"], BROKER, "cost$1"),
+    (["RULE:^CN=.*$/cost\\$9/"], BROKER, "cost$9"),
+    (["RULE:^CN=([^,]+).*$/a\\/$1/"], BROKER, "a/dc1-kafka1"),
+    (["RULE:^CN=(?<name>[^,]+),.*$/$1/"], BROKER, "dc1-kafka1"),
+]
 
 
-@pytest.mark.parametrize(
-    ("listener", "names", "lacking"),
-    [
-        ({}, ["198.18.1.21", "198.18.2.21"], None),
-        ({}, ["198.18.1.21"], "198.18.2.21"),  # from there it connects to the others
-        (
-            {"address": "0.0.0.0", "advertised_address": "K1.example.org"},
-            ["198.18.1.21", "198.18.2.21"],
-            "K1.example.org",
-        ),
-        ({"advertised_address": "k1.example.org"}, ["198.18.1.21", "198.18.2.21", "*.example.org"], None),
-        ({"keystore": "/own.pem"}, [], None),  # the certificate that is judged is of no listener
-        ({"protocol": "PLAINTEXT"}, [], None),
-    ],
-)
-def test_names_of_a_certificate(listener: dict[str, object], names: list[str], lacking: str | None) -> None:
-    """What a listener's certificate has to name, and nothing where it is not used."""
+def test_principal() -> None:
+    found = [(rules, subject, principal(rules, subject)) for rules, subject, _ in SUBJECTS]
+    assert found == SUBJECTS
+
+
+LISTENERS: list[tuple[dict[str, object], list[str], str | None]] = [
+    ({}, ["198.18.1.21", "198.18.2.21"], None),
+    ({}, ["198.18.1.21"], "198.18.2.21"),  # from there it connects to the others
+    (
+        {"address": "0.0.0.0", "advertised_address": "K1.example.org"},
+        ["198.18.1.21", "198.18.2.21"],
+        "K1.example.org",
+    ),
+    ({"advertised_address": "k1.example.org"}, ["198.18.1.21", "198.18.2.21", "*.example.org"], None),
+    ({"keystore": "/own.pem"}, [], None),  # the certificate that is judged is of no listener
+    ({"protocol": "PLAINTEXT"}, [], None),
+]
+
+
+def lacking(listener: dict[str, object], names: list[str]) -> str | None:
+    """Return which name the certificate of a listener lacks."""
     values = {
         "client_address": "198.18.1.21",
         "replication_address": "198.18.2.21",
@@ -75,34 +72,44 @@ def test_names_of_a_certificate(listener: dict[str, object], names: list[str], l
     }
     model = Model({"k1": values}, {"kafka": ["k1"]}, {}, {}, {}, frozenset(), frozenset())
     told = [problem.value or problem.wrong.split(",")[0] for problem in certificate_names.lacking(model)]
-    assert [text.removeprefix("names lack ") for text in told] == ([lacking] if lacking else [])
+    return ", ".join(text.removeprefix("names lack ") for text in told) or None
 
 
-ALLOW, DENY = {"permission": "allow"}, {"permission": "deny"}
-GONE = {"state": "absent"}
+def test_names_of_a_certificate() -> None:
+    """What a listener's certificate has to name, and nothing where it is not used."""
+    assert [(listener, names, lacking(listener, names)) for listener, names, _ in LISTENERS] == LISTENERS
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "codes"),
-    [
-        ({}, {}, ["ACL_DUPLICATE"]),
-        ({}, {"pattern": "literal", "host": "*", **ALLOW, "state": "present"}, ["ACL_DUPLICATE"]),
-        ({}, DENY, ["ACL_CONTRADICTION"]),
-        ({}, GONE, ["ACL_CONTRADICTION"]),
-        (DENY, {**DENY, **GONE}, ["ACL_CONTRADICTION"]),
-        (GONE, DENY, []),  # allowed no longer, and denied
-        ({**DENY, **GONE}, {}, []),
-        ({}, {"pattern": "prefixed"}, []),
-        ({}, {"host": "198.18.1.7"}, []),
-        ({}, {"resource": "group"}, []),
-        ({}, {"name": "u"}, []),
-        ({}, {"principal": "User:b"}, []),
-        ({}, {"operations": ["WRITE"]}, []),
-        ({}, {"operations": ["read"]}, ["ACL_DUPLICATE"]),
-    ],
-)
-def test_contradictions(one: dict[str, object], other: dict[str, object], codes: list[str]) -> None:
+ALLOW: dict[str, object] = {"permission": "allow"}
+DENY: dict[str, object] = {"permission": "deny"}
+GONE: dict[str, object] = {"state": "absent"}
+
+
+ACLS: list[tuple[dict[str, object], dict[str, object], list[str]]] = [
+    ({}, {}, ["ACL_DUPLICATE"]),
+    ({}, {"pattern": "literal", "host": "*", **ALLOW, "state": "present"}, ["ACL_DUPLICATE"]),
+    ({}, DENY, ["ACL_CONTRADICTION"]),
+    ({}, GONE, ["ACL_CONTRADICTION"]),
+    (DENY, {**DENY, **GONE}, ["ACL_CONTRADICTION"]),
+    (GONE, DENY, []),  # allowed no longer, and denied
+    ({**DENY, **GONE}, {}, []),
+    ({}, {"pattern": "prefixed"}, []),
+    ({}, {"host": "198.18.1.7"}, []),
+    ({}, {"resource": "group"}, []),
+    ({}, {"name": "u"}, []),
+    ({}, {"principal": "User:b"}, []),
+    ({}, {"operations": ["WRITE"]}, []),
+    ({}, {"operations": ["read"]}, ["ACL_DUPLICATE"]),
+]
+
+
+def codes(one: dict[str, object], other: dict[str, object]) -> list[str]:
+    """Return the codes that two ACLs cause, given by their differences from a common one."""
     acl = {"principal": "User:a", "operations": ["READ"], "resource": "topic", "name": "t"}
     values = {"kafka_acls": [{**acl, **one}, {**acl, **other}]}
     model = Model({"k1": values}, {"kafka": ["k1"]}, {}, {}, {}, frozenset(), frozenset())
-    assert [problem.code for problem in contradictions(model)] == codes
+    return [problem.code for problem in contradictions(model)]
+
+
+def test_contradictions() -> None:
+    assert [(one, other, codes(one, other)) for one, other, _ in ACLS] == ACLS
