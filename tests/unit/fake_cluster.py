@@ -5,6 +5,7 @@ It judges what it is asked as a broker of 3.9 with ZooKeeper does, as far as the
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from unit.fake_moves import FakeMoves
@@ -52,6 +53,8 @@ class FakeCluster(FakeMoves):
         self.late, self.lost, self.last = set[str](), set[str](), set[str]()
         """Writes, by the names of methods, that are done and not answered, that are neither, and that are neither
         while nothing is answered any more."""
+        self.withheld = threading.Semaphore(0)
+        """Released once for each request whose answer is withheld."""
         self.cut: dict[str, bool] = {}
         """By scope of settings that are taken while the connection breaks (a broker, or '' for all), whether the broker
         that was told ends with it."""
@@ -78,6 +81,11 @@ class FakeCluster(FakeMoves):
         self.have_disks()
         self.lingering: dict[str, int] = {}
         """By name of a topic, how often it is still there after a delete that was answered with a timeout."""
+
+    def withhold(self) -> None:
+        """Leave a request without an answer."""
+        self.withheld.release()
+        threading.Event().wait(60)
 
     def metadata(self, request: Any, broker: int) -> Answer:
         names = [topic.name for topic in request.topics] if request.topics else list(self.topics)

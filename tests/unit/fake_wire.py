@@ -83,18 +83,18 @@ def answered(cluster: FakeCluster, broker: int, frame: bytes) -> bytes:
         header = RequestHeader.decode(stream, flexible=flexible)
         asked = request.decode(frame[stream.tell() :], version=version)
         if method in cluster.silent:
-            threading.Event().wait(60)
+            cluster.withhold()
         if broker in cluster.down and method != "metadata":
             raise ConnectionError
         writes = not getattr(asked, "validate_only", False)
         if method in cluster.lost and writes:
-            threading.Event().wait(60)
+            cluster.withhold()
         if method in cluster.last and writes:
             cluster.silent = {name for name, _, _ in KINDS.values()}
-            threading.Event().wait(60)
+            cluster.withhold()
         values = getattr(cluster, method)(asked, broker)
         if method in cluster.late and writes:
-            threading.Event().wait(60)
+            cluster.withhold()
     message = made(kind, values, version)
     message.with_header(header.correlation_id)
     found: bytes = message.encode(header=True, framed=True)
@@ -121,7 +121,7 @@ def brokers(cluster: FakeCluster) -> Iterator[str]:
             server = stack.enter_context(Server(("127.0.0.1", 0), handler(broker)))
             stack.callback(server.shutdown)
             cluster.ports[broker] = server.server_address[1]
-            threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+            threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield ",".join(f"127.0.0.1:{port}" for port in cluster.ports.values())
 
 

@@ -13,8 +13,8 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.modules import kafka_broker_config
 
-
 pytestmark = pytest.mark.usefixtures("clock")
+
 
 def test_settings_converge(run: Run, cluster: FakeCluster) -> None:
     """What is predicted is what is done; the second run does nothing."""

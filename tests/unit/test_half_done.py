@@ -1,15 +1,19 @@
 """Writes that end half way, or without an answer: what was done, what was not, and of what nobody knows."""
 
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
+from kafka.errors import RequestTimedOutError
 from unit.fake_cluster import FakeCluster
 from unit.fake_wire import Run
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka import broker_control
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import broker_control, connection
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import admin, kafka_python
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import users as credentials
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import AdminError
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.users import Logins
 from ansible_collections.millrace.kafka.plugins.modules import (
     kafka_access,
@@ -61,22 +65,71 @@ KINDS: dict[str, tuple[str, Any, dict[str, Any], str]] = {
 }
 
 
+pytestmark = pytest.mark.usefixtures("clock")
+
+
 @pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
-    monkeypatch.setattr(broker_control, "SETTLED", 0.1)
-    monkeypatch.setattr(broker_control, "SECONDS", 1.0)
+def cluster() -> FakeCluster:
     cluster = FakeCluster()
     cluster.topics = {"old": [[1, 2, 3]]}
     return cluster
 
 
+@pytest.fixture
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make writes time out after 0.3 s. Only for writes that never arrive: no other write depends on the load."""
+    monkeypatch.setattr(connection, "Admin", lambda properties, _: Admin(properties, 0.3))
+    monkeypatch.setattr(broker_control, "SECONDS", 1.0)  # of the fake clock
+
+
+@pytest.fixture
+def withheld(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make a request time out when a broker has received it and withholds the answer, however long that takes."""
+    answer, bounded = admin.answer, kafka_python.bounded
+
+    def is_answered(future: Future[Any]) -> bool:
+        while not future.done():
+            if cluster.withheld.acquire(timeout=0.01):
+                return False
+        return True
+
+    def answered(future: Future[Any], timeout: float) -> Any:
+        return answer(future, timeout) if is_answered(future) else answer(Future(), -1)
+
+    def bounded_by_the_broker(seconds: float, function: Callable[[], Any], what: str) -> Any:
+        def ask() -> Any:
+            future = in_a_thread(function)
+            if is_answered(future):
+                return future.result()
+            raise RequestTimedOutError
+
+        return bounded(seconds, ask, what)
+
+    monkeypatch.setattr(admin, "answer", answered)
+    monkeypatch.setattr(kafka_python, "bounded", bounded_by_the_broker)
+
+
+def in_a_thread(function: Callable[[], Any]) -> Future[Any]:
+    """Call a function in a thread that does not keep the process from ending."""
+    future: Future[Any] = Future()
+
+    def call() -> None:
+        try:
+            future.set_result(function())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=call, daemon=True).start()
+    return future
+
+
 @pytest.mark.parametrize(("method", "module", "arguments", "name"), KINDS.values(), ids=KINDS)
 def test_a_write_whose_answer_does_not_come(
-    run: Run, cluster: FakeCluster, method: str, module: Any, arguments: dict[str, Any], name: str
+    run: Run, withheld: None, cluster: FakeCluster, method: str, module: Any, arguments: dict[str, Any], name: str
 ) -> None:
     """It was done all the same: that is read back, and no failure."""
     cluster.late = {method}
-    done = run(module, write_timeout=2, **arguments)
+    done = run(module, **arguments)
     assert (done.get("failed"), done["changed"]) == (None, True), done["msg"]
     assert len(cluster.written) == 1
     cluster.late = set()
@@ -85,10 +138,10 @@ def test_a_write_whose_answer_does_not_come(
 
 @pytest.mark.parametrize(("method", "module", "arguments", "name"), KINDS.values(), ids=KINDS)
 def test_a_write_that_never_arrives(
-    run: Run, cluster: FakeCluster, method: str, module: Any, arguments: dict[str, Any], name: str
+    run: Run, brief: None, cluster: FakeCluster, method: str, module: Any, arguments: dict[str, Any], name: str
 ) -> None:
     cluster.lost = {method}
-    done = run(module, write_timeout=2, **arguments)
+    done = run(module, **arguments)
     assert (done["failed"], done["changed"], cluster.written) == (True, True, [])
     assert list(done["outcome"]["failed"]) == [name]
     assert done["outcome"]["failed"][name].endswith("; it was read back, and is not done so far")
@@ -97,13 +150,25 @@ def test_a_write_that_never_arrives(
 
 @pytest.mark.parametrize(("method", "module", "arguments", "name"), KINDS.values(), ids=KINDS)
 def test_a_write_of_which_nobody_knows(
-    run: Run, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch, method: str, module: Any, arguments: Any, name: str
+    run: Run,
+    withheld: None,
+    cluster: FakeCluster,
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
+    module: Any,
+    arguments: dict[str, Any],
+    name: str,
 ) -> None:
-    """Nobody answers afterwards, either: something may have changed."""
-    monkeypatch.setattr(admin, "FIRST", 2.0)
-    monkeypatch.setattr(kafka_python, "ASK", 2.0)
+    """No broker answers afterwards, either: the change may have been made."""
+    withhold = cluster.withhold
+
+    def withhold_all() -> None:
+        monkeypatch.setattr(admin, "FIRST", 0.3)  # no answer comes from now on, however long the module waits
+        withhold()
+
+    monkeypatch.setattr(cluster, "withhold", withhold_all)
     cluster.last = {method}
-    done = run(module, write_timeout=2, **arguments)
+    done = run(module, **arguments)
     assert (done["failed"], done["changed"]) == (True, True)
     assert done["outcome"]["unknown"] == [name]
     assert "nobody knows whether it was done, for it could not be read back (" in done["msg"]
@@ -113,9 +178,9 @@ def test_a_limit_that_is_none(run: Run) -> None:
     assert run(kafka_quotas, write_timeout=0)["msg"].startswith("write_timeout 0: no write ends in that time")
 
 
-def test_what_was_granted_before_is_said(run: Run, cluster: FakeCluster) -> None:
+def test_what_was_granted_before_is_said(run: Run, brief: None, cluster: FakeCluster) -> None:
     cluster.acls, cluster.lost = [(2, "t", 3, "User:b", "*", 3, 3)], {"delete_acls"}
-    done = run(kafka_access, write_timeout=2, login={}, acls=[ACL, {**ACL, "principal": "User:b", "state": "absent"}])
+    done = run(kafka_access, login={}, acls=[ACL, {**ACL, "principal": "User:b", "state": "absent"}])
     assert (done["changed"], done["outcome"]["done"]) == (True, ["ACL User:a from * may READ topic t (literal)"])
     assert list(done["outcome"]["failed"]) == ["ACL User:b from * may READ topic t (literal)"]
 
@@ -158,20 +223,21 @@ def test_settings_of_the_first_broker_are_said_where_the_second_fails(run: Run, 
     }
 
 
-def test_settings_for_all_whose_answers_do_not_come(run: Run, cluster: FakeCluster) -> None:
+def test_settings_for_all_whose_answers_do_not_come(run: Run, withheld: None, cluster: FakeCluster) -> None:
     """Neither that of the broker which takes them first, nor that of all."""
     cluster.late = {"incremental_alter_configs"}
-    done = run(kafka_broker_config, write_timeout=2, config={"num.io.threads": 9})
+    done = run(kafka_broker_config, config={"num.io.threads": 9})
     assert cluster.written == ["tell 2", "tell all", "tell 2"]
     assert (done.get("failed"), done["changed"]) == (None, True)
     assert cluster.told == {"": {"num.io.threads": "9"}, "2": {}}
 
 
-def test_settings_for_all_that_never_arrive(run: Run, cluster: FakeCluster) -> None:
+def test_settings_for_all_that_never_arrive(run: Run, brief: None, cluster: FakeCluster) -> None:
     cluster.lost = {"incremental_alter_configs"}
-    done = run(kafka_broker_config, write_timeout=2, config={"num.io.threads": 9})
-    told = "broker 2 was to take it before all others, and nobody knows whether it did (no answer within 2 s); no other"
-    assert done["outcome"]["failed"]["settings of all brokers"].startswith(told)
+    done = run(kafka_broker_config, config={"num.io.threads": 9})
+    failed = done["outcome"]["failed"]["settings of all brokers"]
+    assert failed.startswith("broker 2 was to take it before all others, and nobody knows whether it did (no answer ")
+    assert "no other broker was told" in failed
     assert (done["changed"], cluster.told) == (False, {})
 
 

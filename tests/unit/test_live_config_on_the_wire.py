@@ -6,17 +6,13 @@ import pytest
 from unit.fake_cluster import FakeCluster
 from unit.fake_wire import Run
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka import broker_control
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.modules import kafka_live_config
 
 WEEK, DAY = "604800000", "86400000"
 
 
-@pytest.fixture
-def run(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setattr(broker_control, "SETTLED", 0.1)
-    return run
+pytestmark = pytest.mark.usefixtures("clock")
 
 
 @pytest.fixture
