@@ -28,6 +28,8 @@ class FakeCluster(FakeMoves):
         """Brokers 1, 2, ... in racks a, b, c; the first is the controller."""
         self.racks = {number: "abc"[(number - 1) % 3] for number in range(1, brokers + 1)}
         self.ports: dict[int, int] = {}
+        self.dead_ports: set[int] = set()
+        """Ports at which no broker answers."""
         self.id, self.controller = "cluster-of-a-test", 1
         self.topics: dict[str, list[list[int]]] = {}
         self.configs: dict[str, dict[str, str]] = {}

@@ -15,12 +15,29 @@ from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import views
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, ClusterError, State
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import moves
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import AdminError, Partition
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import (
+    Admin,
+    AdminError,
+    Metadata,
+    Partition,
+)
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import Rules, blocks
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate_facts import HEARD, alone, judging, snapshot
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart_waits import after_restart, after_start
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.views import confirmed, gone, with_failed_dirs
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import Patience
+
+
+@pytest.fixture(autouse=True)
+def answer(cluster: FakeCluster, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let brokers answer as late as they like, and give up ports at which no broker answers after 0.1 s."""
+
+    class Asking(Admin):
+        def look(self, timeout: float) -> Metadata:
+            port = int(self.properties["bootstrap.servers"].rpartition(":")[2])
+            return super().look(0.1 if port in cluster.dead_ports else 40.0)
+
+    monkeypatch.setattr(views, "Admin", Asking)
 
 
 def orders(*isr: int) -> Answer:
@@ -45,8 +62,8 @@ def in_the_way(
         nobody.bind(("127.0.0.1", 0))  # nobody listens
         if hangs:
             nobody.listen(64)  # the kernel takes connections, and nobody answers
-        for broker in dead:
-            cluster.ports[broker] = nobody.getsockname()[1]
+        cluster.dead_ports = {nobody.getsockname()[1]}
+        cluster.ports |= dict.fromkeys(dead, nobody.getsockname()[1])
         asked = Cluster({"CLIENT": {"bootstrap.servers": servers.split(",")[first - 1]}})
         told = snapshot(asked, asked.state(), stop, former=former)
         return [str(block) for block in blocks(told, stop, Rules(former=former))]
@@ -66,11 +83,8 @@ def test_brokers_that_answer_are_not_in_the_way(cluster: FakeCluster) -> None:
 
 @pytest.mark.parametrize("hangs", [False, True])
 @pytest.mark.parametrize("controller", [1, 2])
-def test_one_that_hangs_may_itself_be_restarted(
-    cluster: FakeCluster, hangs: bool, controller: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_that_hangs_may_itself_be_restarted(cluster: FakeCluster, hangs: bool, controller: int) -> None:
     """Nothing that the gate asks waits for it, also where it is the first of all, or the controller."""
-    monkeypatch.setattr(views, "ANSWER", 1.0)
     cluster.controller = controller
     assert in_the_way(cluster, 1, first=2, stop=[1], hangs=hangs) == []
 
@@ -98,11 +112,8 @@ def test_a_controller_that_is_to_stop_is_asked_too(cluster: FakeCluster, first: 
     ]
 
 
-def test_of_two_that_hang_nobody_is_sent_from_one_to_the_other(
-    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_two_that_hang_nobody_is_sent_from_one_to_the_other(cluster: FakeCluster) -> None:
     """Each would be in the way of the other for ever."""
-    monkeypatch.setattr(views, "ANSWER", 1.0)
     (why,) = in_the_way(cluster, 1, 2, first=3, stop=[1], hangs=True)
     assert "restart one on its host (systemctl restart kafka)" in why and "restart.yml" not in why
 
@@ -140,22 +151,20 @@ def test_a_cluster_without_topics_is_believed_after_a_while(
     assert len(rests) == 2
 
 
-def test_who_is_registered_and_answers_nobody_is_not_back(
-    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_is_registered_and_answers_nobody_is_not_back(cluster: FakeCluster) -> None:
     """As a broker that died does until its session ends: neither started nor back, and the cluster is not whole."""
-    monkeypatch.setattr(views, "ANSWER", 1.0)
     with brokers(cluster) as servers, socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         cluster.topics["orders"], cluster.ports[3] = [[1, 2, 3]], nobody.getsockname()[1]
+        cluster.dead_ports = {nobody.getsockname()[1]}
         asked = Cluster({"CLIENT": {"bootstrap.servers": servers.split(",")[0]}})
         whole = partial(confirmed, asked)
         state = asked.state()
         assert [one.problems([1, 2, 3]) for one in whole(state)] == [["broker 3 is registered and answers nobody"]] * 2
         for number, is_back in ((3, False), (2, True)):
-            patience = Patience(3, 0.1, at_last=True)
+            patience = Patience(0.3, 0.1, at_last=True)
             assert after_restart(lambda: state, [1, 2, 3], [number], {}, patience, whole).go is is_back
-            assert after_start(lambda: state, [1, 2, 3], [number], Patience(3, 0.1), whole).go is is_back
+            assert after_start(lambda: state, [1, 2, 3], [number], Patience(0.3, 0.1), whole).go is is_back
 
 
 def alone_in(*partitions: Partition, brokers: Sequence[int] = (1, 2, 3)) -> bool:
