@@ -26,7 +26,7 @@ esac
 """
 MAVEN = """#!/bin/sh
 echo maven >>"$NOTES"
-sleep "$MAVEN_TAKES"
+until [ -e "$MAVEN_UNTIL" ]; do sleep 0.1; done
 for a; do case $a in -Dstage=*) d=${a#*=}/kafka/dependency ;; esac; done
 mkdir -p "$d" && cp "$(dirname "$0")"/*.jar "$d"
 """
@@ -36,7 +36,7 @@ class Checkout:
     """A copy of packaging/ whose Python and Maven are pretended."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.notes = folder, folder / "notes"
+        self.folder, self.notes, self.go = folder, folder / "notes", folder / "go"
         shutil.copytree(PACKAGING, folder / "packaging", ignore=shutil.ignore_patterns("__pycache__"))
         kafka = folder / "packaging" / "kafka"
         put(kafka / "launchers.tsv", "kafka-topics.sh\ttool\ttools.Topics\n")
@@ -50,9 +50,9 @@ class Checkout:
     def begin(
         self, *targets: str, python: str = "python3", version: str = "3.11.2", **more: str
     ) -> subprocess.Popen[str]:
-        """Start it."""
+        """Start it; with MAVEN_UNTIL its Maven ends when this file is there."""
         path = f"{self.folder / 'bin'}:{os.environ['PATH']}"
-        said = {"PATH": path, "NOTES": str(self.notes), "VERSION": version, "FAILS": "", "MAVEN_TAKES": "0"}
+        said = {"PATH": path, "NOTES": str(self.notes), "VERSION": version, "FAILS": "", "MAVEN_UNTIL": "/"}
         return subprocess.Popen(
             [self.folder / "packaging" / "build.sh", *targets],
             env={**os.environ, **said, "PYTHON": python, **more},
@@ -66,7 +66,7 @@ class Checkout:
         return [line for line in self.notes.read_text().splitlines() if line.startswith("made")]
 
     def until_noted(self, line: str) -> None:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while line not in self.notes.read_text().splitlines():
             assert time.monotonic() < deadline, self.notes.read_text()
             time.sleep(0.05)
@@ -79,7 +79,13 @@ def checkout(tmp_path: Path) -> Checkout:
 
 def end(process: subprocess.Popen[str]) -> str:
     """Return what it said."""
-    return process.communicate(timeout=60)[0]
+    return process.communicate(timeout=120)[0]
+
+
+def first_line(process: subprocess.Popen[str]) -> str:
+    """Return the first line that it says."""
+    assert process.stdout
+    return process.stdout.readline()
 
 
 def test_two_at_once_make_one_environment(checkout: Checkout) -> None:
@@ -102,25 +108,28 @@ def test_another_python_gets_its_own_environment(checkout: Checkout) -> None:
 
 
 def test_an_environment_in_use_is_not_made_anew_under_a_build(checkout: Checkout) -> None:
-    building = checkout.begin("kafka", MAVEN_TAKES="3")
+    building = checkout.begin("kafka", MAVEN_UNTIL=str(checkout.go))
     checkout.until_noted("maven")
     other = checkout.begin("--list", "jobs", version="3.13.5")
     listing = checkout.begin("--list", "jobs")
     assert "waiting" not in end(listing) and building.poll() is None, "one that changes nothing need not wait"
-    assert end(other).startswith("waiting for another build in ")
-    assert building.poll() is not None and checkout.made() == ["made by 3.11.2", "made by 3.13.5"]
+    assert first_line(other).startswith("waiting for another build in ")
+    assert checkout.made() == ["made by 3.11.2"]
+    checkout.go.touch()
+    end(other)
+    assert checkout.made() == ["made by 3.11.2", "made by 3.13.5"]
     end(building)
 
 
 def test_a_second_build_finds_what_the_first_has_built(checkout: Checkout) -> None:
-    first = checkout.begin("kafka", MAVEN_TAKES="4")
+    first = checkout.begin("kafka", MAVEN_UNTIL=str(checkout.go))
     checkout.until_noted("maven")
-    second = end(checkout.begin("kafka"))
-    assert first.wait(30) == 0  # the lock is free a moment before its end
-    waited, found = second.splitlines()
-    assert waited == f"waiting for another build in {checkout.folder}/.build/archives"
-    assert "up to date" in found and checkout.notes.read_text().count("maven") == 1
+    second = checkout.begin("kafka")
+    assert first_line(second) == f"waiting for another build in {checkout.folder}/.build/archives\n"
+    checkout.go.touch()
+    assert "up to date" in end(second) and checkout.notes.read_text().count("maven") == 1
     end(first)
+    assert first.returncode == 0
 
 
 def test_an_environment_half_made_is_made_again(checkout: Checkout) -> None:
@@ -130,10 +139,11 @@ def test_an_environment_half_made_is_made_again(checkout: Checkout) -> None:
 
 
 def test_a_killed_build_leaves_no_lock(checkout: Checkout) -> None:
-    killed = checkout.begin("kafka", MAVEN_TAKES="5")
+    """Maven, which outlives it, does not hold the lock."""
+    killed = checkout.begin("kafka", MAVEN_UNTIL=str(checkout.go))
     checkout.until_noted("maven")
     killed.send_signal(signal.SIGKILL)
     killed.wait(60)
-    before = time.monotonic()
-    assert "waiting" not in end(checkout.begin("--list", "jobs", version="3.13.5"))
-    assert time.monotonic() - before < 4, "Maven, which outlives it, does not have it"
+    said = end(checkout.begin("--list", "jobs", version="3.13.5"))
+    checkout.go.touch()
+    assert "waiting" not in said and said.endswith(".whl\n")
