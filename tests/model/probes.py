@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from made_archives import made_archives
+
 from ansible_collections.millrace.kafka.plugins.plugin_utils.archives import expected
 from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts.archives import archives
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
@@ -52,7 +54,7 @@ class Probe:
 @cache
 def lab(inventory: str = "lab") -> Model:
     """Return the model of the lab."""
-    return load(INVENTORIES / inventory, {"vault": VAULT}).read()
+    return load(INVENTORIES / inventory, {"vault": VAULT, "archives": str(made_archives())}).read()
 
 
 def model(probe: Probe) -> Model:

@@ -4,6 +4,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+from made_archives import made_archives
+
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
 from model.mistakes.base import INVENTORIES, LAB, spoil
 from model.said import check
@@ -24,7 +26,7 @@ def test_it_is_accepted(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "hosts.yml").write_text(shown())
     assert len(shown().splitlines()) <= 40
-    extra = {**SECRETS, "archives": str(INVENTORIES.parent / ".build" / "archives")}
+    extra = {**SECRETS, "archives": str(made_archives())}
     assert check(tmp_path / "mine", extra)[1] == []
     hosts = load(tmp_path / "mine", extra).read().hosts
     assert hosts["kafka2"]["kafka_rack"] == "dc1-b"

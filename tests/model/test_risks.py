@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_archives import made_archives
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import layout_of
@@ -279,7 +280,8 @@ def test_a_file_may_say_the_logins(tmp_path: Path) -> None:
 def test_the_scenario_of_molecule(tmp_path: Path) -> None:
     """More listeners, each with what it needs and no more."""
     folder = Path(__file__).parents[2] / "molecule" / "datacenter" / "inventory"
-    assert check(folder, {"vault": VAULT, "pki_store_password": "x", "lab_directory": str(tmp_path)})[1] == []
+    extra = {"vault": VAULT, "pki_store_password": "x", "lab_directory": str(tmp_path)}
+    assert check(folder, {**extra, "archives": str(made_archives())})[1] == []
 
 
 def test_a_denial_on_another_address_shuts_nobody_out(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import os
 import re
 import subprocess
 import sys
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -20,6 +19,7 @@ from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Any
 
+from made_archives import made_archives
 from model.mistakes.base import VAULT
 
 from ansible_collections.millrace.kafka.plugins.module_utils.host.properties import pairs
@@ -27,14 +27,6 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import fu
 from render.started import Started
 
 ROOT = Path(__file__).resolve().parents[2]
-# Made-up digits, so that no archive has to be built: the first digits of each show in paths on the hosts.
-CHECKSUMS = {
-    "kafka_2.13-3.9.2.tgz": "a" * 128,
-    "apache-zookeeper-3.8.6-bin.tar.gz": "b" * 128,
-    "millrace_jobs-0.1.0-py3-none-any.whl": "c" * 128,
-    "spark-wheelhouse-4.2.0.tar": "d" * 128,
-    "spark-jars-4.2.0.tgz": "e" * 128,
-}
 
 FIREWALL = "millrace-firewall.service"
 CHEAP = {"pki_key": "ec-p256", "pki_authority_key": "ec-p256"}
@@ -143,25 +135,8 @@ def run_playbooks(inventory: Path, playbooks: Sequence[str], *options: str) -> s
 
 
 def make_archives(folder: Path) -> None:
-    """Make a folder of made-up archives and their checksum files, which nobody changes: it is one for all tests.
-
-    The wheel is the real source, as preflight asks it about jobs.
-    """
-    folder.symlink_to(_archives())
-
-
-@cache
-def _archives() -> Path:
-    folder = Path(mkdtemp(prefix="render-archives"))
-    atexit.register(rmtree, folder)
-    for name, checksum in CHECKSUMS.items():
-        (folder / name).touch()
-        (folder / f"{name}.sha512").write_text(f"{checksum}  {name}\n")
-    source = ROOT / "spark_jobs" / "src"
-    with zipfile.ZipFile(folder / "millrace_jobs-0.1.0-py3-none-any.whl", "w") as wheel:
-        for file in sorted((source / "millrace_jobs").rglob("*.py")):
-            wheel.write(file, file.relative_to(source))
-    return folder
+    """Link a folder to the made-up archives and their checksum files, which all tests share and none changes."""
+    folder.symlink_to(made_archives())
 
 
 def control_node(inventory: Path, folder: Path) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
-from render.site import CHECKSUMS
+from made_archives import CHECKSUMS
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import DEAD_LETTERS, MORE_TOPICS, TOPICS
@@ -107,7 +107,7 @@ def test_names_of_archives() -> None:
         f"millrace_jobs-{VERSIONS['jobs']}-py3-none-any.whl",
         f"spark-wheelhouse-{SPARK}.tar",
         f"spark-jars-{SPARK}.tgz",
-    }, "tests/render/site.py: CHECKSUMS; product_versions of groups/all.yml says otherwise"
+    }, "tests/made_archives.py: CHECKSUMS; product_versions of groups/all.yml says otherwise"
 
 
 def test_default_topics_of_jobs() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from made_archives import made_archives
 
 THERE = [{"name": name, "manage": False} for name in ("streams-plaintext-input", "streams-wordcount-output")]
 """Topics of the lab that its jobs want."""
@@ -61,6 +62,7 @@ def spoil(folder: Path, mistake: Mistake) -> Path:
         file.rename(folder / "group_vars" / file.stem / "a.yml")
     path = folder / "hosts.yml"
     text = re.sub(r"\{\{ inventory_dir }}(/\.\.)+/\.lab", str(folder.parent / ".lab"), path.read_text(encoding="utf-8"))
+    text = re.sub(r"\{\{ inventory_dir }}(/\.\.)+/\.build/archives", str(made_archives()), text)
     text = re.sub(r"\{\{ inventory_dir }}(/\.\.)+", str(INVENTORIES.parent), text)
     for old, new in mistake.hosts.items():
         assert old in text, f"{mistake.code}: hosts.yml of {mistake.inventory} has no {old!r}"
