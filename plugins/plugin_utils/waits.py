@@ -23,29 +23,29 @@ def say(task: Any, variables: Mapping[str, Any] | None) -> Say:
     return lambda words: Display().display(f"{host}: {task.name}: {words}")
 
 
-def in_parts(ask: Callable[[Mapping[str, Any]], dict[str, Any]], tell: Say, every: float = EVERY) -> dict[str, Any]:
+def in_parts(ask: Callable[[Mapping[str, Any]], dict[str, Any]], tell: Say) -> dict[str, Any]:
     """Call a module that waits again and again until its wait has ended; return its last answer.
 
     It says `changed` where any of them did. `ask` calls it with more options; what it answers as `waiting` is said
     (module_utils/waits.py).
     """
     begun, changed = time.monotonic(), False
-    result = ask({"pause": int(every)})
+    result = ask({"pause": int(EVERY)})
     while going := result.get("waiting"):
         most = f" of {going['timeout']}" if going["timeout"] else ""  # 0: nobody knows how long it takes
         tell(f"{time.monotonic() - begun:.0f}{most} s: {'; '.join(going['what'])}")
         changed |= bool(result.get("changed"))
-        result = ask({"pause": int(every), "waited": going["waited"]})
+        result = ask({"pause": int(EVERY), "waited": going["waited"]})
     return result | {"changed": True} if changed else result
 
 
 @contextmanager
-def said(what: str, tell: Say, every: float = EVERY) -> Iterator[None]:
+def said(what: str, tell: Say) -> Iterator[None]:
     """Say what is waited for while a module runs that does not say it."""
     ended, begun = threading.Event(), time.monotonic()
 
     def tick() -> None:
-        while not ended.wait(every):
+        while not ended.wait(EVERY):
             tell(f"{time.monotonic() - begun:.0f} s: {what}")
 
     thread = threading.Thread(target=tick, daemon=True)

@@ -1,17 +1,36 @@
-"""What a wait waits for is said while it waits, each 10 s, and a wait in parts is the same wait."""
+"""A wait prints every 10 s what it waits for; a wait in parts is the same wait. Playbooks print every second here."""
 
 import os
 import re
 import subprocess
 import sys
-import time
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+from unit.fake_cluster import FakeCluster
+from unit.fake_wire import brokers
+
+from ansible_collections.millrace.kafka.plugins.plugin_utils import waits
 from ansible_collections.millrace.kafka.plugins.plugin_utils.waits import in_parts, said
 
 ROOT = Path(__file__).parents[2]
+PLAYBOOK = """
+import warnings
+
+from ansible.cli.playbook import main
+from ansible.plugins import loader
+
+loader.init_plugin_loader()
+warnings.filterwarnings("ignore", "AnsibleCollectionFinder has already been configured")
+from ansible_collections.millrace.kafka.plugins.plugin_utils import waits
+
+waits.EVERY = 1.0
+main()
+"""
+"""ansible-playbook whose parts of a wait take 1 s."""
 PLAY = """
 - hosts: all
   gather_facts: false
@@ -19,78 +38,63 @@ PLAY = """
   tasks:
     - name: Wait for a cluster
       millrace.kafka.kafka_cluster:
-        listeners: {CLIENT: {bootstrap.servers: "127.0.0.1:9"}}
-        brokers: [1]
-        timeout: 13
+        listeners: {CLIENT: {bootstrap.servers: "{{ servers }}"}}
+        brokers: [9]
+        timeout: 5
       ignore_errors: true
       register: cluster
     - name: Wait for an ensemble
       millrace.kafka.zookeeper_ensemble:
         servers: {zk1: 127.0.0.1}
         port: 9
-        timeout: 11
+        timeout: 4
       ignore_errors: true
     - ansible.builtin.debug: {msg: "{{ cluster.msg }}"}
-"""
-
-
-def test_it_is_said_what_is_waited_for(tmp_path: Path) -> None:
-    """By ansible-playbook as it is, once within 13 s; the answer is that of one wait."""
-    (tmp_path / "play.yml").write_text(PLAY)
-    begun = time.monotonic()
-    done = subprocess.run(
-        [sys.executable, "-m", "ansible", "playbook", "-i", "a,", str(tmp_path / "play.yml")],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_PYTHON_INTERPRETER": sys.executable},
-    )
-    lines = [line for line in done.stdout.splitlines() if line.startswith("a: Wait for")]
-    assert len(lines) == 2, done.stdout
-    assert re.match(r"a: Wait for a cluster: 1[0-9] of 13 s: listener CLIENT: ", lines[0])
-    assert re.match(r"a: Wait for an ensemble: 1[0-9] of 11 s: zk1 \(127.0.0.1:9\): down; 0 leaders$", lines[1])
-    assert "Kafka cluster not whole after 13 s: listener CLIENT: " in done.stdout
-    assert "ZooKeeper ensemble not whole after 11 s: zk1 (127.0.0.1:9): down; 0 leaders. No server" in done.stdout
-    assert 24 < time.monotonic() - begun < 60
-
-
-AS_A_JOB = """
-- hosts: all
-  gather_facts: false
-  connection: local
-  tasks:
-    - name: Wait for a cluster
+    - name: Wait as a job
       millrace.kafka.kafka_cluster:
-        listeners: {CLIENT: {bootstrap.servers: "127.0.0.1:9"}}
-        brokers: [1]
-        timeout: 11
+        listeners: {CLIENT: {bootstrap.servers: "{{ servers }}"}}
+        brokers: [8]
+        timeout: 2
       async: 60
       poll: 1
       ignore_errors: true
     - name: Wait for leaders
-      millrace.kafka.kafka_leaders: {admin: {bootstrap.servers: "127.0.0.1:9"}}
+      millrace.kafka.kafka_leaders: {admin: {bootstrap.servers: "{{ servers }}"}}
       async: 60
       ignore_errors: true
 """
 
 
-def test_a_wait_as_a_job_is_the_whole_wait(tmp_path: Path) -> None:
-    """A part of it would look like its success; an action that cannot be a job says so."""
-    (tmp_path / "play.yml").write_text(AS_A_JOB)
-    done = subprocess.run(
-        [sys.executable, "-m", "ansible", "playbook", "-i", "a,", str(tmp_path / "play.yml")],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "ANSIBLE_NOCOLOR": "1",
-            "ANSIBLE_PYTHON_INTERPRETER": sys.executable,
-            "ANSIBLE_ASYNC_DIR": str(tmp_path),
-        },
-    )
-    assert "Kafka cluster not whole after 11 s: listener CLIENT: " in done.stdout, done.stdout
-    assert "This action (millrace.kafka.kafka_leaders) does not support async." in done.stdout, done.stdout
+def ran(folder: Path) -> str:
+    """Return what ansible-playbook prints."""
+    (folder / "play.yml").write_text(PLAY)
+    environment = {
+        **os.environ,
+        "ANSIBLE_NOCOLOR": "1",
+        "ANSIBLE_PYTHON_INTERPRETER": sys.executable,
+        "ANSIBLE_ASYNC_DIR": str(folder),
+    }
+    with brokers(FakeCluster()) as servers:
+        command = [sys.executable, "-c", PLAYBOOK, "-i", "a,", "-e", f"servers={servers}", str(folder / "play.yml")]
+        return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment).stdout
+
+
+def test_it_is_said_what_is_waited_for(tmp_path: Path) -> None:
+    """A wait in parts prints after each part but the last, and returns the answer of the whole wait.
+
+    A job (async) is one part, for a part would look like its success; an action that cannot be a job is refused.
+    """
+    output = ran(tmp_path)
+    for name, words in (
+        ("cluster", "[1-9][0-9]* of 5 s: broker 9 is not registered"),
+        ("ensemble", r"[1-9][0-9]* of 4 s: zk1 \(127.0.0.1:9\): down; 0 leaders$"),
+    ):
+        lines = re.findall(f"^a: Wait for an? {name}: (.*)", output, re.MULTILINE)
+        assert lines and all(re.match(words, line) for line in lines), output
+    assert "Kafka cluster not whole after 5 s: broker 9 is not registered" in output
+    assert "ZooKeeper ensemble not whole after 4 s: zk1 (127.0.0.1:9): down; 0 leaders. No server" in output
+    assert "Kafka cluster not whole after 2 s: broker 8 is not registered" in output
+    assert "This action (millrace.kafka.kafka_leaders) does not support async." in output
 
 
 def test_parts_end_with_the_last_answer() -> None:
@@ -115,11 +119,18 @@ def test_parts_end_with_the_last_answer() -> None:
     assert told == ["0 of 300 s: broker 1 is not registered; no controller"]
 
 
-def test_what_a_module_does_not_say() -> None:
+def test_what_a_module_does_not_say(monkeypatch: pytest.MonkeyPatch) -> None:
     """As long as it runs, and not when it has ended."""
-    told: list[str] = []
-    with said("systemd restarts kafka.service", told.append, every=0.2):
-        time.sleep(0.5)
-    assert told == ["0 s: systemd restarts kafka.service"] * 2
-    time.sleep(0.3)
-    assert len(told) == 2
+    monkeypatch.setattr(waits, "EVERY", 0.01)
+    told, third = list[str](), threading.Event()
+
+    def tell(words: str) -> None:
+        told.append(words)
+        if len(told) == 3:
+            third.set()
+
+    with said("systemd restarts kafka.service", tell):
+        assert third.wait(60)
+    assert re.fullmatch("[0-9]+ s: systemd restarts kafka.service", told[0])
+    before = len(told)
+    assert not threading.Event().wait(0.1) and len(told) == before
