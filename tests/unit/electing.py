@@ -1,18 +1,36 @@
 """A stand-in for the client that has leaders elected."""
 
 from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NoAnswer
 from dataclasses import replace
 from typing import Any
 
 from confluent_kafka import ElectionType, KafkaError, KafkaException, TopicPartition
+from unit.clock import Clock
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Partition
+
+
+class Answer(Future[Any]):
+    """An answer that costs the seconds of a fake clock while it is missing."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__()
+        self.clock = clock
+
+    def result(self, timeout: float | None = None) -> Any:
+        if not self.done():
+            assert timeout is not None, "it would wait for ever"
+            self.clock.rest(timeout)
+            raise NoAnswer
+        return super().result(0)
 
 
 class Brokers:
     """Stands in for AdminClient and for what it sees: each election moves what is asked for."""
 
-    def __init__(self, *partitions: Partition) -> None:
+    def __init__(self, clock: Clock, *partitions: Partition) -> None:
+        self.clock = clock
         self.partitions = list(partitions)
         self.asked: list[tuple[Any, list[tuple[str, int]]]] = []
         self.refuse = self.silent = False
@@ -25,7 +43,7 @@ class Brokers:
 
     def elect_leaders(self, kind: ElectionType, partitions: list[TopicPartition]) -> "Future[Any]":
         self.asked.append((kind, [(p.topic, p.partition) for p in partitions]))
-        answer: Future[Any] = Future()
+        answer = Answer(self.clock)
         if self.silent:
             return answer
         if self.refuse:

@@ -1,7 +1,6 @@
 """The election of preferred leaders, with a stand-in for the client."""
 
 import json
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.testing import patch_module_args
 from confluent_kafka import ElectionType
+from unit.clock import Clock
 from unit.electing import Brokers
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import elections, restart_waits
@@ -29,15 +29,16 @@ LISTENERS = {"REPLICATION": {"bootstrap.servers": "b:9093"}}
 
 
 @pytest.fixture
-def brokers(monkeypatch: pytest.MonkeyPatch) -> Brokers:
+def brokers(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Brokers:
     """Partition 0 is led as wanted, 1 by another, 2 by another since the preferred one is not in sync."""
     found = Brokers(
-        Partition("t", 0, 1, (1, 2), (1, 2)), Partition("t", 1, 1, (2, 1), (1, 2)), Partition("t", 2, 1, (3, 1), (1,))
+        clock,
+        Partition("t", 0, 1, (1, 2), (1, 2)),
+        Partition("t", 1, 1, (2, 1), (1, 2)),
+        Partition("t", 2, 1, (3, 1), (1,)),
     )
     monkeypatch.setattr(confluent_kafka.admin, "AdminClient", lambda _: found)
     monkeypatch.setattr(Cluster, "state", lambda _: State({1: {}, 2: {}, 3: {}}, 1, found.partitions))
-    monkeypatch.setattr(elections, "CONNECTED", 0.1)
-    monkeypatch.setattr(elections, "FOLLOWED", 0.1)
     return found
 
 
@@ -64,17 +65,17 @@ def test_only_what_prefers_one_of_these_is_elected(brokers: Brokers) -> None:
     assert held(5, 2) == (["t-1"], [])
 
 
-def test_who_was_restarted_gets_what_clients_write_to_last(brokers: Brokers) -> None:
+def test_who_was_restarted_gets_what_clients_write_to_last(brokers: Brokers, clock: Clock) -> None:
     """By itself, and after the internal ones: their followers are connected by then."""
     brokers.partitions += prefer_two(("__consumer_offsets", 4), ("a", 0), ("__consumer_offsets", 3), ("b", 1))
-    begun = time.monotonic()
+    begun = clock.now()
     moved, left = held(5, 2)
     assert len(moved) == 5 and left == []
     assert [sorted(asked) for _, asked in brokers.asked] == [
         [("__consumer_offsets", 3), ("__consumer_offsets", 4)],
         [("a", 0), ("b", 1), ("t", 1)],
     ]
-    assert time.monotonic() - begun >= 0.1
+    assert clock.now() - begun == pytest.approx(elections.CONNECTED)
     brokers.asked.clear()
     brokers.partitions = [replace(p, leader=1) for p in brokers.partitions]
     assert len(held(5)[0]) == 5 and len(brokers.asked) == 1, "at the end all lead something"
@@ -88,17 +89,17 @@ def test_without_internal_ones_it_gets_one_first(brokers: Brokers) -> None:
 
 @pytest.mark.parametrize(("connected", "followed"), [(0.5, 0.1), (0.1, 0.5)])
 def test_followers_have_time_for_both(
-    brokers: Brokers, connected: float, followed: float, monkeypatch: pytest.MonkeyPatch
+    brokers: Brokers, clock: Clock, connected: float, followed: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To connect, since it leads anything, and to follow it with the internal ones."""
     monkeypatch.setattr(elections, "CONNECTED", connected)
     monkeypatch.setattr(elections, "FOLLOWED", followed)
     brokers.partitions += prefer_two(("__consumer_offsets", 3), ("__consumer_offsets", 4))
-    begun, asking = time.monotonic(), Elections(Cluster(LISTENERS), [2])
+    begun, asking = clock.now(), Elections(Cluster(LISTENERS), [2])
     asking.state()
     asking.hold(5)
     assert [len(asked) for _, asked in brokers.asked] == [1, 1, 1]
-    assert 0.5 <= time.monotonic() - begun < 1.5
+    assert clock.now() - begun == pytest.approx(0.5)
 
 
 def test_who_is_back_gets_an_internal_partition_while_the_rest_is_waited_for(brokers: Brokers) -> None:
@@ -134,33 +135,32 @@ def test_a_first_partition_that_is_refused_is_asked_for_with_the_rest(brokers: B
 
 
 def test_what_follows_an_election_without_an_answer_is_elected_as_well(
-    brokers: Brokers, monkeypatch: pytest.MonkeyPatch
+    brokers: Brokers,
 ) -> None:
     """Else each later stop moves the share of more than one broker."""
-    monkeypatch.setattr(elections, "ELECTION", 0.6)
     brokers.partitions += prefer_two(("__consumer_offsets", 3), ("__consumer_offsets", 4))
     brokers.mute = {"__consumer_offsets"}
     moved, why = Elections(Cluster(LISTENERS), [2]).lead_again()
-    assert moved == ["t-1"] and "no answer within 0 s. Others lead in their place" in why
+    assert moved == ["t-1"] and "no answer within 5 s. Others lead in their place" in why
 
 
-def test_an_answer_that_is_late_says_nothing_against_it(brokers: Brokers) -> None:
+def test_an_answer_that_is_late_says_nothing_against_it(brokers: Brokers, clock: Clock) -> None:
     """Who leads is seen, and nobody waits for it."""
     brokers.partitions += prefer_two(("__consumer_offsets", 3))
-    brokers.late, begun = {"__consumer_offsets", "t"}, time.monotonic()
+    brokers.late, begun = {"__consumer_offsets", "t"}, clock.now()
     assert Elections(Cluster(LISTENERS), [2]).lead_again() == (["__consumer_offsets-3", "t-1"], "")
-    assert time.monotonic() - begun < 3
+    assert clock.now() - begun == pytest.approx(2 * elections.ANSWER + elections.CONNECTED)
 
 
-def test_what_does_not_move_holds_nobody_up(brokers: Brokers) -> None:
+def test_what_does_not_move_holds_nobody_up(brokers: Brokers, clock: Clock) -> None:
     """It is told, with the broker's own words, and what comes after it has its time."""
     brokers.partitions += prefer_two(("__consumer_offsets", 3))
-    brokers.deaf, begun = {"__consumer_offsets"}, time.monotonic()
+    brokers.deaf, begun = {"__consumer_offsets"}, clock.now()
     moved, why = Elections(Cluster(LISTENERS), [2]).lead_again()
     assert moved == ["t-1"]
     assert why.endswith("preferred one (__consumer_offsets-3): Broker: Preferred leader was not available")
     assert [asked for _, asked in brokers.asked] == [[("__consumer_offsets", 3)], [("t", 1)]]
-    assert time.monotonic() - begun < 3
+    assert clock.now() - begun == pytest.approx(elections.CONNECTED)
 
 
 def test_what_was_answered_is_believed_though_nobody_sees_it(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,8 +191,6 @@ def test_what_nobody_leads_as_preferred_did_not_move(
     unknown: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(elections, "ELECTION", 0.5)
-    monkeypatch.setattr(elections, "ANSWER", 0.3)
     brokers.mute = {"t"}
     seen, whole = list[int](), Cluster.state
 
@@ -206,8 +204,7 @@ def test_what_nobody_leads_as_preferred_did_not_move(
     assert moved == [] and ("no answer" in why) is unknown
 
 
-def test_a_first_election_that_is_answered_late_is_counted(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(elections, "ANSWER", 0.1)
+def test_a_first_election_that_is_answered_late_is_counted(brokers: Brokers) -> None:
     brokers.partitions += prefer_two(("__consumer_offsets", 3))
     brokers.late, asking = {"__consumer_offsets"}, Elections(Cluster(LISTENERS), [2])
     asking.state()
