@@ -11,7 +11,6 @@ import struct
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -22,6 +21,16 @@ FILES = ROOT / "roles" / "kafka" / "files"
 FENCE, HAND_OVER, REGISTRATION, SESSION = (
     FILES / f"{name}.py" for name in ("fence", "hand_over", "registration", "zookeeper_session")
 )
+RUN = """
+import json, os, runpy, sys
+from pathlib import Path
+
+file, limits, *given = sys.argv[1:]
+main = runpy.run_path(file)["main"]
+for names in (main.__globals__, main.__globals__["ZooKeeper"].__init__.__globals__):
+    names.update(json.loads(limits))
+"""
+"""Loads a file of the role with other limits in seconds."""
 MAIN_PID = "show --property=MainPID --value kafka.service"
 SELF = "0::/system.slice/kafka.service\n"
 PART = struct.Struct(">i?i")  # of a multi: kind, whether it is the end, error
@@ -46,7 +55,8 @@ class Server(threading.Thread):
     def __init__(self, znodes: dict[str, tuple[object, int]]) -> None:
         """`znodes`: {path: (what its JSON says, session of its owner)}."""
         super().__init__(daemon=True)
-        self.znodes, self.passwords, self.slow = znodes, PASSWORDS, 0.0
+        self.znodes, self.passwords = znodes, PASSWORDS
+        self.delay: Callable[[], object] = lambda: None  # before a session is given
         self.version = 7  # of all data
         self.elections, self.children = list[tuple[int, int]](), b""
         self.ended, self.closed, self.before = list[int](), 0, dict[int, Callable[[], object]]()
@@ -74,7 +84,7 @@ class Server(threading.Thread):
         asked = self.receive(connection)
         session, taken = struct.unpack_from(">q", asked, 16)[0], asked[28:44].hex()
         if not session:
-            time.sleep(self.slow)
+            self.delay()
             self.send(connection, self.greeting)
         else:
             self.before.pop(TAKE, lambda: None)()
@@ -166,6 +176,8 @@ class Host:
         self.commands = folder / "commands"
         self.commands.mkdir()
         self.cgroup = SELF
+        self.limits = {"HELD": 300.0, "ELECTED": 300.0, "NEXT": 1.0, "ALL": 300.0}
+        """Seconds, by the names of roles/kafka/files; 300 where no test waits for it."""
         # Nobody listens there, and nobody else is given it.
         self.kept = socket.socket()
         self.kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -196,30 +208,37 @@ class Host:
         """The environment of what runs there."""
         return {**os.environ, "PATH": f"{self.commands}:{os.environ['PATH']}"}
 
+    def command(self, script: str, *given: object) -> list[str]:
+        """Return what runs a file with the limits of this host, and then the script."""
+        self.write()
+        words = map(str, given)
+        return [sys.executable, "-I", "-S", "-c", RUN + script, next(words), json.dumps(self.limits), *words]
+
+    def handing_over(self, *stopped: str) -> list[str]:
+        """Return the command that hands over."""
+        return self.command("print(json.dumps(main(*given)._asdict()))", HAND_OVER, self.properties, *stopped)
+
     def hand_over(self, *stopped: str) -> str:
         """Run it; return what it says, and who is the controller no more, and who is."""
-        self.write()
-        command = [sys.executable, "-I", "-S", str(HAND_OVER), str(self.properties), *stopped]
-        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=True, timeout=30)
-        said = json.loads(done.stdout)
+        said = json.loads(self.ran(self.handing_over(*stopped)))
         return f"{said['said']} {said['former']} {said['elected']}"
 
     def fence(self) -> str:
         """Run it; return what it says."""
-        self.write()
         script = (
-            "import os, runpy, sys; from pathlib import Path\n"
-            "file, properties, groups, own, left = sys.argv[1:]\n"
+            "properties, groups, own, left = given\n"
             "Path(groups, 'system.slice/kafka.service/cgroup.procs').write_text(f'{os.getpid()}\\n{left}')\n"
-            "main = runpy.run_path(file)['main']\n"
             "main.__globals__.update(CGROUPS=Path(groups), OWN=Path(own))\n"
             "print(main(properties, 'kafka.service'))\n"
         )
         own = self.groups / "own"
         own.write_text(self.cgroup)
-        given = map(str, (FENCE, self.properties, self.groups, own))
-        command = [sys.executable, "-I", "-S", "-c", script, *given, self.left]
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=30).stdout
+        return self.ran(self.command(script, FENCE, self.properties, self.groups, own, self.left))
+
+    def ran(self, command: list[str]) -> str:
+        """Run a command; return what it prints. The limit is against hanging."""
+        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=True, timeout=120)
+        return done.stdout
 
 
 @pytest.fixture
@@ -246,7 +265,7 @@ def host(tmp_path: Path, server: Server) -> Iterator[Host]:
 @pytest.fixture
 def broker(host: Host) -> Iterator[int]:
     """Return the id of the process that runs there as the broker."""
-    with subprocess.Popen(["sleep", "60"]) as process:
+    with subprocess.Popen(["sleep", "600"]) as process:
         host.running(process.pid)
         yield process.pid
         process.kill()

