@@ -4,9 +4,15 @@ import json
 import re
 import shlex
 import socket
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
+from confluent_kafka import Message, Producer
 from faults.inventory import Inventory
+from faults.lab import until
+from orders import TOPIC, Topic, snapshot
 from testinfra.host import Host
 
 from infra.conftest import service_problem
@@ -23,6 +29,14 @@ try:
 except psycopg.Error as error:
     print("refused:", " ".join(str(error).split()))
 """
+
+# The events of an order, and its row after them: status, customer, amount, number of events.
+EVENTS: list[dict[str, str | int]] = [
+    {"event": "OrderCreated", "customer": "customer-1", "amount_cents": 500},
+    {"event": "OrderUpdated", "amount_cents": 700},
+    {"event": "OrderClosed"},
+]
+ROW = ("OrderClosed", "customer-1", 700, len(EVENTS))
 
 
 def job_file(inventory: Inventory) -> tuple[str, str]:
@@ -87,3 +101,50 @@ def test_nobody_else_gets_an_answer(inventory: Inventory) -> None:
         address = inventory.client_address(host)
         with pytest.raises(TimeoutError):
             socket.create_connection((address, 5432), timeout=2).close()
+
+
+def send_orders(inventory: Inventory, names: Sequence[str]) -> dict[int, int]:
+    """Send the events of new orders; return the offset after the last one of each partition."""
+    ends: dict[int, int] = {}
+
+    def sent(error: object, message: Message) -> None:
+        assert error is None, error
+        number, offset = message.partition() or 0, message.offset() or 0
+        ends[number] = max(ends.get(number, 0), offset + 1)
+
+    producer = Producer({**inventory.kafka_properties, "acks": "all", "enable.idempotence": True})
+    for number, event in enumerate(EVENTS, start=1):
+        for name in names:
+            value = {"order_id": name, "sequence": number, "at": f"2026-01-01T00:00:0{number}Z", **event}
+            producer.produce(TOPIC, json.dumps(value), name, on_delivery=sent)
+    assert producer.flush(60) == 0
+    return ends
+
+
+def test_the_read_model_equals_the_events_of_its_topic(inventory: Inventory, note: Callable[[str], None]) -> None:
+    """In a lab only, for the test makes up orders. A job that does not run is started, and stopped afterwards."""
+    lab = inventory.lab_directory
+    if lab is None:
+        pytest.skip("makes up orders, which only a lab may have")
+    (node, file), database = job_file(inventory), inventory.hosts("database")[0]
+    unit = f"spark-job@{Path(file).stem}"
+    ran = inventory.run(node, f"systemctl is-active {unit}", check=False).strip() == "active"
+    names = [f"test-{uuid.uuid4().hex}" for _ in range(20)]
+    ends = send_orders(inventory, names)
+
+    def applied() -> bool:
+        offsets = snapshot(lab, database).offsets
+        return all(offsets.get(number, 0) >= end for number, end in ends.items())
+
+    inventory.run(node, f"systemctl start {unit}")
+    try:
+        until("the job applied all events", applied, 300, poll=2)
+        held, topic = snapshot(lab, database), Topic(inventory.kafka_properties)
+        topic.read(held.offsets, 60)
+    finally:
+        if not ran:
+            inventory.run(node, f"systemctl stop {unit}", seconds=150)
+    assert {name: held.rows[name][1:5] for name in names} == dict.fromkeys(names, ROW)
+    assert held.rows == {name: order.row(name) for name, order in topic.orders.items()}
+    assert held.dead == 0
+    note(f"{len(held.rows)} orders of {held.records} events: the database and the topic agree")

@@ -11,10 +11,10 @@ from infra.hardening import assert_hardened
 
 
 def job(host: Host) -> str:
-    """Return the name of the node's only job."""
-    names = host.check_output("ls /etc/spark-job/*.json").split()
+    """Return the name of the node's only job that starts at boot; others are stopped on purpose."""
+    names = host.check_output("ls -d /etc/systemd/system/*.wants/spark-job@*.service").split()
     assert len(names) == 1
-    return str(names[0]).removeprefix("/etc/spark-job/").removesuffix(".json")
+    return str(names[0]).rpartition("spark-job@")[2].removesuffix(".service")
 
 
 def test_job_runs_and_starts_at_boot(spark_host: Host) -> None:
