@@ -113,7 +113,7 @@ class Costs:
                     tests[report.nodeid][place] += float(cost)  # type: ignore[arg-type]
         folders = defaultdict[str, list[float]](lambda: [0.0, 0.0, 0.0])
         for test, costs in tests.items():
-            folder = folders[test.partition("::")[0].rpartition("/")[0]]
+            folder = folders[test.partition("::")[0].rpartition("/")[0] or f"tests/{self.config.rootpath.name}"]
             folder[:] = [total + cost for total, cost in zip(folder, costs, strict=True)]
         lines = [
             f"{folder}: {wall:.0f} s, {own:.0f} CPU-s and {inside:.0f} in containers"
