@@ -179,22 +179,37 @@ def test_a_reader_that_died_ends_the_campaign_and_leaves_no_lab(tmp_path: Path) 
     assert not (tmp_path / "next").exists()
 
 
-def test_each_part_is_explained() -> None:
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## The campaign")[2]
-    assert [name for name in PARTS if f"`{name}`" not in text] == []
-
-
 PARTS = dict(campaign_parts.PARTS)
 
 
-@pytest.mark.parametrize("script", ["campaign", "bench_unchanged", "bench_tls"])
-def test_make_starts_it(script: str) -> None:
-    """With what the Makefile says of where imports are found, and nothing of pytest's."""
-    makefile = (ROOT / "Makefile").read_text()
-    paths = re.search("^PATHS = PYTHONPATH=(.+)$", makefile, re.MULTILINE)
-    assert paths
-    assert f"$(PATHS) python tests/{script}.py" in makefile
-    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, 'tests'); import {script}"]
-    environment = {**os.environ, "PYTHONPATH": paths.group(1)}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+def test_each_part_has_its_row() -> None:
+    """And the table of CONTRIBUTING.md has no row of a part that does not exist."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("| Part | Does |\n")[2].partition("\n\n")[0]
+    rows = [line.split(" | ") for line in text.splitlines()[1:]]
+    assert {name for row in rows for name in re.findall(r"`(.+?)`", row[0])} == PARTS.keys()
+    assert [row[0] for row in rows if len(row[1]) < 20] == []
+
+
+def made(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run make, without what sets up the environment."""
+    command = ["make", "--no-print-directory", "-o", "alone", "-o", "setup", *arguments]
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "MAKEFLAGS")}
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+
+
+def test_make_starts_the_campaign() -> None:
+    """It reads PARTS and SEED: a wrong one of either ends it before anything runs."""
+    done = made("campaign", "PARTS=pears pairs", "SEED=")
+    assert done.stdout == "" and "campaign: no part pears; there are:" in done.stderr
+    done = made("campaign", "PARTS=pairs", "SEED=many")
+    assert done.stdout == "" and "campaign: SEED=many is no whole number" in done.stderr
+
+
+@pytest.mark.parametrize("bench", ["bench-unchanged", "bench-resources", "bench-tls"])
+def test_what_make_starts_finds_its_imports(bench: str) -> None:
+    """The recipe of the bench with its script loaded, not run."""
+    recipe, script = made("-n", bench).stdout, f"tests/{bench.replace('-', '_')}.py"
+    assert recipe.count(f" python {script}") == 1
+    loads = f"""-c 'import runpy; runpy.run_path("{script}")'"""
+    done = subprocess.run(["bash", "-c", recipe.replace(script, loads)], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
