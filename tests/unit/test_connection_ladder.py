@@ -1,4 +1,4 @@
-"""Nobody answers: the rung that fails is named, within 10 s."""
+"""No broker answers: the rung that fails is named, within 10 s."""
 
 import socket
 import ssl
@@ -17,19 +17,29 @@ from unit.fake_wire import brokers
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import admin, kafka_python, ladder
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError
 
+LIMIT = admin.FIRST + 3 * ladder.RUNG
+"""Seconds until a name, a port and a handshake without an answer are reported."""
+
 
 @pytest.fixture(autouse=True)
-def hurried(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """The library waits as long for one answer whatever is wrong; one test waits it out."""
-    if request.function is not test_a_peer_that_says_nothing_to_a_handshake:
-        monkeypatch.setattr(admin, "FIRST", 0.5)
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shorten the limits, where no answer comes however long a test waits."""
+    monkeypatch.setattr(admin, "FIRST", 0.5)
+    monkeypatch.setattr(ladder, "RUNG", 1.0)
 
 
-def closed_port() -> int:
-    """Return a port at which nobody listens."""
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        return int(unused.getsockname()[1])
+@pytest.fixture
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a server take its time for a handshake."""
+    monkeypatch.setattr(ladder, "RUNG", 60.0)
+
+
+@pytest.fixture
+def closed() -> Iterator[int]:
+    """A port at which nobody listens, and that no other process gets."""
+    with socket.socket() as kept:
+        kept.bind(("127.0.0.1", 0))
+        yield int(kept.getsockname()[1])
 
 
 @contextmanager
@@ -65,12 +75,14 @@ def with_tls(folder: Path, clients: ssl.VerifyMode = ssl.CERT_NONE, authority: C
         yield f"127.0.0.1:{listening.getsockname()[1]}"
 
 
-def said(seconds: float = 10, **properties: Any) -> str:
-    """Return what is said of a cluster that does not answer, which has to be said in time."""
-    before = time.monotonic()
+def test_the_limits_add_up_to_ten_seconds() -> None:
+    assert LIMIT <= 10
+
+
+def said(**properties: Any) -> str:
+    """Return what is said of a cluster that does not answer."""
     with pytest.raises(AdminError) as caught:
         Admin({name.replace("_", "."): value for name, value in properties.items()}).metadata()
-    assert time.monotonic() - before < seconds
     return str(caught.value)
 
 
@@ -78,24 +90,23 @@ def test_a_name_without_an_address() -> None:
     assert said(bootstrap_servers="nowhere.invalid:9093").startswith("DNS: nowhere.invalid: ")
 
 
-def test_a_port_at_which_nobody_listens() -> None:
-    port = closed_port()
-    assert said(bootstrap_servers=f"127.0.0.1:{port}") == f"TCP: 127.0.0.1:{port}: refused"
+def test_a_port_at_which_nobody_listens(closed: int) -> None:
+    assert said(bootstrap_servers=f"127.0.0.1:{closed}") == f"TCP: 127.0.0.1:{closed}: refused"
 
 
-def test_each_server_has_its_own_rung() -> None:
-    port = closed_port()
-    text = said(bootstrap_servers=f"127.0.0.1:{port},nowhere.invalid:1")
-    assert text.startswith(f"TCP: 127.0.0.1:{port}: refused; DNS: nowhere.invalid: ")
+def test_each_server_has_its_own_rung(closed: int) -> None:
+    text = said(bootstrap_servers=f"127.0.0.1:{closed},nowhere.invalid:1")
+    assert text.startswith(f"TCP: 127.0.0.1:{closed}: refused; DNS: nowhere.invalid: ")
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_a_ca_that_is_not_trusted(tmp_path: Path) -> None:
     with with_tls(tmp_path) as servers:
         text = said(bootstrap_servers=servers, security_protocol="SSL", ssl_ca_location=str(tmp_path / "other.pem"))
     assert text.startswith(f"TLS: {servers}: the server's certificate is refused: ")
 
 
-@pytest.mark.usefixtures("strict")
+@pytest.mark.usefixtures("strict", "unhurried")
 def test_whom_librdkafka_trusts(tmp_path: Path) -> None:
     """A CA that leaves out identifiers of keys, and no intermediate one without its root."""
     with with_tls(tmp_path) as servers:
@@ -110,28 +121,32 @@ def test_whom_librdkafka_trusts(tmp_path: Path) -> None:
         assert ladder.of_one("127.0.0.1", port, {**tls, "ssl.ca.location": str(tmp_path / "ca.pem")}) == ("", "")
 
 
-def test_a_server_that_takes_no_client_without_a_certificate(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("unhurried")
+def test_a_server_that_takes_no_client_without_a_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With TLS 1.3 it says so after the handshake."""
+    monkeypatch.setattr(ladder, "REFUSES", 60.0)
     tls = {"security.protocol": "SSL", "ssl.ca.location": str(tmp_path / "ca.pem")}
     with with_tls(tmp_path, ssl.CERT_REQUIRED) as servers:
         rung, text = ladder.of_one("127.0.0.1", int(servers.rpartition(":")[2]), tls)
     assert rung == "TLS" and "certificate required" in text.lower()
 
 
-def test_who_answers_after_a_handshake_is_not_waited_for(tmp_path: Path) -> None:
-    """Each client of a roll's gate asks first; so many rests of 0.3 s were seconds."""
+@pytest.mark.usefixtures("unhurried")
+def test_who_answers_after_a_handshake_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each client of a roll's gate asks first; so many rests of 0.3 s were seconds. Here such a rest takes 90 s."""
+    monkeypatch.setattr(ladder, "REFUSES", 90.0)
     tls = {"security.protocol": "SSL", "ssl.ca.location": str(tmp_path / "ca.pem")}
     with with_tls(tmp_path) as servers:
         before = time.monotonic()
         assert ladder.of_one("127.0.0.1", int(servers.rpartition(":")[2]), tls) == ("", "")
-        assert time.monotonic() - before < 0.25
+        assert time.monotonic() - before < 60
 
 
 def test_a_peer_that_says_nothing_to_a_handshake(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_bytes(pem(Ca("Infra CA").certificate))
     with silent() as servers:
         text = said(bootstrap_servers=servers, security_protocol="SSL", ssl_ca_location=str(tmp_path / "ca.pem"))
-    assert text == f"TLS: {servers}: no answer to the handshake within 2 s"
+    assert text == f"TLS: {servers}: no answer to the handshake within 1 s"
 
 
 def test_a_peer_that_is_no_broker() -> None:
@@ -143,18 +158,16 @@ def test_quotas_of_a_peer_that_says_nothing(tmp_path: Path) -> None:
     """The library of quotas would wait for it without end."""
     (tmp_path / "ca.pem").write_bytes(pem(Ca("Infra CA").certificate))
     tls = {"security.protocol": "SSL", "ssl.ca.location": str(tmp_path / "ca.pem")}
-    before = time.monotonic()
-    with silent() as servers, pytest.raises(AdminError, match="no answer to the handshake within 2 s"):
+    with silent() as servers, pytest.raises(AdminError, match="no answer to the handshake within 1 s"):
         kafka_python.KafkaPython({"bootstrap.servers": servers, **tls})
-    assert time.monotonic() - before < 5
 
 
-def test_a_broker_that_says_it_is_elsewhere() -> None:
+def test_a_broker_that_says_it_is_elsewhere(closed: int, patient: None) -> None:
     """The first answers; what it says of the second leads nowhere."""
     cluster = FakeCluster(brokers=2)
     with brokers(cluster):
         servers = f"127.0.0.1:{cluster.ports[1]}"
-        cluster.ports[2] = closed_port()
+        cluster.ports[2] = closed
         text = str(Admin({"bootstrap.servers": servers}).explain(AdminError("no answer in time")))
     assert text == (
         f"advertised listener: broker 2 is advertised as 127.0.0.1:{cluster.ports[2]}, which says refused "
@@ -162,10 +175,10 @@ def test_a_broker_that_says_it_is_elsewhere() -> None:
     )
 
 
-def test_a_controller_that_is_gone() -> None:
+def test_a_controller_that_is_gone(closed: int, patient: None) -> None:
     cluster = FakeCluster(brokers=2)
     with brokers(cluster):
         servers = f"127.0.0.1:{cluster.ports[2]}"
-        cluster.ports[1] = closed_port()
+        cluster.ports[1] = closed
         text = str(Admin({"bootstrap.servers": servers}).explain(AdminError("no answer in time")))
     assert text.startswith(f"no controller: broker 1 was it last, and 127.0.0.1:{cluster.ports[1]} says refused")

@@ -48,11 +48,15 @@ def test_a_process_that_was_not_stopped(lab: Any, on: Injector, state: str) -> N
 
 @pytest.fixture
 def listening(lab: Any) -> Iterator[socket.socket]:
-    """The broker's port, on loopback."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
+    """The broker's port, on loopback; once it is closed no other process gets it."""
+    with socket.socket() as kept:
+        kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        kept.bind(("127.0.0.1", 0))
+        server = socket.create_server(kept.getsockname())
         lab.inventory.client_address = lab.inventory.replication_address = lambda _: "127.0.0.1"
         lab.inventory.port.return_value = server.getsockname()[1]
         yield server
+        server.close()
 
 
 @pytest.mark.parametrize("network", ["client", "replication"])

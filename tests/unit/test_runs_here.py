@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +42,6 @@ PLAY = """
     - millrace.kafka.zookeeper_ensemble: {servers: {zk1: 127.0.0.1}, port: 1, timeout: 1}
       delegate_to: localhost
       ignore_errors: true
-    - millrace.kafka.kafka_gate: {listeners: {CLIENT: "{{ client }}"}, brokers: [1], stop: [1], timeout: 1}
-      delegate_to: localhost
-      ignore_errors: true
     - millrace.kafka.zookeeper_gate: {servers: {zk1: 127.0.0.1}, ids: {zk1: 1}, port: 1, stop: [zk1], timeout: 1}
       delegate_to: localhost
       ignore_errors: true
@@ -52,17 +50,18 @@ ORDINARY = r"Using module file .*\n|Pipelining is enabled\.\n|<localhost.*\n"
 
 
 def said(folder: Path, *options: str) -> str:
-    (folder / "play.yml").write_text(PLAY)
     command = [sys.executable, "-m", "ansible", "playbook", "-vvv", "-i", "a,", *options, str(folder / "play.yml")]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
-    assert "ignored=7" in done.stdout, done.stdout + done.stderr
+    assert "ignored=6" in done.stdout, done.stdout + done.stderr
     return re.sub(r"(at: )[0-9.]+", r"\1<when>", done.stdout + done.stderr)
 
 
 def test_what_is_said_is_the_same_as_of_a_module_in_a_python_of_its_own(tmp_path: Path) -> None:
     """Refusals, options without their secrets, and all else that -vvv shows; by another name, Python is another."""
-    here = said(tmp_path)
-    apart = said(tmp_path, "-e", f"ansible_python_interpreter={Path(sys.executable).parent}/../bin/python3")
+    (tmp_path / "play.yml").write_text(PLAY)
+    another = f"ansible_python_interpreter={Path(sys.executable).parent}/../bin/python3"
+    with ThreadPoolExecutor() as pool:  # most of both runs is waiting for brokers that refuse
+        here, apart = pool.map(lambda options: said(tmp_path, *options), ([], ["-e", another]))
     assert ("EXEC" in here, "EXEC" in apart) == (False, True)
     assert "hush" not in here + apart
     assert here == re.sub(ORDINARY, "", apart)
@@ -129,7 +128,7 @@ def test_a_signal_while_there_are_two(monkeypatch: pytest.MonkeyPatch, tmp_path:
         return child
 
     def run() -> None:
-        time.sleep(0.5)
+        time.sleep(60)
         alive.touch()
 
     before = signal.signal(signal.SIGALRM, over)

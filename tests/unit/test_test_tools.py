@@ -50,21 +50,19 @@ def test_a_namespace_is_entered_by_the_process_that_is_longest_there(monkeypatch
     monkeypatch.setattr(disks, "machine", lambda *command: entered.append(command))
     disk = object.__new__(disks.Disk)
     disk.device = os.stat("/proc").st_dev
-    with subprocess.Popen(["sleep", "60"]) as younger:
+    alone = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--mount", "--map-root-user"]
+    with subprocess.Popen(
+        [*alone, "sh", "-c", "sleep 600 & echo $!; read line; kill $!"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as first:
+        assert first.stdout
+        younger = first.stdout.readline().strip()
         disk._unmount_everywhere()
-        younger.kill()
-    mine = os.readlink("/proc/self/ns/mnt")
-    first = next(pid for pid in sorted(map(int, filter(str.isdigit, os.listdir("/proc")))) if space(pid) == mine)
-    assert [command for command in entered if command[2] == str(first)] != []
-    assert [command for command in entered if command[2] == str(younger.pid)] == []
-
-
-def space(pid: int) -> str:
-    """Return the mount namespace of a process."""
-    try:
-        return os.readlink(f"/proc/{pid}/ns/mnt")
-    except OSError:
-        return ""
+        first.communicate("\n", timeout=60)
+    assert [command for command in entered if command[2] == str(first.pid)] != []
+    assert [command for command in entered if command[2] == younger] == []
 
 
 def test_hosts_are_measured_once_what_they_use_falls_no_more() -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import contextlib
 import re
 import socket
-import threading
-import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.tls.client import tls_context
 from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.quorum import SERVES
 
@@ -75,12 +74,12 @@ def strangers(
     has to be so for `timeout` seconds.
     """
     leaders = [name for name, mode in modes.items() if mode == "leader"]
-    deadline, tick = time.monotonic() + timeout, threading.Event()
+    deadline = waits.now() + timeout
     while len(leaders) == 1:
         more = learners(servers[leaders[0]], port, tls) - (members - 1)
-        if more <= 0 or time.monotonic() >= deadline:
+        if more <= 0 or waits.now() >= deadline:
             return max(more, 0)
-        tick.wait(0.5)
+        waits.rest(0.5)
     return 0
 
 
@@ -120,12 +119,12 @@ def wait(
 
     `tls` as for `tls_context`, `expected` as for `problems`. Raises OwnFileError.
     """
-    deadline, tick = time.monotonic() + timeout, threading.Event()
+    deadline = waits.now() + timeout
     while True:
         modes, found = problems(servers, port, tls, expected)
-        if not found or time.monotonic() >= deadline:
+        if not found or waits.now() >= deadline:
             return modes, found
-        tick.wait(0.2)
+        waits.rest(0.2)
 
 
 def subject(certificate: str) -> str:

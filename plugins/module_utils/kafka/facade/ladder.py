@@ -16,6 +16,8 @@ from ansible_collections.millrace.kafka.plugins.module_utils.tls.client import t
 
 RUNG = 2.0
 """Seconds for one rung of one server; all servers are tried at once."""
+REFUSES = 0.3
+"""Seconds in which a server refuses the client's certificate after a handshake."""
 
 
 def servers(properties: Mapping[str, Any]) -> list[tuple[str, int]]:
@@ -74,7 +76,7 @@ def handshake(host: str, port: int, properties: Mapping[str, Any]) -> str:
         ):
             # With TLS 1.3 a server says after the handshake that it does not take the client's certificate; one that
             # does, answers.
-            connection.settimeout(0.3)
+            connection.settimeout(REFUSES)
             with contextlib.suppress(OSError):  # what it said before it hung up is still to be read
                 connection.sendall(QUESTION)
             with contextlib.suppress(TimeoutError):
