@@ -90,15 +90,31 @@ steps() {
   done
 }
 
-# `molecule test` of the datacenter in two parts: what is promised in seconds (marker `timed`) is tested once no other
-# cluster runs, all the rest beside other layers.
+# The lab of a whole site, made by `make lab` as a person types it. Before that, check mode changes nothing on its bare
+# hosts; after it, each service was started once. What is promised in seconds (marker `timed`) is tested once no other
+# cluster runs.
+DATACENTER=molecule/datacenter/inventory
 site() {
-  steps datacenter destroy create prepare converge
-  PYTEST_ADDOPTS="-m 'not campaign and not timed'" steps datacenter verify
+  local inventory
+  python lab/down.py $DATACENTER   # left behind by a run that was killed
+  inventory=$(python lab/derive.py $DATACENTER --holder $$)
+  ansible-playbook -i "$inventory" lab/create.yml molecule/datacenter/issuer.yml
+  PYTHONPATH=tests:collections python tests/operations/untouched.py "$inventory" \
+    ansible-playbook -i "$inventory" playbooks/site.yml --check --diff
+  PYTHON=$PWD/.venv/bin/python make --no-print-directory lab i=../$DATACENTER TEXT=LICENSE
+  ansible-playbook -i "$inventory" molecule/shared/started_once.yml
+  datacenter "not campaign and not timed"
 }
 timed() {
-  PYTEST_ADDOPTS="-m 'timed and not campaign'" steps datacenter verify
-  steps datacenter destroy
+  datacenter "timed and not campaign"
+  python lab/down.py $DATACENTER
+}
+
+# MARKERS: the tests with these markers, on the lab of a whole site.
+datacenter() {
+  local inventory
+  inventory=$(python lab/derive.py $DATACENTER --holder $$)
+  pytest -m "$1" --inventory "$inventory" tests/{infra,operations,security,listeners,faults,rotation}
 }
 
 # Steps of a lane that are no layers. Its layers stand aside: they take the time that clusters leave, and less still
@@ -252,10 +268,10 @@ stop() {
   for lane in "${lanes[@]}"; do kill -KILL -- "-$lane" 2>/dev/null || true; done
 }
 
-# Once no lane runs any more: labs of tests that were interrupted, and the datacenters.
+# Once no lane runs any more: labs of tests that were interrupted, the datacenter's among them.
 remove() {
   local scenario
-  python lab/down.py .lab/tests .lab/survival_lab_stretch{2,2_5,3} || true
+  python lab/down.py .lab/tests .lab/survival_lab_stretch{2,2_5,3} $DATACENTER || true
   for scenario in "${scenarios[@]}"; do
     steps "$scenario" destroy || true
   done
@@ -295,8 +311,8 @@ lanes=() logs=() shown=() scenarios=() labs='' ends=INT failed=0 pace=''
 for layer in "${@:-none}"; do
   case $layer in
     lint | unit | render | spark | quick | bench-jobs) ;;
-    lab | survival) labs=yes ;;
-    all | molecule) labs=yes scenarios=(datacenter) ;;
+    all | lab | survival) labs=yes ;;
+    molecule) labs=yes scenarios=(datacenter) ;;
     *) [ "${1:-}" = molecule ] || {
       echo "run.sh: no layer $layer; there are: all lint unit render spark quick lab survival molecule bench-jobs" >&2
       exit 2

@@ -16,7 +16,7 @@ from .writer import Writer
 pytestmark = pytest.mark.timed
 RECORDS = 1000
 FIREWALL = "nft list table inet millrace"
-UNITS = "'zookeeper.service' 'kafka.service' 'spark-job@*.service'"
+UNITS = "'zookeeper.service' 'kafka.service' 'postgresql.service' 'spark-job@*.service'"
 
 
 def test_reboot(lab: Lab, topic: str, tmp_path: Path, word_counts: LastCounts, note: Callable[[str], None]) -> None:

@@ -26,12 +26,15 @@ class Door(NamedTuple):
     port: int
 
 
-# The services that a host of a group has: folder of the keys, group of the files, and the files with a key.
+# Each group's folder of certificates: its path, the group of its files, and the files; all but ca.pem hold a key.
 KEYS = {
-    "zookeeper": ("/etc/zookeeper/tls", "zookeeper", ["keystore.pem"]),
-    "kafka": ("/etc/kafka/tls", "kafka", ["keystore.pem", "zookeeper.pem"]),
-    "spark": ("/etc/millrace/tls", "spark", []),
+    "zookeeper": ("/etc/zookeeper/tls", "zookeeper", ["keystore.pem", "ca.pem"]),
+    "kafka": ("/etc/kafka/tls", "kafka", ["keystore.pem", "zookeeper.pem", "ca.pem"]),
+    "database": ("/etc/postgresql/tls", "postgres", ["server.pem"]),
+    "spark": ("/etc/millrace/tls", "spark", ["ca.pem"]),
 }
+# Debian's package ssl-cert, which PostgreSQL depends on, makes this key for its own self-signed certificate.
+PACKAGED_KEY = "/etc/ssl/private/ssl-cert-snakeoil.key"
 # Runs on a ZooKeeper server, with its certificate: the certificates that ports serve, their names and issuer checked,
 # and what they say in the clear.
 LOOK = f"""{Path(wire.__file__).read_text().partition("class Lines")[0].replace("from confluent_kafka", "#")}
@@ -124,12 +127,18 @@ def test_the_quorum_is_encrypted_between_servers_that_know_each_other(inventory:
 
 def test_no_other_port_is_open(inventory: Inventory) -> None:
     """What listens on more than the loopback is in the model, or is SSH."""
-    for group, named in (("zookeeper", {22, inventory.zookeeper_port, 2888, 3888}), ("kafka", {22}), ("spark", {22})):
+    zookeeper = {inventory.zookeeper_port, 2888, 3888}
+    ports: dict[str, set[int]] = {"zookeeper": zookeeper, "kafka": set(), "database": {5432}, "spark": set()}
+    for group, named in ports.items():
         for host in inventory.hosts(group):
-            wanted = named | {
-                int(listener["port"])
-                for listener in (inventory.listeners(host) if host in inventory.hosts("kafka") else ())
-            }
+            wanted = (
+                {22}
+                | named
+                | {
+                    int(listener["port"])
+                    for listener in (inventory.listeners(host) if host in inventory.hosts("kafka") else ())
+                }
+            )
             lines = inventory.run(host, "ss -Hltnp").splitlines()
             listening = {
                 line.split()[3]
@@ -143,8 +152,8 @@ def test_no_other_port_is_open(inventory: Inventory) -> None:
 def test_keys_are_for_the_service_alone(any_host: Host, inventory: Inventory) -> None:
     name = any_host.backend.get_pytest_id().rpartition("/")[2]
     for group in (group for group in KEYS if name in inventory.hosts(group)):
-        folder, owner, keys = KEYS[group]
-        wanted = {folder: f"750 root:{owner}"} | {f"{folder}/{file}": f"640 root:{owner}" for file in [*keys, "ca.pem"]}
+        folder, owner, files = KEYS[group]
+        wanted = {folder: f"750 root:{owner}"} | {f"{folder}/{file}": f"640 root:{owner}" for file in files}
         lines = any_host.check_output(f"find {folder} -printf '%p %m %u:%g\\n'").splitlines()
         assert {line.split(" ", 1)[0]: line.split(" ", 1)[1] for line in lines} == wanted
 
@@ -157,11 +166,12 @@ def test_no_key_is_on_a_host_but_its_own(any_host: Host, inventory: Inventory) -
         for group, (folder, _, files) in KEYS.items()
         if name in inventory.hosts(group)
         for file in files
+        if file != "ca.pem"
     }
     places = "/etc /opt /var /srv /root /home /tmp /run"
     pattern = "^-----BEGIN (RSA |EC |ENCRYPTED )?PRIVATE KEY"
     found = any_host.run(f"find {places} -xdev -type f -size -64k -exec grep -lE -e '{pattern}' {{}} +").stdout.split()
-    assert set(found) == wanted
+    assert {*found} - {PACKAGED_KEY} == wanted
     authorities = {spki(path.read_bytes()) for path in (inventory.pki / "authorities").glob("*.pem")}
     admin = spki(Path(inventory.admin_tls["certificate"]).read_bytes())
     assert authorities

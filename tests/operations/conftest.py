@@ -112,7 +112,7 @@ class Operator:
 
     def processes(self) -> dict[str, str]:
         """Return unit, pid and start time of every service and job on every host."""
-        units = "'zookeeper.service' 'kafka.service' 'spark-job@*'"
+        units = "'zookeeper.service' 'kafka.service' 'postgresql.service' 'spark-job@*'"
         command = f"systemctl show -p Id,MainPID,ExecMainStartTimestampMonotonic {units}"
         return {host: self.inventory.run(host, command) for host in self.inventory.hosts("all")}
 

@@ -7,6 +7,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import fu
 from operations.conftest import Operator
 
 BUDGET = 3
+MORE = {"postgresql": 10, "spark_job": 6}
+"""The budget of roles that ask a database: for its users and rights, and for pending migrations of a read model."""
 BUDGET_ONCE = 14
 """Of tasks that run once for all hosts: more hosts have no more of them."""
 
@@ -19,11 +21,12 @@ def test_second_run_changes_and_restarts_nothing(operator: Operator, note: Calla
     assert operator.processes() == before
     once = sum(run.host_tasks["(once)"].values())
     worst = {role: max(hosts.values()) for role, hosts in run.host_tasks.items() if role != "(once)"}
-    note(f"host-tasks per role and host {worst}, budget {BUDGET}; for all hosts at once {once}, budget {BUDGET_ONCE}")
+    note(f"host-tasks per role and host {worst}; for all hosts at once {once}, budget {BUDGET_ONCE}")
     held = [function for name, function in functions().items() if operator.inventory.hosts(name)]
     roles = {role for function in held for role in function.roles} - {"java"}
     assert set(worst) == roles | {"(playbook)"}
-    assert max(worst.values()) <= BUDGET
+    more = MORE if operator.inventory.hosts("database") else {}
+    assert {role: number for role, number in worst.items() if number > more.get(role, BUDGET)} == {}
     assert once <= BUDGET_ONCE
 
 

@@ -30,6 +30,14 @@ WAITS = """trap 'sleep 1; echo "$name $* removed its lab" >>"$NOTES"; exit 2' IN
 echo "$name $* waits" >>"$NOTES"
 sleep 300 & wait
 """
+# Steps of the layers site and timed, and what removes labs in the end.
+CREATES = "ansible-playbook -i /inventory lab/create.yml molecule/datacenter/issuer.yml"
+TESTS_SITE = "pytest -m not campaign and not timed --inventory /inventory tests/infra"
+TESTS_TIMED = "pytest -m timed and not campaign --inventory /inventory tests/infra"
+REMOVES = (
+    "python lab/down.py .lab/tests .lab/survival_lab_stretch2 .lab/survival_lab_stretch2_5 "
+    ".lab/survival_lab_stretch3 molecule/datacenter/inventory"
+)
 
 
 class Checkout:
@@ -41,7 +49,8 @@ class Checkout:
             (folder / name).mkdir(parents=True)
         for name in ("run.sh", "checkout_lock.py"):
             shutil.copy(ROOT / "tests" / name, folder / "tests")
-        for name in ("yamllint", "ruff", "mypy", "shellcheck", "ansible-lint", "pytest", "python", "molecule"):
+        lints = ("yamllint", "ruff", "mypy", "shellcheck", "ansible-lint")
+        for name in (*lints, "pytest", "python", "molecule", "ansible-playbook", "make"):
             self._tool(f".venv/bin/{name}")
         for name in ("packaging/build.sh", ".build/venv-spark/bin/python"):
             self._tool(name)
@@ -96,7 +105,13 @@ def test_all_layers_pass_and_what_each_cost_is_said(checkout: Checkout) -> None:
     costs = output.partition("all passed in ")[2].splitlines()[1:]
     assert sorted(re.findall(r"^  (\w+): \d+ s \(\d+ s of CPU\)$", "\n".join(costs), re.MULTILINE)) == sorted(layers)
     assert re.search(r"^  render: \d+ s \([1-9]\d* s of CPU\)$", "\n".join(costs), re.MULTILINE), costs
-    assert [call for call in checkout.called() if "molecule" in call][-1] == "molecule destroy -s datacenter"
+    called = checkout.called()
+    steps = (CREATES, "make --no-print-directory lab i=../molecule/datacenter/inventory", TESTS_SITE, TESTS_TIMED)
+    assert sorted(steps, key=lambda step: [call.startswith(step) for call in called].index(True)) == [*steps]
+    removed = "python lab/down.py molecule/datacenter/inventory"
+    assert called.index(removed) < len(called) - 1 - called[::-1].index(removed), (
+        "before the lab is made, and in the end"
+    )
 
 
 @pytest.mark.parametrize("status", [0, 1])
@@ -107,7 +122,7 @@ def test_unit_tests_have_the_machine_to_themselves(checkout: Checkout, status: i
     assert code == status, output
     first, _, rest = "\n".join(checkout.called()).partition("\nended\n")
     assert re.fullmatch(r"pytest -n \d+ .* tests/unit tests/model", first)
-    assert "pytest tests/survival" in rest and "ansible-lint" in rest and "molecule verify" in rest
+    assert "pytest tests/survival" in rest and "ansible-lint" in rest and TESTS_SITE in rest
     assert ("unit: FAILED" in output.splitlines()[-1]) == bool(status)
 
 
@@ -116,8 +131,7 @@ def test_timed_tests_wait_for_the_other_clusters_and_outrank_what_computes(check
       "pytest tests/survival") until grep -q "tests/render nice" "$NOTES"; do sleep 0.1; done; sleep 1 ;;
       "pytest tests/render") echo "tests/render nice $(nice)" >>"$NOTES"
         until grep -q "timed nice" "$NOTES"; do sleep 0.1; done; echo "tests/render nice $(nice)" >>"$NOTES" ;;
-      "molecule verify -s datacenter")
-        [ "${PYTEST_ADDOPTS#*\"m 'timed\"}" = "$PYTEST_ADDOPTS" ] || echo "timed nice $(nice)" >>"$NOTES" ;;
+      "pytest -m timed and not campaign "*) echo "timed nice $(nice)" >>"$NOTES" ;;
     esac
     [ "$name $1" != "pytest tests/survival" ] || echo survival ended >>"$NOTES"
     [ "$name $*" != "python -m pytest tests/spark" ] || { sleep 1; echo spark ended >>"$NOTES"; }
@@ -145,8 +159,7 @@ def test_what_computes_only_leaves_the_processors_to_containers(checkout: Checko
         until grep -q "^timed" "$NOTES"; do sleep 0.1; done; echo "timed aside $(weight)" >>"$NOTES" ;;
       "pytest tests/survival") echo "beside $({group})" >>"$NOTES"
         until grep -q "^aside" "$NOTES"; do sleep 0.1; done ;;
-      "molecule verify -s datacenter")
-        [ "${{PYTEST_ADDOPTS#*\"m 'timed\"}}" = "$PYTEST_ADDOPTS" ] || echo timed >>"$NOTES" ;;
+      "pytest -m timed and not campaign "*) echo timed >>"$NOTES" ;;
     esac
     """
     process = checkout.begin("all", does=does)
@@ -185,19 +198,14 @@ def test_a_failed_layer_is_named_at_once_and_in_the_end(checkout: Checkout) -> N
     )
     assert "a wrong line\n" in end and re.search(r"\n=== render: FAILED after .*\n\Z", end)
     assert not [call for call in checkout.called() if "ansible-lint" in call], "the lane went on"
-    assert checkout.called()[-1] == "molecule destroy -s datacenter"
-
-
-REMOVES = (
-    "python lab/down.py .lab/tests .lab/survival_lab_stretch2 .lab/survival_lab_stretch2_5 .lab/survival_lab_stretch3"
-)
+    assert checkout.called()[-1] == REMOVES
 
 
 @pytest.mark.parametrize("sent", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGUSR1])
 def test_a_signal_ends_all_lanes_before_the_datacenter_is_removed(checkout: Checkout, sent: signal.Signals) -> None:
-    does = f'case "$name $*" in "pytest tests/render" | "pytest tests/survival" | "molecule create"*) {WAITS} ;; esac\n'
+    does = f'case "$name $*" in "pytest tests/render" | "pytest tests/survival" | *lab/create.yml*) {WAITS} ;; esac\n'
     process = checkout.begin("all", does=does)
-    started = ("pytest tests/render", "pytest tests/survival", "molecule create -s datacenter")
+    started = ("pytest tests/render", "pytest tests/survival", CREATES)
     checkout.until_called(*(f"{call} waits" for call in started))
     process.send_signal(sent)
     output, _ = process.communicate(timeout=240)
@@ -205,28 +213,28 @@ def test_a_signal_ends_all_lanes_before_the_datacenter_is_removed(checkout: Chec
     called = checkout.called()
     ended = [called.index(f"{call} removed its lab") for call in started]
     assert max(ended) < called.index(REMOVES)
-    assert called[-1] == "molecule destroy -s datacenter"
+    assert called[-1] == REMOVES
     assert not [call for call in called if "converge" in call or "ansible-lint" in call], "a lane went on"
     assert re.search(r"^  survival: interrupted after \d+ s \(\d+ s of CPU\)$", output, re.MULTILINE)
 
 
 def test_what_nobody_reads_any_more_is_removed_all_the_same(checkout: Checkout) -> None:
     """`make test | tee log` and Ctrl-C: tee is gone before anything is said."""
-    process = checkout.begin("all", does=f'case "$name $*" in "molecule create"*) {WAITS} ;; esac\n')
-    checkout.until_called("molecule create -s datacenter waits")
+    process = checkout.begin("all", does=f'case "$name $*" in *lab/create.yml*) {WAITS} ;; esac\n')
+    checkout.until_called(f"{CREATES} waits")
     assert process.stdout
     process.stdout.close()
     process.send_signal(signal.SIGINT)
     assert process.wait(240) == 130
-    assert [call for call in checkout.called() if call in (REMOVES, "molecule create -s datacenter removed its lab")]
-    assert checkout.called()[-1] == "molecule destroy -s datacenter"
+    assert [call for call in checkout.called() if call in (REMOVES, f"{CREATES} removed its lab")]
+    assert checkout.called()[-1] == REMOVES
 
 
 def test_lanes_that_ignore_ctrl_c_are_ended_otherwise(checkout: Checkout) -> None:
     """As `make test &` of a script starts it."""
-    does = 'case "$name $*" in "pytest tests/render" | "molecule create"*) sleep 900 ;; esac\n'
+    does = 'case "$name $*" in "pytest tests/render" | *lab/create.yml*) sleep 900 ;; esac\n'
     process = checkout.begin("all", does=does, before="trap '' INT; ")
-    checkout.until_called("pytest tests/render", "molecule create -s datacenter")
+    checkout.until_called("pytest tests/render", CREATES)
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=240)
     assert process.returncode == 143
@@ -238,7 +246,7 @@ def test_a_lane_that_was_killed_keeps_nobody_waiting(checkout: Checkout) -> None
     does = """case "$name $*" in "pytest tests/survival") kill -9 -- -$(ps -o pgid= $$ | tr -d ' ') ;; esac\n"""
     code, output = checkout.run("all", does=does)
     assert code == 1, output
-    assert "molecule verify -s datacenter" in checkout.called()
+    assert [call for call in checkout.called() if call.startswith(TESTS_TIMED)]
 
 
 def test_a_signal_reaches_a_single_layer_too(checkout: Checkout) -> None:
