@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from collections import defaultdict
 from datetime import datetime, timedelta, timezone
 from itertools import islice
@@ -10,6 +9,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
+from millrace_jobs import sending
 from millrace_jobs.config import parse
 from millrace_jobs.ends import Topic
 from millrace_jobs.errors import JobError
@@ -17,6 +17,26 @@ from millrace_jobs.jobs.generate_orders import loop, order_events
 from millrace_jobs.sending import heeding, queue, reason
 
 from .broker import Broker
+
+
+class Clock(threading.Event):
+    """A stop that is asked for at the second `end`, and the clock of the sender: only its rests take time."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, end: float = float("inf")) -> None:
+        super().__init__()
+        self.now, self.end = 0.0, end
+        monkeypatch.setattr(sending, "time", self)
+
+    def monotonic(self) -> float:
+        """Return the seconds that the sender has rested so far."""
+        return self.now
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Let these seconds pass at once."""
+        self.now += timeout or 0
+        if self.now >= self.end:
+            self.set()
+        return self.is_set()
 
 
 def test_each_order_is_created_changed_and_ended() -> None:
@@ -39,8 +59,8 @@ def test_each_order_is_created_changed_and_ended() -> None:
     assert list(islice(order_events(4, 10), 2000)) != events
 
 
-def test_events_arrive_once_in_their_order_at_the_rate(broker: Broker) -> None:
-    """Keyed by their order, with id, time of sending and version."""
+def test_events_arrive_once_in_their_order_at_the_rate(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each event has its order as key, and its id, time of sending and version as headers."""
     topic, begin = broker.topic(partitions=3), datetime.now(timezone.utc) - timedelta(milliseconds=1)
     data = {
         "kafka": {"bootstrap.servers": broker.servers},
@@ -51,9 +71,9 @@ def test_events_arrive_once_in_their_order_at_the_rate(broker: Broker) -> None:
         "customers": 9,
     }
     config = parse("generate_orders", data)
-    started = time.monotonic()
-    loop(config.parameters, config.outputs, threading.Event())  # type: ignore[arg-type]
-    assert time.monotonic() - started >= 199 / 400
+    clock = Clock(monkeypatch)
+    loop(config.parameters, config.outputs, clock)  # type: ignore[arg-type]
+    assert clock.now == pytest.approx(199 / 400)
     sent = list(islice(order_events(5, 9), 200))
     found = broker.records(topic)
     assert sorted(record.headers["event_id"] for record in found) == sorted(event.event_id for event in sent)
@@ -69,13 +89,14 @@ def test_events_arrive_once_in_their_order_at_the_rate(broker: Broker) -> None:
     assert of == wanted
 
 
-def test_a_stop_ends_it_with_all_that_was_sent_stored(broker: Broker) -> None:
-    """Without end, until it is asked to."""
-    topic, stopping = broker.topic(), threading.Event()
+def test_a_stop_ends_it_with_all_that_was_sent_stored(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By default it sends 100 events a second without end; a stop just before the 101st leaves 100 in the topic."""
+    topic = broker.topic()
     config = parse("generate_orders", {"kafka": {"bootstrap.servers": broker.servers}, "output_topic": topic})
-    threading.Timer(1, stopping.set).start()
-    loop(config.parameters, config.outputs, stopping)  # type: ignore[arg-type]
-    assert 0 < len(broker.records(topic)) <= 200
+    loop(config.parameters, config.outputs, Clock(monkeypatch, end=0.995))  # type: ignore[arg-type]
+    assert [record.headers["event_id"] for record in broker.records(topic)] == [
+        event.event_id for event in islice(order_events(1, 1000), 100)
+    ]
 
 
 class Refusing:
