@@ -2,8 +2,7 @@
 
 import logging
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from confluent_kafka import Producer
@@ -30,6 +29,19 @@ def send(cluster: Producer, topic: str) -> None:
     assert cluster.flush(10) == 0
 
 
+class Meanwhile(threading.Event):
+    """A stop whose first rest is cut short by what happens in it."""
+
+    def __init__(self, act: Callable[[], None]) -> None:
+        super().__init__()
+        self.act = act
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Let it happen, in place of the rest."""
+        self.act()
+        return self.is_set()
+
+
 def test_topics_that_exist_are_not_waited_for(cluster: Producer) -> None:
     """Even with no time to wait."""
     send(cluster, "a")
@@ -41,13 +53,10 @@ def test_a_topic_that_comes_ends_the_wait(cluster: Producer, caplog: pytest.LogC
     caplog.set_level(logging.INFO)
     client = client_of(cluster)
     send(cluster, "a")
-    creator = threading.Timer(1.5, send, (cluster, "b"))
-    creator.start()
-    wait_for_topics([Topic("a", client), Topic("b", client)], 30, threading.Event())
+    wait_for_topics([Topic("a", client), Topic("b", client)], 60, Meanwhile(lambda: send(cluster, "b")))
     assert [record.message for record in caplog.records] == [
         f"waiting for topic b on {client['bootstrap.servers']}: not found"
     ]
-    creator.join()
 
 
 def test_a_topic_that_never_comes_is_named(cluster: Producer) -> None:
@@ -64,12 +73,9 @@ def test_no_answer_is_told_from_no_topic() -> None:
 
 
 def test_a_stop_ends_the_wait(cluster: Producer) -> None:
-    """Long before its time is over, and without an error."""
-    stopping = threading.Event()
-    threading.Timer(0.5, stopping.set).start()
-    begin = time.monotonic()
-    wait_for_topics([Topic("never", client_of(cluster))], 300, stopping)
-    assert time.monotonic() - begin < 10
+    """A wait for the topic would end with an error."""
+    stopping = Meanwhile(lambda: stopping.set())
+    wait_for_topics([Topic("never", client_of(cluster))], 60, stopping)
 
 
 def test_java_properties_for_librdkafka() -> None:
