@@ -23,7 +23,7 @@ BEGIN = 1_767_225_600_000  # 2026-01-01T00:00:00Z in ms
 
 @pytest.fixture
 def topics(broker: Broker) -> tuple[str, str]:
-    """Where words come from, one an hour in each of two partitions, and where counts go."""
+    """An input topic with one word an hour in each of two partitions, and an output topic."""
     source = broker.topic(partitions=2)
     producer = Producer({"bootstrap.servers": broker.servers, "log_level": 0})
     for number in (0, 1):
@@ -35,7 +35,7 @@ def topics(broker: Broker) -> tuple[str, str]:
 
 def said(capsys: pytest.CaptureFixture[str], file: Path, *arguments: str) -> tuple[int, list[list[str]], str]:
     """Exit status, the lines on stdout as words, stderr."""
-    status = main(["reposition", "count_words", "--config", str(file), *arguments])
+    status = main(["reposition", "relay", "--config", str(file), *arguments])
     shown = capsys.readouterr()
     return status, [line.split() for line in shown.out.splitlines()], shown.err
 
@@ -47,7 +47,7 @@ def test_a_dry_run_says_what_a_start_reads(
     data = configured(broker, tmp_path / "c", input_topic=topics[0], output_topic=topics[1])
     file = tmp_path / "job.json"
     file.write_text(json.dumps(data))
-    run(spark, "count_words", data)
+    run(spark, "relay", data)
     head = ["topic", "partition", "from", "to", "records", "again", "left", "out"]
     by_time = [
         head,
@@ -73,8 +73,8 @@ def test_a_dry_run_says_what_a_start_reads(
     assert (old / "commits" / "0").exists()
     before = len(broker.records(topics[1]))
     broker.send(topics[0], ["newer"])
-    run(spark, "count_words", data)
-    assert sorted((one.key, one.value) for one in broker.records(topics[1])[before:]) == [("newer", "1"), ("p1h3", "1")]
+    run(spark, "relay", data)
+    assert sorted(str(one.value) for one in broker.records(topics[1])[before:]) == ["newer", "p1h3"]
 
 
 @pytest.mark.parametrize(
@@ -140,9 +140,9 @@ def test_a_killed_reposition_leaves_the_old_or_the_new(
 
     monkeypatch.setattr(Path, "rename", dying)
     with pytest.raises(KeyboardInterrupt):
-        main(["reposition", "count_words", "--config", str(file), "--to-latest", "--apply"])
+        main(["reposition", "relay", "--config", str(file), "--to-latest", "--apply"])
     monkeypatch.undo()
-    config = parse("count_words", data)
+    config = parse("relay", data)
     finish(config)
     finish(config)
     expected = None if renames < 2 else {topics[0]: {"0": 4, "1": 4}}
@@ -164,7 +164,7 @@ def test_a_running_job_keeps_its_checkpoint(
     with held(str(checkpoint)):
         status, lines, problem = said(capsys, file, "--to-latest", "--apply")
         assert (status, len(lines), problem) == (1, 4, refused)
-        assert main(["count_words", "--config", str(file)]) == 1
+        assert main(["relay", "--config", str(file)]) == 1
     assert [path.name for path in checkpoint.iterdir()] == [".lease"]
     assert said(capsys, file, "--to-latest", "--apply")[0] == 0
 
