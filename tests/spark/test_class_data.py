@@ -5,12 +5,14 @@ import subprocess
 import zipfile
 from pathlib import Path
 
+import pytest
 from millrace_jobs.class_data import classes
 
 from .built import unpacked
 from .helpers import CLASS_DATA, MILLRACE, environment
 
 
+@pytest.mark.campaign
 def test_what_jobs_load_is_loaded(tmp_path: Path) -> None:
     """Of Spark by a job, of Kafka's client and Spark's connector all, without a broker; the JVM ends by itself."""
     loaded = tmp_path / "loaded"

@@ -1,6 +1,7 @@
 """The console script from the outside: a process, its exit status, its files."""
 
 import json
+import pkgutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -8,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from millrace_jobs import jobs
 
 from .helpers import MILLRACE, counts, environment, eventually, put, write_config
 
@@ -31,12 +33,15 @@ def started(job: str, config: Path, log: Path) -> Iterator[subprocess.Popen[byte
 
 
 def test_help_lists_the_jobs() -> None:
-    """One line each."""
+    """Each module of millrace_jobs.jobs and each command has one line: its name and what it does."""
     shown = finished("--help")
     assert shown.returncode == 0
-    lines = [line.split() for line in shown.stdout.splitlines()]
-    assert ["publish_lines", "send"] in [words[:2] for words in lines]
-    assert ["count_words", "send"] in [words[:2] for words in lines]
+    listed, _, rest = shown.stdout.partition("\njobs:\n")[2].partition("\n\ncommands:\n")
+    commands = rest.partition("\n\n")[0]
+    modules = [name for _, name, _ in pkgutil.iter_modules(jobs.__path__)]
+    assert sorted(line.split(maxsplit=1)[0] for line in listed.splitlines()) == sorted(modules)
+    assert [line.split(maxsplit=1)[0] for line in commands.splitlines()] == ["new-job", "reposition", "class-data"]
+    assert all(len(line.split()) > 2 for line in (listed + "\n" + commands).splitlines())
 
 
 def test_check_accepts_a_good_file(tmp_path: Path) -> None:
@@ -106,7 +111,8 @@ def test_sigterm_lets_the_running_batch_finish(tmp_path: Path) -> None:
     assert "batch 0: 3 rows in " in log.read_text()
 
 
-def test_counts_are_exact_after_kill_9(tmp_path: Path) -> None:
+@pytest.mark.campaign
+def test_counts_are_exact_after_kills(tmp_path: Path) -> None:
     """A job that is killed in a batch, and again after it, neither loses nor repeats a word."""
     config, log, out = write_config(tmp_path), tmp_path / "log", tmp_path / "out"
     checkpoint = tmp_path / "checkpoint"
