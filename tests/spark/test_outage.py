@@ -30,7 +30,7 @@ def test_an_outage_is_said_once_and_its_end_too(broker: Broker, caplog: pytest.L
         {"bootstrap.servers": servers, "socket.timeout.ms": 1000}, ["t"], ask_seconds=0.05, answer_seconds=0.2
     )
     try:
-        eventually(lambda: [record.levelname for record in caplog.records], ["WARNING"], 30)
+        eventually(lambda: [record.levelname for record in caplog.records], ["WARNING"])
         assert not threading.Event().wait(1)
         (record,) = caplog.records
         assert record.getMessage().startswith(f"kafka: no answer from {servers} for ")
@@ -90,7 +90,10 @@ def test_a_topic_that_is_made_anew_and_filled_ends_the_job(spark: SparkSession, 
 
 
 def test_a_stop_does_not_wait_for_brokers(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
-    """No batch has begun where Spark still asks for offsets."""
+    """No batch has begun where Spark still asks for offsets: the stop is done while the brokers are still silent.
+
+    A stop that waits for Spark's answer ends with its failure.
+    """
     source, sink = broker.topic(), broker.topic()
     broker.send(source, ["a"])
     quick = {"request.timeout.ms": 4000, "default.api.timeout.ms": 8000}  # else a question takes a minute
@@ -101,9 +104,7 @@ def test_a_stop_does_not_wait_for_brokers(spark: SparkSession, broker: Broker, t
         with broker.silent():
             eventually(lambda: one.query.status["message"].startswith("Getting offsets"), True, 30)
             time.sleep(1)
-            begun = time.monotonic()
             await_end([one], stopping_after(0))
-            assert time.monotonic() - begun < 25
         assert one.query.exception() is None
 
 
