@@ -10,7 +10,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,14 +55,13 @@ class Manifests:
         ]
 
 
-def manifests(inventory: Inventory, *options: str) -> Manifests:
-    """Return the manifests of all hosts, asked side by side; see manifest.py for the options."""
+def manifests(inventory: Inventory, hosts: Sequence[str], *options: str) -> Manifests:
+    """Return the manifests of hosts, which all run manifest.py at once; see there for the options."""
 
     def ask(host: str) -> frozenset[str]:
         inventory.run(host, SETTLED, seconds=BOOT + 30)
         return frozenset(inventory.run(host, f"python3 - {' '.join(options)}", stdin=SCRIPT).splitlines())
 
-    hosts = inventory.hosts("all")
     with ThreadPoolExecutor(len(hosts)) as pool:
         found = dict(zip(hosts, pool.map(ask, hosts), strict=True))
     for host, facts in found.items():
@@ -76,10 +75,10 @@ def main() -> int:
     inventory = load(Path(sys.argv[1]).resolve())
     try:
         began = time.monotonic()
-        before = manifests(inventory)
+        before = manifests(inventory, inventory.hosts("all"))
         took = time.monotonic() - began
         code = subprocess.run(sys.argv[2:]).returncode
-        found = before.differences(manifests(inventory))
+        found = before.differences(manifests(inventory, inventory.hosts("all")))
     finally:
         inventory.close()
     print(
