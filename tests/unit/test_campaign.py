@@ -201,7 +201,7 @@ def test_make_starts_the_campaign() -> None:
     """It reads PARTS and SEED: a wrong one of either ends it before anything runs."""
     done = made("campaign", "PARTS=pears pairs", "SEED=")
     assert done.stdout == "" and "campaign: no part pears; there are:" in done.stderr
-    done = made("campaign", "PARTS=pairs", "SEED=many")
+    done = made("campaign", "PARTS=types", "SEED=many")
     assert done.stdout == "" and "campaign: SEED=many is no whole number" in done.stderr
 
 
