@@ -41,7 +41,7 @@ def said(host: Host, server: Server, tmp_path: Path) -> Iterator[Path]:
     command = [sys.executable, "-I", "-S", "-c", script, str(REGISTRATION), str(host.properties)]
     with subprocess.Popen(command, env={"PATH": f"{systemctl.parent}:/usr/bin:/bin"}) as process:
         try:
-            until("it is seen registered", lambda: server.closed > 3, 20)
+            until("it is seen registered", lambda: server.closed > 3, 60)
             assert "try-restart" not in said.read_text()
             yield said
         finally:
@@ -51,13 +51,13 @@ def said(host: Host, server: Server, tmp_path: Path) -> Iterator[Path]:
 def look_again(server: Server) -> None:
     """Wait for as many looks as are too many."""
     looks = server.closed
-    until("it is looked at again", lambda: server.closed > looks + 10, 20)
+    until("it is looked at again", lambda: server.closed > looks + 10, 60)
 
 
 def test_one_that_has_lost_its_registration_is_restarted(server: Server, said: Path) -> None:
     """Once."""
     del server.znodes["/kafka/brokers/ids/1"]
-    until("it is restarted", lambda: RESTART in said.read_text().splitlines(), 20)
+    until("it is restarted", lambda: RESTART in said.read_text().splitlines(), 60)
     look_again(server)
     assert said.read_text().splitlines().count(RESTART) == 1, "one that starts is left alone"
 
@@ -74,7 +74,7 @@ def test_a_file_of_another_place_restarts_nobody(host: Host, server: Server, sai
     host.write()
     look_again(server)
     del server.znodes["/kafka/brokers/ids/1"]
-    until("it is restarted", lambda: RESTART in said.read_text().splitlines(), 20)
+    until("it is restarted", lambda: RESTART in said.read_text().splitlines(), 60)
 
 
 def looks(*seen: tuple[float, str, bool | None]) -> list[bool]:
