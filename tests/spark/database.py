@@ -60,7 +60,7 @@ class Server:
         """End it at once, as a host does that is reset: connections are cut, nothing is finished."""
         assert self.process is not None
         self.process.send_signal(signal.SIGQUIT)
-        self.process.wait(30)
+        self.process.wait(60)
 
     def database(self, migrated: str | None = None) -> dict[str, str]:
         """Make a database, with a read model's schema where one is named; return how to reach it."""

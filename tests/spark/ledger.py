@@ -25,7 +25,7 @@ def send(servers: str, topic: str, events: Iterable[Event]) -> None:
         producer.produce(topic, value, order)
         if number % 50_000 == 49_999:  # its queue holds 100,000
             assert producer.flush(60) == 0
-    assert producer.flush(30) == 0
+    assert producer.flush(60) == 0
 
 
 def expected(events: Sequence[Event]) -> set[tuple[str, str, str | None, int | None, int]]:

@@ -41,7 +41,7 @@ def committed(broker: Broker, topic: str, times: int = 3) -> dict[int, int]:
     admin = AdminClient({"bootstrap.servers": broker.servers})  # kept: one that nobody has answers nothing
     (future,) = admin.list_consumer_group_offsets(asked).values()
     try:
-        return {one.partition: one.offset for one in future.result(30).topic_partitions or ()}
+        return {one.partition: one.offset for one in future.result(60).topic_partitions or ()}
     except TimeoutError:
         if times == 1:
             raise

@@ -29,7 +29,7 @@ def send(broker: Broker, topic: str, *values: tuple[str, int]) -> None:
     producer = Producer({"bootstrap.servers": broker.servers, "log_level": 0})
     for value, day in values:
         producer.produce(topic, value, "k", partition=0, timestamp=BEGIN + day * DAY, headers=[("trace", b"\xff")])
-    assert producer.flush(30) == 0
+    assert producer.flush(60) == 0
 
 
 def archived(directory: Path) -> list[tuple[str, str, int, str]]:

@@ -29,7 +29,7 @@ def started(job: str, config: Path, log: Path) -> Iterator[subprocess.Popen[byte
         yield process
     finally:
         process.kill()
-        process.wait(timeout=30)
+        process.wait(timeout=60)
 
 
 def test_help_lists_the_jobs() -> None:
@@ -120,13 +120,13 @@ def test_counts_are_exact_after_kills(tmp_path: Path) -> None:
     with started("count_words", config, log) as job:
         eventually((checkpoint / "offsets" / "0").exists, True)
         job.kill()
-        job.wait(timeout=30)
+        job.wait(timeout=60)
     assert not (checkpoint / "commits" / "0").exists()
     put(tmp_path / "in", "two.txt", "a c\n")
     with started("count_words", config, log) as job:
         eventually(lambda: counts(out), {"a": "3", "b": "1", "c": "1"})
         job.kill()
-        job.wait(timeout=30)
+        job.wait(timeout=60)
     put(tmp_path / "in", "three.txt", "c c\n")
     with started("count_words", config, log) as job:
         eventually(lambda: counts(out), {"a": "3", "b": "1", "c": "3"})

@@ -17,7 +17,7 @@ def shown(broker: Broker, group: str, topic: str) -> Callable[[], list[int]]:
 
     def read() -> list[int]:
         (future,) = broker.admin.list_consumer_group_offsets(asked).values()
-        return [one.offset for one in future.result(30).topic_partitions or ()]
+        return [one.offset for one in future.result(60).topic_partitions or ()]
 
     return read
 

@@ -50,7 +50,7 @@ def kill(job: "subprocess.Popen[bytes]") -> None:
     """Kill both with signal 9."""
     with suppress(ProcessLookupError):
         os.killpg(job.pid, signal.SIGKILL)
-    job.wait(30)
+    job.wait(60)
 
 
 class Sender(Thread):

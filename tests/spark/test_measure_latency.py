@@ -87,7 +87,7 @@ def test_canaries_are_measured_where_they_arrive(broker: Broker, caplog: pytest.
     finally:
         stopping.set()
         for thread in threads:
-            thread.join(30)
+            thread.join(60)
     found = next(one for one in reports() if "p50_ms" in one)
     assert 0 < found["p50_ms"] <= found["p99_ms"] <= found["p999_ms"] <= found["greatest_ms"] < 60_000
 
@@ -109,7 +109,7 @@ def test_an_outage_is_named_and_ends_nothing(
     caplog.set_level("INFO")
     soon = {"message.timeout.ms": 1000, "socket.timeout.ms": 1000}
     monkeypatch.setattr(measure_latency, "producer_of", lambda client, **more: producer_of(client, **more, **soon))
-    monkeypatch.setattr(outage, "KafkaWatch", partial(KafkaWatch, ask_seconds=0.2, answer_seconds=0.5))
+    monkeypatch.setattr(outage, "KafkaWatch", partial(KafkaWatch, ask_seconds=0.2, answer_seconds=5))
     stopping, topic = threading.Event(), broker.topic()
     data = {
         "kafka": {"bootstrap.servers": broker.servers},
@@ -137,4 +137,4 @@ def test_an_outage_is_named_and_ends_nothing(
         eventually(lambda: len(said(f"kafka: {broker.servers} answers again")), 1, 60)
     finally:
         stopping.set()
-        thread.join(30)
+        thread.join(60)

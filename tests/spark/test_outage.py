@@ -102,7 +102,7 @@ def test_a_stop_does_not_wait_for_brokers(spark: SparkSession, broker: Broker, t
         one.query.processAllAvailable()  # a record can be read before the batch that wrote it is over
         assert [record.value for record in broker.records(sink)] == ["a"]
         with broker.silent():
-            eventually(lambda: one.query.status["message"].startswith("Getting offsets"), True, 30)
+            eventually(lambda: one.query.status["message"].startswith("Getting offsets"), True)
             time.sleep(1)
             await_end([one], stopping_after(0))
         assert one.query.exception() is None

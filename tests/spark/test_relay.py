@@ -125,7 +125,7 @@ def test_a_time_that_spark_cannot_hold_is_named(spark: SparkSession, broker: Bro
     source, sink = broker.topic(), broker.topic()
     producer = Producer({"bootstrap.servers": broker.servers, "log_level": 0})
     producer.produce(source, "late", timestamp=9_300_000_000_000_000)
-    assert producer.flush(30) == 0
+    assert producer.flush(60) == 0
     refused = ended(spark, configured(broker, tmp_path, input_topic=source, output_topic=sink))
     assert f"Record at topic {source} partition 0 offset 0 has timestamp value 9300000000000000" in refused
     assert "millrace-jobs reposition" in refused and refused.endswith(" (message.timestamp.after.max.ms)")

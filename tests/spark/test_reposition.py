@@ -29,7 +29,7 @@ def topics(broker: Broker) -> tuple[str, str]:
     for number in (0, 1):
         for hour in range(4):
             producer.produce(source, f"p{number}h{hour}", timestamp=BEGIN + hour * 3_600_000, partition=number)
-    assert producer.flush(30) == 0
+    assert producer.flush(60) == 0
     return source, broker.topic()
 
 

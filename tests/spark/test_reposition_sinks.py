@@ -25,7 +25,7 @@ def topic(broker: Broker) -> str:
     producer = Producer({"bootstrap.servers": broker.servers, "log_level": 0})
     for hour in range(5):
         producer.produce(name, "{}", timestamp=BEGIN + hour * 3_600_000, partition=0)
-    assert producer.flush(30) == 0
+    assert producer.flush(60) == 0
     return name
 
 

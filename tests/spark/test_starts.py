@@ -36,7 +36,7 @@ def dated(broker: Broker, topic: str) -> None:
     producer = Producer({"bootstrap.servers": broker.servers, "log_level": 0})
     for hour, word in enumerate(["a", "b", "c"]):
         producer.produce(topic, word, timestamp=BEGIN + hour * 3_600_000, partition=0)
-    assert producer.flush(30) == 0
+    assert producer.flush(60) == 0
 
 
 @pytest.mark.parametrize(
@@ -88,13 +88,13 @@ def test_aborted_records_are_not_read(
     producer = Producer(
         {"bootstrap.servers": broker.servers, "transactional.id": topics[0], "linger.ms": 0, "log_level": 0}
     )
-    producer.init_transactions(30)
+    producer.init_transactions(60)
     for word, end in (("a", producer.abort_transaction), ("b", producer.commit_transaction)):
         producer.begin_transaction()
         producer.produce(topics[0], word, partition=0)
         if word == "a":
-            assert producer.flush(30) == 0
-        end(30)
+            assert producer.flush(60) == 0
+        end(60)
     run(spark, "relay", relaying(broker, topics, tmp_path, **isolation))
     assert sent(broker, topics[1]) == words
 
@@ -115,15 +115,15 @@ def test_a_checkpoint_keeps_the_isolation_that_it_began_with(
     """One of a release that kept none began with uncommitted ones, so beyond the last that is committed."""
     dated(broker, topics[0])
     producer = Producer({"bootstrap.servers": broker.servers, "transactional.id": topics[0], "log_level": 0})
-    producer.init_transactions(30)
+    producer.init_transactions(60)
     producer.begin_transaction()
     producer.produce(topics[0], "open", partition=0)
-    producer.flush(30)
+    producer.flush(60)
     run(spark, "relay", relaying(broker, topics, tmp_path, input_isolation="read_uncommitted"))
     (tmp_path / f"isolation-{topics[0]}").unlink()
     broker.send(topics[0], ["e"])
     run(spark, "relay", relaying(broker, topics, tmp_path))
-    producer.abort_transaction(30)
+    producer.abort_transaction(60)
     assert sent(broker, topics[1]) == ["a", "b", "c", "open", "e"]
     with pytest.raises(JobError, match=r"began to read .* with read_uncommitted, and read_committed"):
         run(spark, "relay", relaying(broker, topics, tmp_path, input_isolation="read_committed"))
