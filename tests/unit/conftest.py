@@ -10,7 +10,9 @@ from unit.fake_cluster import FakeCluster
 from unit.fake_wire import Run, modules
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import views
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import admin, kafka_python, log_dirs, moves
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 
 
 @pytest.fixture
@@ -26,6 +28,20 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(admin, name, 40.0)
     for asking in (kafka_python, log_dirs, moves):
         monkeypatch.setattr(asking, "ASK", 40.0)
+
+
+@pytest.fixture
+def dead_ports(monkeypatch: pytest.MonkeyPatch) -> set[int]:
+    """Ports at which no broker answers, for a test to fill: each is asked for 0.1 s, living brokers for 40 s."""
+    dead = set[int]()
+
+    class Asking(Admin):
+        def look(self, timeout: float) -> Metadata:
+            port = int(self.properties["bootstrap.servers"].rpartition(":")[2])
+            return super().look(0.1 if port in dead else 40.0)
+
+    monkeypatch.setattr(views, "Admin", Asking)
+    return dead
 
 
 @pytest.fixture

@@ -15,12 +15,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import views
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, ClusterError, State
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import moves
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import (
-    Admin,
-    AdminError,
-    Metadata,
-    Partition,
-)
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import AdminError, Partition
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import Rules, blocks
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate_facts import HEARD, alone, judging, snapshot
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart_waits import after_restart, after_start
@@ -29,15 +24,9 @@ from ansible_collections.millrace.kafka.plugins.module_utils.waits import Patien
 
 
 @pytest.fixture(autouse=True)
-def answer(cluster: FakeCluster, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let brokers answer as late as they like, and give up ports at which no broker answers after 0.1 s."""
-
-    class Asking(Admin):
-        def look(self, timeout: float) -> Metadata:
-            port = int(self.properties["bootstrap.servers"].rpartition(":")[2])
-            return super().look(0.1 if port in cluster.dead_ports else 40.0)
-
-    monkeypatch.setattr(views, "Admin", Asking)
+def unanswered(cluster: FakeCluster, clock: Clock, dead_ports: set[int]) -> None:
+    """Have no test wait for dead ports."""
+    cluster.dead_ports = dead_ports
 
 
 def orders(*isr: int) -> Answer:
@@ -62,7 +51,7 @@ def in_the_way(
         nobody.bind(("127.0.0.1", 0))  # nobody listens
         if hangs:
             nobody.listen(64)  # the kernel takes connections, and nobody answers
-        cluster.dead_ports = {nobody.getsockname()[1]}
+        cluster.dead_ports.add(nobody.getsockname()[1])
         cluster.ports |= dict.fromkeys(dead, nobody.getsockname()[1])
         asked = Cluster({"CLIENT": {"bootstrap.servers": servers.split(",")[first - 1]}})
         told = snapshot(asked, asked.state(), stop, former=former)
@@ -156,7 +145,7 @@ def test_who_is_registered_and_answers_nobody_is_not_back(cluster: FakeCluster) 
     with brokers(cluster) as servers, socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         cluster.topics["orders"], cluster.ports[3] = [[1, 2, 3]], nobody.getsockname()[1]
-        cluster.dead_ports = {nobody.getsockname()[1]}
+        cluster.dead_ports.add(nobody.getsockname()[1])
         asked = Cluster({"CLIENT": {"bootstrap.servers": servers.split(",")[0]}})
         whole = partial(confirmed, asked)
         state = asked.state()

@@ -30,7 +30,7 @@ class OwnMinimum(FakeCluster):
         super().__init__(len(minimum))
         self.minimum = minimum
         self.asked: list[tuple[int, list[str]]] = []
-        self.turn, self.together = threading.Lock(), threading.Barrier(2, timeout=20)
+        self.turn, self.together = threading.Lock(), threading.Barrier(2, timeout=60)
         """How many are asked for a topic that all have, at the same time: else nobody answers."""
 
     def describe_configs(self, request: Any, broker: int) -> Answer:
@@ -63,9 +63,10 @@ def told(cluster: Cluster) -> Snapshot:
 
 
 @pytest.mark.parametrize("dead", [0, 2])
-def test_what_no_restart_can_bear_is_refused_though_a_broker_is_dead(dead: int) -> None:
+def test_what_no_restart_can_bear_is_refused_though_a_broker_is_dead(dead: int, dead_ports: set[int]) -> None:
     """One that died counts as in sync until its session ends, and a run would end halfway."""
-    with six(dead) as (_, server):
+    with six(dead) as (cluster, server):
+        dead_ports |= {cluster.ports[dead]} if dead else set()
         found = told(Cluster({"CLIENT": {"bootstrap.servers": server}}))
     few = [block.what for broker in ALL for block in blocks(found, [broker], RULES) if block.lasting]
     assert few == ["topic one"]
