@@ -30,19 +30,6 @@ def test_second_run_changes_and_restarts_nothing(operator: Operator, note: Calla
     assert once <= BUDGET_ONCE
 
 
-def test_check_and_diff_are_empty_on_a_converged_site(operator: Operator) -> None:
-    run = operator.play("site", "--check", "--diff")
-    assert run.code == 0, run.output[-3000:]
-    assert set(run.recap("changed").values()) == {0}
-    assert [line for line in run.output.splitlines() if line.startswith(("--- ", "+++ "))] == []
-
-
-def test_limit_to_one_host_is_accepted_and_changes_nothing(operator: Operator) -> None:
-    run = operator.play("site", "--limit", operator.inventory.hosts("kafka")[0])
-    assert run.code == 0, run.output[-3000:]
-    assert run.recap("changed") == {operator.inventory.hosts("kafka")[0]: 0}
-
-
 def test_kcat_works_from_the_control_node(operator: Operator) -> None:
     assert operator.inventory.lab_directory
     listed = subprocess.run(
