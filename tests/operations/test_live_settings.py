@@ -73,13 +73,13 @@ def test_brokers_are_told_and_not_restarted(operator: Operator, lab: Lab) -> Non
     assert "+  num.io.threads: 12" in lines(done), done.output[-3000:]
     assert operator.processes() == processes
     assert on_disk(inventory) == ["log.retention.ms=172800000\nnum.io.threads=12\n"] * number
-    until("all have the threads", lambda: in_force(lab) == more_threads(before), 5)
+    until("all have the threads", lambda: in_force(lab) == more_threads(before), 60)
     again = play(operator, *said)
     assert (again.code, set(again.recap("changed").values())) == (0, {0}), again.output[-3000:]
     back = play(operator)
     assert back.code == 0, back.output[-3000:]
     assert on_disk(inventory) == [""] * number
-    until("all are as they were", lambda: in_force(lab) == before, 5)
+    until("all are as they were", lambda: in_force(lab) == before, 60)
     assert {inventory.run(host, RECORDS) for host in inventory.hosts("kafka")} == {""}
     assert operator.processes() == processes
 
@@ -101,7 +101,7 @@ def test_what_an_interrupted_run_has_not_told_is_found(operator: Operator, lab: 
     told = play(operator, *said)
     assert (predicted.code, told.code) == (0, 0), told.output[-3000:]
     assert lines(predicted) == lines(told) and "+  num.io.threads: 12" in lines(told)
-    until("all have the threads", lambda: in_force(lab) == more_threads(before), 5)
+    until("all have the threads", lambda: in_force(lab) == more_threads(before), 60)
     assert operator.play("check").code == 0
     assert operator.processes() == processes
 

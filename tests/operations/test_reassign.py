@@ -24,8 +24,6 @@ def test_drained_and_filled_while_somebody_writes(
         predicted = operator.play(*topic.verb, f"drain={three}", *UNLIMITED, "--check")
         assert predicted.code == 0, predicted.output[-3000:]
         assert topic.layout() == {0: [three, one], 1: [two, three], 2: [one, two]}
-        other = operator.play(*topic.verb, f"drain={three}", *UNLIMITED, "-e", "plan=00000000")
-        assert other.code != 0 and "it would not be plan 00000000 any more" in other.output, other.output[-3000:]
         (plan,) = re.findall(r"plan (\w{8}) \(-e plan=", predicted.output)
         drained = operator.play(*topic.verb, f"drain={three}", *UNLIMITED, "-e", f"plan={plan}")
         assert drained.code == 0, drained.output[-3000:]

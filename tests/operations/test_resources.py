@@ -14,7 +14,7 @@ from faults.lab import Lab
 
 from operations.conftest import Operator, Run
 
-TOPICS, USERS = 50, 30
+TOPICS, USERS = 10, 6
 LAYER = "layers/resources"
 
 
