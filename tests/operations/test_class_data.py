@@ -11,6 +11,7 @@ from faults.words import JOBS
 
 from operations.conftest import with_class_data
 
+pytestmark = pytest.mark.campaign
 FOLDER = "/var/cache/kafka-class-data"
 GOOD = "/root/class-data.jsa"
 DAMAGES = {"cut": "truncate -s 1000000 {}", "overwritten": "dd if=/dev/zero of={} bs=1M seek=8 count=8 conv=notrunc"}
@@ -55,7 +56,6 @@ def test_an_archive_that_fits_is_used_and_is_roots(inventory: Inventory, broker:
     assert inventory.run(broker[0], f"stat -c '%U %a' {FOLDER}").split() == ["root", "755"]
 
 
-@pytest.mark.campaign
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_archive_stops_no_start(inventory: Inventory, broker: tuple[str, str], damage: str) -> None:
     host, archive = broker
@@ -68,7 +68,6 @@ def test_a_damaged_archive_stops_no_start(inventory: Inventory, broker: tuple[st
     assert not restart(inventory, host)
 
 
-@pytest.mark.campaign
 def test_one_that_java_refuses_is_made_anew(inventory: Inventory, broker: tuple[str, str]) -> None:
     """After the start that went without it."""
     host, archive = broker
@@ -81,7 +80,6 @@ def test_one_that_java_refuses_is_made_anew(inventory: Inventory, broker: tuple[
     assert inventory.run(host, f"stat -c %s {archive}") == inventory.run(host, f"cat {archive}.size")
 
 
-@pytest.mark.campaign
 def test_a_job_starts_from_its_archive(inventory: Inventory, class_data_made: None) -> None:
     host = with_class_data(inventory, "spark")[0]
     unit = next(unit for group, unit in JOBS.items() if host in inventory.hosts(group))
