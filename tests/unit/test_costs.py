@@ -59,7 +59,7 @@ def test_each_test_has_the_cpu_seconds_of_itself_and_its_commands(tmp_path: Path
     )
     done = subprocess.run(
         [sys.executable, tmp_path / "costs_here.py", tmp_path],
-        env={**os.environ, "PYTHONPATH": str(Path(costs.__file__).parent), "PYTEST_ADDOPTS": ""},
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(costs.__file__).parent)},
         capture_output=True,
         text=True,
         check=False,
