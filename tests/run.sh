@@ -7,6 +7,7 @@ set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.."
 export PATH="$PWD/.venv/bin:$PATH" CONTAINERS_CONF="$PWD/lab/podman.conf" ANSIBLE_FORCE_COLOR=0 NO_COLOR=1
 LOGS=.build/logs
+unset MILLRACE_LAB_CGROUP   # of a run that started this one
 export MILLRACE_TEST_COSTS="$PWD/$LOGS/test-costs"   # tests/costs.py adds what each folder cost
 
 lint() {
