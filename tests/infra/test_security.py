@@ -16,6 +16,8 @@ from security.certificates import names_of
 from security.wire import KAFKA_REQUEST, ZOOKEEPER_REQUEST, in_the_clear
 from testinfra.host import Host
 
+from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
+
 
 class Door(NamedTuple):
     """A port of one host."""
@@ -26,13 +28,6 @@ class Door(NamedTuple):
     port: int
 
 
-# Each group's folder of certificates: its path, the group of its files, and the files; all but ca.pem hold a key.
-KEYS = {
-    "zookeeper": ("/etc/zookeeper/tls", "zookeeper", ["keystore.pem", "ca.pem"]),
-    "kafka": ("/etc/kafka/tls", "kafka", ["keystore.pem", "zookeeper.pem", "ca.pem"]),
-    "database": ("/etc/postgresql/tls", "postgres", ["server.pem"]),
-    "spark": ("/etc/millrace/tls", "spark", ["ca.pem"]),
-}
 # Debian's package ssl-cert, which PostgreSQL depends on, makes this key for its own self-signed certificate.
 PACKAGED_KEY = "/etc/ssl/private/ssl-cert-snakeoil.key"
 # Runs on a ZooKeeper server, with its certificate: the certificates that ports serve, their names and issuer checked,
@@ -113,7 +108,7 @@ def test_every_port_serves_a_certificate_for_its_host(inventory: Inventory) -> N
 def test_the_quorum_is_encrypted_between_servers_that_know_each_other(inventory: Inventory) -> None:
     """As seen from one of them, for nobody else may connect."""
     if not inventory.hosts("zookeeper"):
-        return
+        pytest.skip("the inventory has no ZooKeeper server")
     found = list(quorum_doors(inventory))
     places = json.dumps([(door.address, door.port) for door in found])
     answers = json.loads(inventory.run(inventory.hosts("zookeeper")[-1], f"python3 - '{places}'", stdin=LOOK))
@@ -131,14 +126,8 @@ def test_no_other_port_is_open(inventory: Inventory) -> None:
     ports: dict[str, set[int]] = {"zookeeper": zookeeper, "kafka": set(), "database": {5432}, "spark": set()}
     for group, named in ports.items():
         for host in inventory.hosts(group):
-            wanted = (
-                {22}
-                | named
-                | {
-                    int(listener["port"])
-                    for listener in (inventory.listeners(host) if host in inventory.hosts("kafka") else ())
-                }
-            )
+            listeners = inventory.listeners(host) if host in inventory.hosts("kafka") else []
+            wanted = {22, *named, *(int(listener["port"]) for listener in listeners)}
             lines = inventory.run(host, "ss -Hltnp").splitlines()
             listening = {
                 line.split()[3]
@@ -149,29 +138,28 @@ def test_no_other_port_is_open(inventory: Inventory) -> None:
             assert services and services <= wanted, f"{host}: {listening}"
 
 
+def files(inventory: Inventory, host: Host, *kinds: str) -> dict[str, str]:
+    """Return the files that the functions of a host install of these kinds, each with its group."""
+    name = host.backend.get_pytest_id().rpartition("/")[2]
+    held = [function for group, function in functions().items() if name in inventory.hosts(group)]
+    return {file["path"]: file["group"] for function in held for kind in kinds for file in getattr(function, kind)}
+
+
 def test_keys_are_for_the_service_alone(any_host: Host, inventory: Inventory) -> None:
-    name = any_host.backend.get_pytest_id().rpartition("/")[2]
-    for group in (group for group in KEYS if name in inventory.hosts(group)):
-        folder, owner, files = KEYS[group]
-        wanted = {folder: f"750 root:{owner}"} | {f"{folder}/{file}": f"640 root:{owner}" for file in files}
-        lines = any_host.check_output(f"find {folder} -printf '%p %m %u:%g\\n'").splitlines()
-        assert {line.split(" ", 1)[0]: line.split(" ", 1)[1] for line in lines} == wanted
+    found = files(inventory, any_host, "certificates", "truststores")
+    folders = {str(Path(path).parent): group for path, group in found.items()}
+    wanted = {path: f"640 root:{group}" for path, group in found.items()}
+    wanted |= {folder: f"750 root:{group}" for folder, group in folders.items()}
+    lines = any_host.check_output(f"find {' '.join(folders)} -printf '%p %m %u:%g\\n'").splitlines()
+    assert folders and dict(line.split(" ", 1) for line in lines) == wanted
 
 
 def test_no_key_is_on_a_host_but_its_own(any_host: Host, inventory: Inventory) -> None:
     """No CA's and no admin's, wherever it may have been left."""
-    name = any_host.backend.get_pytest_id().rpartition("/")[2]
-    wanted = {
-        f"{folder}/{file}"
-        for group, (folder, _, files) in KEYS.items()
-        if name in inventory.hosts(group)
-        for file in files
-        if file != "ca.pem"
-    }
     places = "/etc /opt /var /srv /root /home /tmp /run"
     pattern = "^-----BEGIN (RSA |EC |ENCRYPTED )?PRIVATE KEY"
     found = any_host.run(f"find {places} -xdev -type f -size -64k -exec grep -lE -e '{pattern}' {{}} +").stdout.split()
-    assert {*found} - {PACKAGED_KEY} == wanted
+    assert {*found} - {PACKAGED_KEY} == files(inventory, any_host, "certificates").keys()
     authorities = {spki(path.read_bytes()) for path in (inventory.pki / "authorities").glob("*.pem")}
     admin = spki(Path(inventory.admin_tls["certificate"]).read_bytes())
     assert authorities
