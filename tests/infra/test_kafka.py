@@ -1,7 +1,6 @@
 """The brokers, asked through their listeners."""
 
 import uuid
-from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -110,18 +109,6 @@ def test_tools_are_on_the_path_with_a_client_file(inventory: Inventory, topic: s
     """By the lines that README.md shows."""
     listed = inventory.run(inventory.hosts("kafka")[0], readme_command())
     assert topic in listed.splitlines()
-
-
-def test_replication_port_is_closed_on_the_client_address(inventory: Inventory) -> None:
-    for host in inventory.hosts("kafka"):
-        listening = Counter(
-            line.split()[3]
-            for line in inventory.run(host, "ss -Hltn '( sport = :9092 or sport = :9093 )'").splitlines()
-        )
-        assert set(listening) == {
-            f"[::ffff:{inventory.client_address(host)}]:9092",
-            f"[::ffff:{inventory.replication_address(host)}]:9093",
-        }
 
 
 def test_limits_of_the_running_process(kafka_host: Host) -> None:

@@ -17,7 +17,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 from faults.inventory import Inventory
-from faults.lab import until
+from faults.lab import Lab, until
 from faults.zookeeper import session
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoAuthError
@@ -25,33 +25,25 @@ from kazoo.security import OPEN_ACL_UNSAFE
 
 from .conftest import World
 from .rights import RIGHTS, read, write
-from .wire import KAFKA_REQUEST, QUIET, ZOOKEEPER_REQUEST, alias, in_the_clear, kafka_says, openssl
+from .wire import QUIET, alias, kafka_says, openssl
 
-CONNECTS, ALL = "connected", "_ALL_BROKERS_DOWN"
-UNVERIFIED = [
-    "_SSL",
-    "certificate verify failed: broker certificate could not be verified, "
-    "verify that ssl.ca.location is correctly configured",
-]
-CLOSED = [ALL, "Disconnected: connection closed by peer: receive 0 after POLLIN", "in state APIVERSION_QUERY"]
-HUNG_UP = [ALL, "Disconnected: SSL connection closed by peer"]
-INVALID = [
-    "_AUTHENTICATION",
-    "Authentication failed during authentication due to invalid credentials with SASL mechanism SCRAM-SHA-512",
-]
-MECHANISM = ["_AUTHENTICATION", "Unsupported SASL mechanism: broker's supported mechanisms: SCRAM-SHA-512"]
+CONNECTS = "connected"
+# One fragment of each error, its name where it has one: the other words change with the versions of the libraries.
+CLOSED, MECHANISM = ["_ALL_BROKERS_DOWN"], ["Unsupported SASL mechanism"]
+UNVERIFIED, INVALID = ["certificate verify failed"], ["invalid credentials with SASL mechanism"]
+REQUIRED, UNKNOWN = ["alert certificate required"], ["alert certificate unknown"]
 ADMIN, APPLICATION, OWNER = "CN=admin,OU=admins,O=lab", "CN=app1,OU=clients,O=lab", "CN=kafka,OU=zkclients,O=lab"
 # Who connects, and what librdkafka reports.
 KAFKA: dict[str, tuple[Callable[[World], dict[str, str]], Sequence[str]]] = {
     "CLIENT without TLS": (lambda w: w.at_client(security_protocol="PLAINTEXT"), CLOSED),
     "CLIENT with a login in the clear": (lambda w: w.at_client(security_protocol="SASL_PLAINTEXT"), CLOSED),
     "CLIENT by who trusts another CA": (lambda w: w.at_client(ssl_ca_location=w.other.itself()), UNVERIFIED),
-    "CLIENT without a login": (lambda w: w.at_client(security_protocol="SSL"), HUNG_UP),
+    "CLIENT without a login": (lambda w: w.at_client(security_protocol="SSL"), CLOSED),
     "CLIENT with a certificate of the cluster instead": (
         lambda w: w.at_replication(
             w.inventory.admin_tls["certificate"], bootstrap_servers=w.at_client()["bootstrap.servers"]
         ),
-        HUNG_UP,
+        CLOSED,
     ),
     "CLIENT with a wrong password": (lambda w: w.at_client(sasl_password="wrong"), INVALID),
     "CLIENT with no password": (lambda w: w.at_client(sasl_password=" "), INVALID),
@@ -63,16 +55,16 @@ KAFKA: dict[str, tuple[Callable[[World], dict[str, str]], Sequence[str]]] = {
     "CLIENT with PLAIN": (lambda w: w.at_client(sasl_mechanism="PLAIN"), MECHANISM),
     "CLIENT with the mechanism for which the user has no password": (
         lambda w: w.at_client(sasl_mechanism="SCRAM-SHA-256"),
-        ["_AUTHENTICATION", "invalid credentials with SASL mechanism SCRAM-SHA-256"],
+        INVALID,
     ),
     "REPLICATION without TLS": (lambda w: w.at_replication(security_protocol="PLAINTEXT"), CLOSED),
     "REPLICATION without a certificate": (
         lambda w: w.at_replication(),
-        ["_TRANSPORT", "alert certificate required: SSL alert number 116"],
+        REQUIRED,
     ),
     "REPLICATION with a login": (
         lambda w: w.login(bootstrap_servers=w.at_replication()["bootstrap.servers"]),
-        ["_TRANSPORT", "alert certificate required: SSL alert number 116"],
+        REQUIRED,
     ),
     "REPLICATION by who trusts another CA": (
         lambda w: w.at_replication(w.inventory.admin_tls["certificate"], ssl_ca_location=w.other.itself()),
@@ -80,24 +72,24 @@ KAFKA: dict[str, tuple[Callable[[World], dict[str, str]], Sequence[str]]] = {
     ),
     "REPLICATION as admin, of another CA of the same name": (
         lambda w: w.at_replication(w.other.issue(ADMIN)),
-        ["_TRANSPORT", "alert certificate unknown: SSL alert number 46"],
+        UNKNOWN,
     ),
     "REPLICATION with one of the client CA": (
         lambda w: w.at_replication(w.clients.issue(APPLICATION)),
-        ["_TRANSPORT", "alert certificate required: SSL alert number 116"],
+        REQUIRED,
     ),
     "REPLICATION with an expired one": (
         lambda w: w.at_replication(w.infra.expired(ADMIN)),
-        ["_TRANSPORT", "alert certificate unknown: SSL alert number 46"],
+        UNKNOWN,
     ),
-    "REPLICATION by neither broker nor admin": (lambda w: w.at_replication(w.infra.issue(APPLICATION)), HUNG_UP),
+    "REPLICATION by neither broker nor admin": (lambda w: w.at_replication(w.infra.issue(APPLICATION)), CLOSED),
     "REPLICATION as admin of another organization": (
         lambda w: w.at_replication(w.infra.issue("CN=admin,OU=admins,O=other")),
-        HUNG_UP,
+        CLOSED,
     ),
     "REPLICATION as a broker of another organization": (
         lambda w: w.at_replication(w.infra.issue("CN=dc1-kafka1,OU=brokers,O=lab,C=DE")),
-        HUNG_UP,
+        CLOSED,
     ),
 }
 
@@ -126,11 +118,12 @@ def test_a_broker_is_refused_under_an_address_that_its_certificate_lacks(world: 
 
 
 def test_a_broker_says_which_certificate_is_nobodys(world: World) -> None:
-    """To the operator: the client is told nothing."""
-    kafka_says(world.at_replication(world.infra.issue("CN=app2,OU=clients,O=lab")), ["SSL connection closed by peer"])
+    """In its journal; the client does not learn the reason."""
+    lab = Lab(world.inventory)
+    mark = lab.mark(world.broker, "kafka")
+    kafka_says(world.at_replication(world.infra.issue("CN=app2,OU=clients,O=lab")), CLOSED)
     refused = "NoMatchingRule: No rules apply to CN=app2,OU=clients,O=lab"
-    command = f"journalctl -u kafka -n 400 --no-pager | grep -c '{refused}' || true"
-    assert int(world.inventory.run(world.broker, command)) > 0
+    until("the journal names the subject", lambda: refused in lab.said(world.broker, "kafka", mark), 60)
 
 
 def test_a_broker_lets_in(world: World) -> None:
@@ -185,7 +178,7 @@ def shown(file: str) -> list[str]:
 def test_zookeeper_refuses(world: World, row: str) -> None:
     options, alert = OPENSSL[row]
     said = openssl(*world.zookeeper, "-CAfile", world.ca, *options(world))
-    assert f"sslv3 {alert}" in said and "Verification: OK" in said, said[-2000:]
+    assert alert in said and "Verification: OK" in said, said[-2000:]
 
 
 def test_zookeeper_is_refused_by_who_compares_names_and_trusts_another_ca(world: World) -> None:
@@ -246,10 +239,3 @@ def test_zookeeper_lets_the_owner_of_the_znodes_read_all(world: World) -> None:
         assert world.user in client.get_children("/kafka/config/users")
         client.create("/negative")
         client.delete("/negative")
-
-
-@pytest.mark.parametrize("port", ["client", "replication", "zookeeper"])
-def test_no_port_answers_in_the_clear(world: World, port: str) -> None:
-    request = ZOOKEEPER_REQUEST if port == "zookeeper" else KAFKA_REQUEST
-    address, number = getattr(world, port)
-    assert in_the_clear(address, number, request) in ("alert", "closed")
