@@ -85,7 +85,7 @@ def kills(campaign: Campaign) -> None:
 
 def cures(campaign: Campaign) -> None:
     """Wrong inventories on running servers, and what mends them; a planned outage; what else a playbook puts right."""
-    archives = {"kafka_class_data_archive": True, "spark_job_class_data_archive": True}
+    archives: dict[str, Any] = {"kafka_class_data_archive": True, "spark_job_class_data_archive": True}
     with campaign.lab("cures", *prepared(), **archives) as inventory:
         campaign.run("pytest", "tests/operations/test_unchanged.py", "tests/infra", "--inventory", inventory)
         names = ("cures", "through_the_gate", "class_data", "firewall")
