@@ -1,11 +1,10 @@
-"""Runs preflight as a user does."""
+"""Runs commands of Ansible as a user types them, each in a fork of a process that has loaded Ansible."""
 
-import os
 import subprocess
-import sys
+from functools import cache
 from pathlib import Path
 
-from model.mistakes.base import INVENTORIES
+from render.started import Started
 
 
 def preflight(inventory: Path, *options: str) -> subprocess.CompletedProcess[str]:
@@ -14,12 +13,18 @@ def preflight(inventory: Path, *options: str) -> subprocess.CompletedProcess[str
 
 
 def playbook(name: str, inventory: Path | None, *options: str) -> subprocess.CompletedProcess[str]:
-    """Run a playbook as a user does, without an inventory where there is none."""
+    """Run a playbook as a user does, without an inventory where there is none; both outputs are in `stdout`."""
     given = ["-i", str(inventory)] if inventory else []
-    return subprocess.run(
-        [sys.executable, "-m", "ansible", "playbook", *given, f"playbooks/{name}.yml", *options],
-        capture_output=True,
-        text=True,
-        cwd=INVENTORIES.parent,
-        env={**os.environ, "ANSIBLE_NOCOLOR": "1"},
-    )
+    return started().run(*given, f"playbooks/{name}.yml", *options)
+
+
+def encrypt(password: Path, *files: Path) -> None:
+    """Encrypt files with ansible-vault."""
+    done = started().run("encrypt", "--vault-password-file", str(password), *map(str, files), command="vault")
+    assert done.returncode == 0, done.stdout
+
+
+@cache
+def started() -> Started:
+    """Return the loaded process."""
+    return Started()

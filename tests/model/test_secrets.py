@@ -3,8 +3,6 @@
 import json
 import re
 import secrets
-import subprocess
-import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,7 +16,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import lo
 from model.mistakes import MISTAKES
 from model.mistakes.base import LAB, VAULT, spoil
 from model.mistakes.security import BROKER
-from model.preflight import preflight
+from model.preflight import encrypt, preflight
 from model.said import check
 
 
@@ -28,17 +26,7 @@ def test_a_vaulted_secret_is_no_mistake(tmp_path: Path) -> None:
     inventory = spoil(tmp_path / "inventory", mistake)
     (tmp_path / "password").write_text("of the vault")
     file = inventory / "group_vars" / "kafka" / "z.yml"
-    command = [
-        sys.executable,
-        "-m",
-        "ansible",
-        "vault",
-        "encrypt",
-        "--vault-password-file",
-        str(tmp_path / "password"),
-        str(file),
-    ]
-    subprocess.run(command, check=True, capture_output=True)
+    encrypt(tmp_path / "password", file)
     assert "Guoph0Eeshi7" not in file.read_text()
     done = preflight(inventory, "--vault-password-file", str(tmp_path / "password"))
     assert done.returncode == 0, done.stdout
@@ -88,9 +76,7 @@ def test_secrets_of_a_production_site(name: str, tmp_path: Path) -> None:
     assert not [word for word in words if word in clear.stdout]
     (tmp_path / "password").write_text(secrets.token_hex())
     password = ("--vault-password-file", str(tmp_path / "password"))
-    subprocess.run(
-        [sys.executable, "-m", "ansible", "vault", "encrypt", *password, str(file)], check=True, capture_output=True
-    )
+    encrypt(tmp_path / "password", file)
     assert file.read_text().startswith("$ANSIBLE_VAULT;1.1;AES256\n")
     done = preflight(inventory, *password)
     assert done.returncode == 0, done.stdout
@@ -124,8 +110,7 @@ def test_what_a_unit_would_show_of_a_file_that_is_encrypted(tmp_path: Path) -> N
     inventory = spoil(tmp_path / "inventory", replace(LAB, variables={"kafka": options, "spark": units}))
     (tmp_path / "password").write_text("of the vault")
     password = ("--vault-password-file", str(tmp_path / "password"))
-    files = [str(inventory / "group_vars" / group / "z.yml") for group in ("kafka", "spark")]
-    subprocess.run([sys.executable, "-m", "ansible", "vault", "encrypt", *password, *files], check=True)
+    encrypt(tmp_path / "password", *(inventory / "group_vars" / group / "z.yml" for group in ("kafka", "spark")))
     done = preflight(inventory, *password)
     assert re.findall(r"(\w+_SECRET) group (\S+): stands on the vault", done.stdout) == [
         ("OPTION_SECRET", "kafka/kafka_java_options"),

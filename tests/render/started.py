@@ -1,6 +1,6 @@
-"""ansible-playbook, run again and again without starting and importing it anew: each run is a fork of one that has.
+"""Runs ansible-playbook and other commands of Ansible without a new start: each run forks a process that is loaded.
 
-As a program: answers each line of its input, the words of a command line, with one line: status and output. What every
+As a program: answers each line of its input, a command and its arguments, with one line: status and output. What every
 run loads and none changes is loaded before the first: plugins, inputs of roles, what a check of the model stands on.
 """
 
@@ -41,8 +41,8 @@ class Started:
         self._environment = {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1", **environment}
         self._idle: SimpleQueue[subprocess.Popen[str]] = SimpleQueue()
 
-    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Return how a run with these words ended, both outputs in one text."""
+    def run(self, *words: str, command: str = "playbook") -> subprocess.CompletedProcess[str]:
+        """Return how a command of Ansible with these arguments ended, both outputs in one text."""
         try:
             process = self._idle.get_nowait()
         except Empty:
@@ -51,7 +51,7 @@ class Started:
             process = subprocess.Popen(self._command, stdin=pipe, stdout=pipe, text=True, cwd=ROOT, env=environment)
             atexit.register(process.communicate)  # ends its input, and waits: its CPU time is this process's own then
         assert process.stdin and process.stdout
-        process.stdin.write(f"{json.dumps(words)}\n")
+        process.stdin.write(f"{json.dumps([command, *words])}\n")
         process.stdin.flush()
         code, output = json.loads(process.stdout.readline())
         self._idle.put(process)
@@ -95,10 +95,9 @@ def stop_clock() -> None:
     vars(import_module("ansible._internal._templating._jinja_bits"))["_now"] = lambda: moment
 
 
-def answer(words: list[str]) -> tuple[int, str]:
-    """Be ansible-playbook in a process of its own; return its status and output."""
-    from ansible.cli.playbook import main
-
+def answer(command: str, *words: str) -> tuple[int, str]:
+    """Run a command of Ansible in a process of its own; return its status and output."""
+    main = import_module(f"ansible.cli.{command}").main
     read, write = os.pipe()
     child = os.fork()
     if not child:
@@ -108,10 +107,10 @@ def answer(words: list[str]) -> tuple[int, str]:
                 os.dup2(source, target)
             os.close(read)
             atexit._clear()  # the folder for temporary files, which later runs have too, stays
-            sys.argv = ["ansible-playbook", *words]
+            sys.argv = [f"ansible-{command}", *words]
             main(sys.argv)
         except SystemExit as end:
-            code = end.code
+            code = end.code or 0  # ansible-vault ends with None
         finally:
             sys.stdout.flush()
             sys.stderr.flush()
@@ -126,4 +125,4 @@ if __name__ == "__main__":
     load()
     gc.disable()  # a run's fork ends within seconds, and its memory with it
     for line in sys.stdin:
-        print(json.dumps(answer(json.loads(line))), flush=True)
+        print(json.dumps(answer(*json.loads(line))), flush=True)

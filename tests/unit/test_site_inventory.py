@@ -14,6 +14,7 @@ from ansible.inventory.manager import InventoryManager
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import trust_as_template
 from ansible.vars.manager import VariableManager
+from model.preflight import started
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.ansible_internals import find_collections, templar_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Function, functions, variables
@@ -178,10 +179,9 @@ def test_what_is_wrong_with_the_file_is_said(line: str, said: str, tmp_path: Pat
     ):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    command = [sys.executable, "-m", "ansible", "inventory", "-i", str(tmp_path / "hosts.yml"), "--list"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = started().run("-i", str(tmp_path / "hosts.yml"), "--list", command="inventory")
     assert done.returncode != 0
-    assert said in " ".join(done.stderr.split())
+    assert said in " ".join(done.stdout.split())
 
 
 @pytest.mark.parametrize(
@@ -204,14 +204,13 @@ def test_a_file_of_variables_that_is_none_is_said_with_its_line(text: str, said:
     for name in ("group_vars/all.yml", "group_vars/kafka/z.yml"):
         (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / name).write_bytes(text.encode("latin-1"))
-    command = [sys.executable, "-m", "ansible", "inventory", "-i", str(tmp_path / "hosts.yml"), "--list"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = started().run("-i", str(tmp_path / "hosts.yml"), "--list", command="inventory")
     assert done.returncode != 0
-    shown = "".join(done.stderr.split())
+    shown = "".join(done.stdout.split())
     assert "".join(said.split()) in shown
     assert f"{tmp_path}/group_vars/kafka/z.yml:" in shown
-    assert done.stderr.partition("[ERROR]")[2].count(f"{tmp_path}/group_vars/all.yml") == 1
-    assert (done.stderr.count("[ERROR]"), "Failed to parse" in done.stderr) == (1, False), done.stderr
+    assert done.stdout.partition("[ERROR]")[2].count(f"{tmp_path}/group_vars/all.yml") == 1
+    assert (done.stdout.count("[ERROR]"), "Failed to parse" in done.stdout) == (1, False), done.stdout
 
 
 def test_a_site_that_takes_inventories_of_nobody_gets_one(tmp_path: Path) -> None:
