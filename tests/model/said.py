@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +27,14 @@ def check(inventory: Path, extra: Mapping[str, Any] = NOTHING) -> tuple[list[Pro
 def told(mistake: Mistake, folder: Path) -> tuple[list[Problem], str]:
     """Make a mistake in a folder; return every problem, and the row of docs/errors.md for the mistake.
 
-    The row is that of the one line of its code and place.
+    The mistake is the only change of the inventory.
     """
     problems, lines = check(spoil(folder / "inventory", mistake), mistake.extra)
+    return problems, shown(mistake, problems, lines, folder)
+
+
+def shown(mistake: Mistake, problems: Sequence[Problem], lines: Sequence[str], folder: Path) -> str:
+    """Return the row of docs/errors.md for a mistake: the only line with its code and place."""
     said = [
         (text, problem.warning) for problem, text in zip(problems, lines, strict=True) if problem.code == mistake.code
     ]
@@ -40,7 +45,7 @@ def told(mistake: Mistake, folder: Path) -> tuple[list[Problem], str]:
     ]
     assert len(wanted) == 1, "\n".join(lines)
     assert mistake.advice in wanted[0][0].rpartition("; ")[2], wanted[0][0]
-    return problems, row(*wanted[0], folder)
+    return row(*wanted[0], folder)
 
 
 def row(text: str, warning: bool, folder: Path = ROOT) -> str:

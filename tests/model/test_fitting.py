@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from model.batches import Batches, batched, judge
 from model.mistakes import job_ends
 from model.mistakes.job_ends import RELAY, TOPICS, archive
 from model.mistakes.jobs import job
-from model.test_meant import KAFKA, SPARK, config, kernel, said, topics
+from model.test_meant import KAFKA, SPARK, config, kernel, reported, topics
 
 BROKERS = "group kafka/site_firewall_rules"
 PLACE = "group all/kafka_topics[scratch]"
@@ -51,8 +52,8 @@ def jobs(*entries: dict[str, Any], **all_hosts: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("variables", "wanted"),
-    [
+    "batches",
+    batched([
         # Rules of a port add up: one is idle where others let everybody in whom it names, or rejects whom they let in.
         (rules({"port": 9092, "from": ["198.18.1.0/25", "198.18.1.31"]}), [f"warn FIREWALL_IDLE {BROKERS}[9092]"]),
         (rules({"port": 9092, "from": ["198.18.1.31", "192.0.2.7"]}), []),
@@ -134,8 +135,8 @@ def jobs(*entries: dict[str, Any], **all_hosts: Any) -> dict[str, Any]:
         (jobs(archive("first"), {**archive("second"), "state": "stopped"}), []),
         (jobs(archive("first"), OTHERS), [f"JOB_ACL {JOBS}[other]"]),  # and no more: each has topics of its own
         (jobs(RELAY, kafka_topics=[TOPICS[0], {**TOPICS[1], "profile": "large_messages"}]), []),
-    ],
+    ]),
 )  # fmt: skip
-def test_of_hosts(variables: dict[str, Any], wanted: list[str], tmp_path: Path) -> None:
+def test_of_hosts(batches: Batches, tmp_path: Path) -> None:
     """The mistake is said where it is made; what is meant is not said at all."""
-    assert said(tmp_path, variables) == wanted
+    judge(batches, reported, tmp_path)

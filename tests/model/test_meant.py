@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from model.batches import Batches, Row, batched, judge, variables
 from model.mistakes.base import JOB, LAB, THERE, spoil
 from model.mistakes.databases import OWN
 from model.mistakes.databases import job as of_database
@@ -32,6 +35,11 @@ def said(tmp_path: Path, variables: dict[str, Any], inventory: str = "lab") -> l
         "warn " * problem.warning + " ".join(line.split(":")[0].split(" = ")[0].split())
         for problem, line in zip(problems, lines, strict=True)
     )
+
+
+def reported(rows: Sequence[Row], folder: Path, inventory: str = "lab") -> None:
+    """Compare what is reported of an inventory with what all rows want."""
+    assert said(folder, variables(rows), inventory) == sorted(line for _, wanted in rows for line in wanted)
 
 
 def config(**properties: Any) -> dict[str, Any]:
@@ -65,8 +73,8 @@ def kernel(**settings: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("variables", "wanted"),
-    [
+    "batches",
+    batched([
         # Classes that nobody has put there.
         (config(metric_reporters="io.confluent.metrics.reporter.ConfluentMetricsReporter"),
          [f"CLASS_MISSING {KAFKA}[metric.reporters]"]),
@@ -159,10 +167,10 @@ def kernel(**settings: Any) -> dict[str, Any]:
         ({"dc1-spark2": {"standby": True, "spark_job_jobs": [{**JOB, "state": "stopped"}]}},
          ["warn JOB_STANDBY dc1-spark2/standby"]),
         (kernel(vm__dirty_background_bytes=268435456, vm__dirty_bytes=1073741824), []),
-    ],
+    ]),
 )  # fmt: skip
-def test_of_hosts(variables: dict[str, Any], wanted: list[str], tmp_path: Path) -> None:
-    assert said(tmp_path, variables) == wanted
+def test_of_hosts(batches: Batches, tmp_path: Path) -> None:
+    judge(batches, reported, tmp_path)
 
 
 def database(*users: dict[str, Any], **config: Any) -> dict[str, Any]:
@@ -180,8 +188,8 @@ CONFIG, USERS = "group all/postgresql_config", "group all/postgresql_users"
 
 
 @pytest.mark.parametrize(
-    ("variables", "wanted"),
-    [
+    "batches",
+    batched([
         (database(archive_mode="on"), [f"DATABASE_CONTRADICTION {CONFIG}[archive_mode]"]),
         (database(archive_mode="always", archive_command=""), [f"DATABASE_CONTRADICTION {CONFIG}[archive_mode]"]),
         (database(archive_mode=True, archive_command="cp %p /srv/wal/%f"), []),
@@ -196,7 +204,7 @@ CONFIG, USERS = "group all/postgresql_config", "group all/postgresql_users"
         (database(lock_timeout="500ms", statement_timeout=0, idle_in_transaction_session_timeout=60000), []),
         (database(tcp_user_timeout="30", authentication_timeout=30),
          [f"warn DATABASE_VALUE {CONFIG}[tcp_user_timeout]"]),
-    ],
+    ]),
 )  # fmt: skip
-def test_of_databases(variables: dict[str, Any], wanted: list[str], tmp_path: Path) -> None:
-    assert said(tmp_path, variables, "lab_orders") == wanted
+def test_of_databases(batches: Batches, tmp_path: Path) -> None:
+    judge(batches, partial(reported, inventory="lab_orders"), tmp_path)

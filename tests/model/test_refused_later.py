@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
+from model.batches import Batches, batched, judge
 from model.mistakes.access import GRANTS, users
 from model.mistakes.base import LAB, THERE, Mistake, kafka, spoil
 from model.mistakes.jobs import again, job
 from model.said import check
-from model.test_meant import KAFKA, MEMORY, TOPIC, config, said, topics
+from model.test_meant import KAFKA, MEMORY, TOPIC, config, reported, topics
 
 CONFIG = "group spark_consumer/spark_job_jobs[count_words].config"
 RSA, ECDSA = (f"TLS_ECDHE_{kind}_WITH_AES_256_GCM_SHA384" for kind in ("RSA", "ECDSA"))
@@ -53,8 +54,8 @@ def connect(which: str, said: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("variables", "wanted"),
-    [
+    "batches",
+    batched([
         # The launcher makes -Xmx of it, and the JVM takes one letter.
         (job(spark={"spark.driver.memory": "2gb"}), [f"JOB_MEMORY {MEMORY}"]),
         (job(spark={"spark.driver.memory": "2048MB"}), [f"JOB_MEMORY {MEMORY}"]),
@@ -119,11 +120,11 @@ def connect(which: str, said: dict[str, Any]) -> dict[str, Any]:
         (starred("*-output"), ["GRANT_STAR group all/kafka_users[count_words].grants[produce].produce"]),
         (kafka(site_certificates=[TWICE]), ["CERTIFICATE_DUPLICATE group kafka/site_certificates[other].path"]),
         ({"all": {"client_network": "198.18.1.16/29"}}, ["NETWORK_ELSEWHERE group all/client_network"]),
-    ],
+    ]),
 )  # fmt: skip
-def test_of_the_lab(variables: dict[str, Any], wanted: list[str], tmp_path: Path) -> None:
+def test_of_the_lab(batches: Batches, tmp_path: Path) -> None:
     """The mistake is said where it is made; what is meant is not said at all."""
-    assert said(tmp_path, variables) == wanted
+    judge(batches, reported, tmp_path)
 
 
 @pytest.mark.parametrize(

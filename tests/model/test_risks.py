@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from made_archives import made_archives
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import layout_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import survival
+from model.batches import Batches, Row, batched, judge, variables
 from model.mistakes.access import users
 from model.mistakes.base import JOB, LAB, VAULT, spoil
 from model.mistakes.jobs import again
@@ -81,64 +83,56 @@ def test_a_risk_is_accepted_where_it_is_said(tmp_path: Path) -> None:
     assert "dc1-kafka1" not in found[False]
 
 
-@pytest.mark.parametrize(
-    ("variables", "codes"),
-    [
-        # Wherever it is said: for one listener, for ZooKeeper's client, as an option of the JVM.
-        (
-            {"kafka_config": {"listener.name.replication.ssl.endpoint.identification.algorithm": ""}},
-            "HOSTNAME_UNCHECKED",
-        ),
-        ({"kafka_config": {"zookeeper.ssl.endpoint.identification.algorithm": "none"}}, "HOSTNAME_UNCHECKED"),
-        ({"kafka_config": {"listener.name.replication.ssl.client.auth": "requested"}}, "CLIENT_AUTH_NONE"),
-        ({"kafka_config": {"zookeeper.set.acl": False}}, "ZNODES_OPEN"),
-        ({"kafka_java_options": [" ".join(OPEN)]}, "JMX_OPEN"),
-        (
-            {"kafka_unit_overrides": {"Service": {"Environment": '"JAVA_TOOL_OPTIONS=-agentlib:jdwp=server=y"'}}},
-            "DEBUGGER_OPEN",
-        ),
-        (
-            {"kafka_config": {"listener.name.replication.ssl.principal.mapping.rules": "RULE:^.*$/kafka-broker/"}},
-            "PRINCIPAL_ANYBODY",
-        ),
-        ({"kafka_config": {"super.users": "User:orders"}}, "PROPERTY_TWICE"),
-        ({"kafka_config": {"super.users": None}}, "AUTHORIZER_SUPER_USERS"),
-        ({"kafka_config": {"node.id": 7}}, "PROPERTY_TWICE"),
-        ({"kafka_java_options": [f"{JMX}.port=9092"]}, "PORT_CLASH"),
-        ({"kafka_zookeeper_chroot": "/kafka/../other"}, "CHROOT_INVALID"),
-        ({"kafka_archive_checksum": ""}, "ARCHIVE_CLEAR"),
-    ],
-)
-def test_brokers(variables: dict[str, Any], codes: str, tmp_path: Path) -> None:
-    assert said(tmp_path, SITE, kafka=variables) == [(codes, False)]
+KAFKA = [
+    # Wherever it is said: for one listener, for ZooKeeper's client, as an option of the JVM.
+    (
+        {"kafka_config": {"listener.name.replication.ssl.endpoint.identification.algorithm": ""}},
+        "HOSTNAME_UNCHECKED",
+    ),
+    ({"kafka_config": {"zookeeper.ssl.endpoint.identification.algorithm": "none"}}, "HOSTNAME_UNCHECKED"),
+    ({"kafka_config": {"listener.name.replication.ssl.client.auth": "requested"}}, "CLIENT_AUTH_NONE"),
+    ({"kafka_config": {"zookeeper.set.acl": False}}, "ZNODES_OPEN"),
+    ({"kafka_java_options": [" ".join(OPEN)]}, "JMX_OPEN"),
+    (
+        {"kafka_unit_overrides": {"Service": {"Environment": '"JAVA_TOOL_OPTIONS=-agentlib:jdwp=server=y"'}}},
+        "DEBUGGER_OPEN",
+    ),
+    (
+        {"kafka_config": {"listener.name.replication.ssl.principal.mapping.rules": "RULE:^.*$/kafka-broker/"}},
+        "PRINCIPAL_ANYBODY",
+    ),
+    ({"kafka_config": {"super.users": "User:orders"}}, "PROPERTY_TWICE"),
+    ({"kafka_config": {"super.users": None}}, "AUTHORIZER_SUPER_USERS"),
+    ({"kafka_config": {"node.id": 7}}, "PROPERTY_TWICE"),
+    ({"kafka_java_options": [f"{JMX}.port=9092"]}, "PORT_CLASH"),
+    ({"kafka_zookeeper_chroot": "/kafka/../other"}, "CHROOT_INVALID"),
+    ({"kafka_archive_checksum": ""}, "ARCHIVE_CLEAR"),
+]
+ZOOKEEPER = [
+    ({"zookeeper_java_options": ["-Dzookeeper.skipACL=yes"]}, "ZNODES_OPEN"),
+    ({"zookeeper_java_options": ["-Dzookeeper.forceSync=no"]}, "ZOOKEEPER_UNSAFE"),
+    ({"zookeeper_config": {"sslQuorum": False}}, "ZOOKEEPER_CLEAR"),
+    ({"zookeeper_config": {"ssl.quorum.hostnameVerification": False}}, "HOSTNAME_UNCHECKED"),
+    ({"zookeeper_config": {"admin.enableServer": None}}, "ZOOKEEPER_ADMIN_SERVER"),
+    ({"zookeeper_client_port": 2181}, "ZOOKEEPER_CLEAR"),
+]
+EVERYWHERE = [
+    ({"ansible_password": "Guoph0Eeshi7"}, "SECRET_CLEAR"),
+    ({"ansible_become_pass": 827364518273}, "SECRET_CLEAR"),
+    ({"site_environment": "Production"}, "INPUT_REFUSED"),
+    ({"ansible_connection": "local"}, "MACHINE_TWICE"),
+]
+BY_GROUP = {"kafka": KAFKA, "zookeeper": ZOOKEEPER, "all": EVERYWHERE}
 
 
-@pytest.mark.parametrize(
-    ("variables", "codes"),
-    [
-        ({"zookeeper_java_options": ["-Dzookeeper.skipACL=yes"]}, "ZNODES_OPEN"),
-        ({"zookeeper_java_options": ["-Dzookeeper.forceSync=no"]}, "ZOOKEEPER_UNSAFE"),
-        ({"zookeeper_config": {"sslQuorum": False}}, "ZOOKEEPER_CLEAR"),
-        ({"zookeeper_config": {"ssl.quorum.hostnameVerification": False}}, "HOSTNAME_UNCHECKED"),
-        ({"zookeeper_config": {"admin.enableServer": None}}, "ZOOKEEPER_ADMIN_SERVER"),
-        ({"zookeeper_client_port": 2181}, "ZOOKEEPER_CLEAR"),
-    ],
-)
-def test_servers(variables: dict[str, Any], codes: str, tmp_path: Path) -> None:
-    assert said(tmp_path, SITE, zookeeper=variables) == [(codes, False)]
+def refused(rows: Sequence[Row], folder: Path) -> None:
+    """Compare what is reported of a production site with the codes of all rows; each is refused."""
+    assert said(folder, SITE, **variables(rows)) == sorted((code, False) for _, code in rows if code)
 
 
-@pytest.mark.parametrize(
-    ("word", "value", "code"),
-    [
-        ("ansible_password", "Guoph0Eeshi7", "SECRET_CLEAR"),
-        ("ansible_become_pass", 827364518273, "SECRET_CLEAR"),
-        ("site_environment", "Production", "INPUT_REFUSED"),
-        ("ansible_connection", "local", "MACHINE_TWICE"),
-    ],
-)
-def test_words(word: str, value: Any, code: str, tmp_path: Path) -> None:
-    assert said(tmp_path, SITE, all={word: value}) == [(code, False)]
+@pytest.mark.parametrize("batches", batched([({name: own}, code) for name in BY_GROUP for own, code in BY_GROUP[name]]))
+def test_refused_in_production(batches: Batches, tmp_path: Path) -> None:
+    judge(batches, refused, tmp_path)
 
 
 def test_a_secret_that_is_a_number(tmp_path: Path) -> None:
@@ -243,9 +237,9 @@ RIGHT: dict[str, dict[str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", RIGHT)
-def test_unusual_and_right(name: str, tmp_path: Path) -> None:
-    assert said(tmp_path, replace(SITE, variables=RIGHT[name])) == []
+@pytest.mark.parametrize("batches", batched([(site, "") for site in RIGHT.values()]))
+def test_unusual_and_right(batches: Batches, tmp_path: Path) -> None:
+    judge(batches, refused, tmp_path)
 
 
 THREE_IN_ONE = {

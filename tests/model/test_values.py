@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from model.batches import Batches, Row, batched, judge, variables
 from model.mistakes.base import LAB, VAULT, spoil
 from model.said import check
 
@@ -16,12 +19,17 @@ OWNER = {"name": "orders_owner", "password": "{{ vault.database_passwords.orders
 USER = {"name": "project_orders", "password": "{{ vault.database_passwords.project_orders }}", "database": "orders"}
 
 
-def said(tmp_path: Path, group: str, variables: dict[str, Any], inventory: str) -> list[str]:
-    """Return the mistakes of an inventory with these variables of a group, each as code and place."""
-    spoiled = replace(LAB, variables={group: variables}, inventory=inventory)
+def said(tmp_path: Path, given: dict[str, Any], inventory: str) -> list[str]:
+    """Return the mistakes of an inventory with these variables by group, each as code and place."""
+    spoiled = replace(LAB, variables=given, inventory=inventory)
     problems, lines = check(spoil(tmp_path / "inventory", spoiled))
     shown = [line for problem, line in zip(problems, lines, strict=True) if not problem.warning]
     return sorted(" ".join(line.split(":")[0].split(" = ")[0].split()) for line in shown)
+
+
+def refused(rows: Sequence[Row], folder: Path, inventory: str = "lab") -> None:
+    """Compare the mistakes of an inventory with what all rows want."""
+    assert said(folder, variables(rows), inventory) == sorted(line for _, wanted in rows for line in wanted)
 
 
 def service(**settings: Any) -> dict[str, Any]:
@@ -35,110 +43,131 @@ def database(*users: dict[str, Any], **config: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("group", "variables", "wanted"),
-    [
-        # Nothing is written, and the default does not hold.
-        ("kafka", {"kafka_log_dirs": None}, f"INPUT_REFUSED {KAFKA}/kafka_log_dirs"),
-        ("kafka", {"kafka_archive": ""}, f"VALUE_NONE {KAFKA}/kafka_archive"),
-        ("kafka", {"kafka_gc_log_dir": ""}, f"VALUE_NONE {KAFKA}/kafka_gc_log_dir"),
-        ("all", {"client_port": None}, "VALUE_NONE group all/client_port"),
-        ("all", {"organization": None}, "ORGANIZATION_INVALID group all/organization"),
-        # Numbers.
-        ("kafka", {"kafka_restart_margin": -1}, f"NUMBER_RANGE {KAFKA}/kafka_restart_margin"),
-        ("all", {"ansible_port": 0}, "NUMBER_RANGE group all/ansible_port"),
-        ("all", {"pki_renew_days": 0}, "NUMBER_RANGE group all/pki_renew_days"),
-        ("kafka", {"kafka_write_timeout": 0}, f"NUMBER_RANGE {KAFKA}/kafka_write_timeout"),
-        # Names of variables.
-        ("all", {"Kafka_heap": "6g"}, "VARIABLE_SUSPECT group all/Kafka_heap"),
-        ("all", {"kafka-heap": "6g"}, "VARIABLE_SUSPECT group all/kafka-heap"),
-        ("all", {"postgres_config": {}}, "VARIABLE_SUSPECT group all/postgres_config"),
-        ("all", {"kafka": {"heap": "6g"}}, "VARIABLE_SUSPECT group all/kafka"),
-        ("all", {"site_enviroment": "lab"}, "VARIABLE_SUSPECT group all/site_enviroment"),
-        ("spark", {"kafka_prune": {"topics": ["a-*"]}}, "VARIABLE_UNREAD group spark/kafka_prune"),
-        # How Ansible connects.
-        ("all", {"ansible_connection": "shh"}, "CONNECTION_WORD group all/ansible_connection"),
-        ("all", {"ansible_connection": "winrm"}, "CONNECTION_WORD group all/ansible_connection"),
-        ("dc1-kafka1", {"ansible_host": "198.18.1.999"}, "CONNECTION_WORD dc1-kafka1/ansible_host"),
-        ("dc1-kafka1", {"ansible_host": "kafka1:22"}, "CONNECTION_WORD dc1-kafka1/ansible_host"),
-        ("all", {"ansible_user": ""}, "CONNECTION_WORD group all/ansible_user"),
-        ("all", {"ansible_become": "perhaps"}, "INPUT_REFUSED group all/ansible_become"),
-        # The host's own.
-        ("all", {"base_sysctl": {"vm.swappiness": "low"}}, "SYSCTL_VALUE group all/base_sysctl[vm.swappiness]"),
-        ("all", {"base_sysctl": {"vm.swappiness": 300}}, "SYSCTL_VALUE group all/base_sysctl[vm.swappiness]"),
-        ("all", {"base_hosts": [{"address": "a.b", "names": ["c"]}]}, "HOSTS_LINE group all/base_hosts[0].address"),
-        (
-            "all",
-            {"base_hosts": [{"address": "192.0.2.9", "names": ["my host"]}]},
-            "HOSTS_LINE group all/base_hosts[192.0.2.9].names",
-        ),
-        # A drop-in.
-        ("kafka", service(Nice=40), f"UNIT_VALUE {KAFKA}/{SERVICE}[Nice]"),
-        ("kafka", service(RestartSec="soon"), f"UNIT_VALUE {KAFKA}/{SERVICE}[RestartSec]"),
-        ("kafka", service(Environment={"A": 1}), f"UNIT_VALUE {KAFKA}/{SERVICE}[Environment]"),
-        (
-            "kafka",
-            {"kafka_unit_overrides": {"Unit": {"After": "remote-fs"}}},
-            f"UNIT_VALUE {KAFKA}/kafka_unit_overrides[Unit][After]",
-        ),
-        # Properties of brokers.
-        (
-            "kafka",
-            {"kafka_config": {"max.connections.per.ip": 0}},
-            f"LIMIT_MEANT {KAFKA}/kafka_config[max.connections.per.ip]",
-        ),
-        (
-            "kafka",
-            {"kafka_config": {"socket.request.max.bytes": 1024}},
-            f"LIMIT_MEANT {KAFKA}/kafka_config[socket.request.max.bytes]",
-        ),
-        (
-            "kafka",
-            {"kafka_config": {"sasl.enabled.mechanisms": "PLAIN"}},
-            f"PROPERTY_LISTENER {KAFKA}/kafka_config[sasl.enabled.mechanisms]",
-        ),
-        ("kafka", {"kafka_zookeeper_chroot": "/zookeeper"}, f"CHROOT_INVALID {KAFKA}/kafka_zookeeper_chroot"),
-        ("kafka", {"kafka_client_properties": {"acks": 1}}, f"ACKS_NOT_ALL {KAFKA}/kafka_client_properties[acks]"),
-        ("kafka", {"kafka_archive": "/srv/kafka-3.9.2-src.tgz"}, f"VERSION_DIFFERS {KAFKA}/kafka_archive"),
-        (
-            "kafka",
-            {"kafka_super_users": ["User:kafka-broker", "User:admin", "Group:ops"]},
-            f"SUPER_USER_INVALID {KAFKA}/kafka_super_users",
-        ),
-        ("dc1-kafka2", {"kafka_topics": [{"name": "x", "partitions": 1}]}, "BROKERS_DIFFER dc1-kafka2/kafka_topics"),
-        # ZooKeeper.
-        (
-            "zookeeper",
-            {"zookeeper_config": {"4lw.commands.whitelist": "srvr, mntr, ruk"}},
-            "WORDS_UNANSWERED group zookeeper/zookeeper_config[4lw.commands.whitelist]",
-        ),
-        (
-            "zookeeper",
-            {"zookeeper_config": {"peerType": "observer"}},
-            "PROPERTY_TWICE group zookeeper/zookeeper_config[peerType]",
-        ),
-        # Certificates.
-        ("all", {"infra_trusted": ["clients"]}, "AUTHORITY_NONE group all/infra_trusted"),
-        ("all", {"pki_authorities": []}, "AUTHORITY_NONE group all/pki_authorities"),
-        ("all", {"site_truststores": [{"path": "/etc/a/x.pem"}]}, "INPUT_REFUSED group all/site_truststores[0]"),
-        # Others.
-        ("kafka", {"java_package": "default-jre-headles"}, f"JAVA_PACKAGE {KAFKA}/java_package"),
-        ("kafka", {"java_package": "postgresql-15"}, f"JAVA_PACKAGE {KAFKA}/java_package"),
-        (
-            "kafka",
-            {"kafka_prune": {"users": ["User:a-*"], "max_deletes": 3}},
-            f"PRUNE_SCOPE {KAFKA}/kafka_prune.users",
-        ),
-    ],
-    ids=lambda value: value if isinstance(value, str) else None,
+    "batches",
+    batched(
+        [
+            ({group: own}, [wanted])
+            for group, own, wanted in [
+                # Nothing is written, and the default does not hold.
+                ("kafka", {"kafka_log_dirs": None}, f"INPUT_REFUSED {KAFKA}/kafka_log_dirs"),
+                ("kafka", {"kafka_archive": ""}, f"VALUE_NONE {KAFKA}/kafka_archive"),
+                ("kafka", {"kafka_gc_log_dir": ""}, f"VALUE_NONE {KAFKA}/kafka_gc_log_dir"),
+                ("all", {"client_port": None}, "VALUE_NONE group all/client_port"),
+                ("all", {"organization": None}, "ORGANIZATION_INVALID group all/organization"),
+                # Numbers.
+                ("kafka", {"kafka_restart_margin": -1}, f"NUMBER_RANGE {KAFKA}/kafka_restart_margin"),
+                ("all", {"ansible_port": 0}, "NUMBER_RANGE group all/ansible_port"),
+                ("all", {"pki_renew_days": 0}, "NUMBER_RANGE group all/pki_renew_days"),
+                ("kafka", {"kafka_write_timeout": 0}, f"NUMBER_RANGE {KAFKA}/kafka_write_timeout"),
+                # Names of variables.
+                ("all", {"Kafka_heap": "6g"}, "VARIABLE_SUSPECT group all/Kafka_heap"),
+                ("all", {"kafka-heap": "6g"}, "VARIABLE_SUSPECT group all/kafka-heap"),
+                ("all", {"postgres_config": {}}, "VARIABLE_SUSPECT group all/postgres_config"),
+                ("all", {"kafka": {"heap": "6g"}}, "VARIABLE_SUSPECT group all/kafka"),
+                ("all", {"site_enviroment": "lab"}, "VARIABLE_SUSPECT group all/site_enviroment"),
+                ("spark", {"kafka_prune": {"topics": ["a-*"]}}, "VARIABLE_UNREAD group spark/kafka_prune"),
+                # How Ansible connects.
+                ("all", {"ansible_connection": "shh"}, "CONNECTION_WORD group all/ansible_connection"),
+                ("all", {"ansible_connection": "winrm"}, "CONNECTION_WORD group all/ansible_connection"),
+                ("dc1-kafka1", {"ansible_host": "198.18.1.999"}, "CONNECTION_WORD dc1-kafka1/ansible_host"),
+                ("dc1-kafka1", {"ansible_host": "kafka1:22"}, "CONNECTION_WORD dc1-kafka1/ansible_host"),
+                ("all", {"ansible_user": ""}, "CONNECTION_WORD group all/ansible_user"),
+                ("all", {"ansible_become": "perhaps"}, "INPUT_REFUSED group all/ansible_become"),
+                # The host's own.
+                ("all", {"base_sysctl": {"vm.swappiness": "low"}}, "SYSCTL_VALUE group all/base_sysctl[vm.swappiness]"),
+                ("all", {"base_sysctl": {"vm.swappiness": 300}}, "SYSCTL_VALUE group all/base_sysctl[vm.swappiness]"),
+                (
+                    "all",
+                    {"base_hosts": [{"address": "a.b", "names": ["c"]}]},
+                    "HOSTS_LINE group all/base_hosts[0].address",
+                ),
+                (
+                    "all",
+                    {"base_hosts": [{"address": "192.0.2.9", "names": ["my host"]}]},
+                    "HOSTS_LINE group all/base_hosts[192.0.2.9].names",
+                ),
+                # A drop-in.
+                ("kafka", service(Nice=40), f"UNIT_VALUE {KAFKA}/{SERVICE}[Nice]"),
+                ("kafka", service(RestartSec="soon"), f"UNIT_VALUE {KAFKA}/{SERVICE}[RestartSec]"),
+                ("kafka", service(Environment={"A": 1}), f"UNIT_VALUE {KAFKA}/{SERVICE}[Environment]"),
+                (
+                    "kafka",
+                    {"kafka_unit_overrides": {"Unit": {"After": "remote-fs"}}},
+                    f"UNIT_VALUE {KAFKA}/kafka_unit_overrides[Unit][After]",
+                ),
+                # Properties of brokers.
+                (
+                    "kafka",
+                    {"kafka_config": {"max.connections.per.ip": 0}},
+                    f"LIMIT_MEANT {KAFKA}/kafka_config[max.connections.per.ip]",
+                ),
+                (
+                    "kafka",
+                    {"kafka_config": {"socket.request.max.bytes": 1024}},
+                    f"LIMIT_MEANT {KAFKA}/kafka_config[socket.request.max.bytes]",
+                ),
+                (
+                    "kafka",
+                    {"kafka_config": {"sasl.enabled.mechanisms": "PLAIN"}},
+                    f"PROPERTY_LISTENER {KAFKA}/kafka_config[sasl.enabled.mechanisms]",
+                ),
+                ("kafka", {"kafka_zookeeper_chroot": "/zookeeper"}, f"CHROOT_INVALID {KAFKA}/kafka_zookeeper_chroot"),
+                (
+                    "kafka",
+                    {"kafka_client_properties": {"acks": 1}},
+                    f"ACKS_NOT_ALL {KAFKA}/kafka_client_properties[acks]",
+                ),
+                ("kafka", {"kafka_archive": "/srv/kafka-3.9.2-src.tgz"}, f"VERSION_DIFFERS {KAFKA}/kafka_archive"),
+                (
+                    "kafka",
+                    {"kafka_super_users": ["User:kafka-broker", "User:admin", "Group:ops"]},
+                    f"SUPER_USER_INVALID {KAFKA}/kafka_super_users",
+                ),
+                (
+                    "dc1-kafka2",
+                    {"kafka_topics": [{"name": "x", "partitions": 1}]},
+                    "BROKERS_DIFFER dc1-kafka2/kafka_topics",
+                ),
+                # ZooKeeper.
+                (
+                    "zookeeper",
+                    {"zookeeper_config": {"4lw.commands.whitelist": "srvr, mntr, ruk"}},
+                    "WORDS_UNANSWERED group zookeeper/zookeeper_config[4lw.commands.whitelist]",
+                ),
+                (
+                    "zookeeper",
+                    {"zookeeper_config": {"peerType": "observer"}},
+                    "PROPERTY_TWICE group zookeeper/zookeeper_config[peerType]",
+                ),
+                # Certificates.
+                ("all", {"infra_trusted": ["clients"]}, "AUTHORITY_NONE group all/infra_trusted"),
+                ("all", {"pki_authorities": []}, "AUTHORITY_NONE group all/pki_authorities"),
+                (
+                    "all",
+                    {"site_truststores": [{"path": "/etc/a/x.pem"}]},
+                    "INPUT_REFUSED group all/site_truststores[0]",
+                ),
+                # Others.
+                ("kafka", {"java_package": "default-jre-headles"}, f"JAVA_PACKAGE {KAFKA}/java_package"),
+                ("kafka", {"java_package": "postgresql-15"}, f"JAVA_PACKAGE {KAFKA}/java_package"),
+                (
+                    "kafka",
+                    {"kafka_prune": {"users": ["User:a-*"], "max_deletes": 3}},
+                    f"PRUNE_SCOPE {KAFKA}/kafka_prune.users",
+                ),
+            ]
+        ]
+    ),
 )
-def test_refused(group: str, variables: dict[str, Any], wanted: str, tmp_path: Path) -> None:
+def test_refused(batches: Batches, tmp_path: Path) -> None:
     """Once, and nothing else: what follows from it is not said."""
-    assert said(tmp_path, group, variables, "lab") == [wanted]
+    judge(batches, refused, tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("variables", "wanted"),
-    [
+    "batches",
+    batched([
+        ({"all": own}, [wanted]) for own, wanted in [
         (
             database(min_wal_size="2GB", max_wal_size="1GB"),
             "DATABASE_CONTRADICTION group all/postgresql_config[min_wal_size]",
@@ -159,36 +188,44 @@ def test_refused(group: str, variables: dict[str, Any], wanted: str, tmp_path: P
             {"postgresql_users": [{"user": "orders_owner", **{k: v for k, v in OWNER.items() if k != "name"}}, USER]},
             "INPUT_REFUSED group all/postgresql_users[0]",
         ),
-    ],
+    ]]),
 )  # fmt: skip
-def test_refused_of_a_database(variables: dict[str, Any], wanted: str, tmp_path: Path) -> None:
-    assert said(tmp_path, "all", variables, "lab_orders") == [wanted]
+def test_refused_of_a_database(batches: Batches, tmp_path: Path) -> None:
+    judge(batches, partial(refused, inventory="lab_orders"), tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("group", "variables"),
-    [
-        ("all", {"base_sysctl": {"vm.swappiness": "1", "net.ipv4.tcp_rmem": "4096 87380 16777216"}}),
-        ("all", {"base_hosts": [{"address": "203.0.113.5", "names": ["mirror", "mirror.example.org"]}]}),
-        ("all", {"my_racks": ["a"], "backup_host": "x", "datacenter_room": 12}),
-        ("all", {"rackk": "a", "note": "{{ rackk }}"}),
-        ("all", {"ansible_user": "ops", "ansible_become": True, "ansible_become_method": "sudo"}),
-        ("all", {"ansible_connection": "community.docker.docker"}),
-        ("kafka", {"java_package": "temurin-21-jdk"}),
-        ("kafka", {"java_package": "openjdk-17-jre-headless=17.0.12+7-2"}),
-        ("kafka", service(CPUQuota="250%", Nice=-5, TimeoutStartSec="2min 30s", IOWeight=200, LimitMEMLOCK="64G")),
-        ("kafka", service(Environment=["A=1", '"B=x y"'], MemoryHigh="90%", TasksMax="infinity")),
-        ("kafka", {"kafka_unit_overrides": {"Unit": {"After": ["remote-fs.target", "data-kafka1.mount"]}}}),
-        ("kafka", {"kafka_config": {"log.retention.hours": -1, "max.connections.per.ip": 200}}),
-        ("kafka", {"kafka_config": {"listener.name.client.connections.max.reauth.ms": 3600000}}),
-        ("kafka", {"kafka_unregistered_timeout": 12}),
-        ("kafka", {"kafka_cluster_id": "Wd2xkzkvT0mJ0y4JxQ3u2Q"}),
-        ("all", {"expected_bytes_per_second": None, "memory": None}),
-    ],
+    "batches",
+    batched(
+        [
+            ({group: own}, [])
+            for group, own in [
+                ("all", {"base_sysctl": {"vm.swappiness": "1", "net.ipv4.tcp_rmem": "4096 87380 16777216"}}),
+                ("all", {"base_hosts": [{"address": "203.0.113.5", "names": ["mirror", "mirror.example.org"]}]}),
+                ("all", {"my_racks": ["a"], "backup_host": "x", "datacenter_room": 12}),
+                ("all", {"rackk": "a", "note": "{{ rackk }}"}),
+                ("all", {"ansible_user": "ops", "ansible_become": True, "ansible_become_method": "sudo"}),
+                ("all", {"ansible_connection": "community.docker.docker"}),
+                ("kafka", {"java_package": "temurin-21-jdk"}),
+                ("kafka", {"java_package": "openjdk-17-jre-headless=17.0.12+7-2"}),
+                (
+                    "kafka",
+                    service(CPUQuota="250%", Nice=-5, TimeoutStartSec="2min 30s", IOWeight=200, LimitMEMLOCK="64G"),
+                ),
+                ("kafka", service(Environment=["A=1", '"B=x y"'], MemoryHigh="90%", TasksMax="infinity")),
+                ("kafka", {"kafka_unit_overrides": {"Unit": {"After": ["remote-fs.target", "data-kafka1.mount"]}}}),
+                ("kafka", {"kafka_config": {"log.retention.hours": -1, "max.connections.per.ip": 200}}),
+                ("kafka", {"kafka_config": {"listener.name.client.connections.max.reauth.ms": 3600000}}),
+                ("kafka", {"kafka_unregistered_timeout": 12}),
+                ("kafka", {"kafka_cluster_id": "Wd2xkzkvT0mJ0y4JxQ3u2Q"}),
+                ("all", {"expected_bytes_per_second": None, "memory": None}),
+            ]
+        ]
+    ),
 )
-def test_taken(group: str, variables: dict[str, Any], tmp_path: Path) -> None:
+def test_taken(batches: Batches, tmp_path: Path) -> None:
     """What is unusual and right."""
-    assert said(tmp_path, group, variables, "lab") == []
+    judge(batches, refused, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +243,7 @@ def test_a_drop_in_of_one_job_is_judged_as_those_of_all(
     settings: dict[str, Any], wanted: list[str], tmp_path: Path
 ) -> None:
     job = {"name": "count_words", "config": {}, "unit_overrides": {"Service": settings}}
-    found = said(tmp_path, "spark_consumer", {"spark_job_jobs": [job]}, "lab")
+    found = said(tmp_path, {"spark_consumer": {"spark_job_jobs": [job]}}, "lab")
     place = f"spark_job_jobs[count_words].unit_overrides[Service][{next(iter(settings))}]"
     units = [line.split() for line in found if line.startswith("UNIT_")]
     assert [code for code, *_ in units] == wanted, found
