@@ -94,6 +94,6 @@ def test_roll(operator: Operator, tmp_path: Path, note: Callable[[str], None]) -
         f"({seconds / script:.2f} and {seconds / sleeping:.2f} times); longest gap {gap:.2f} s; {report}"
     )
     assert report.ok and not ledger.unknown, f"{report}; failed sends: {dict([*ledger.unknown.items()][:5])}"
-    assert watch.answers > 50 and watch.fewest_isr >= 2, f"{watch.answers} answers, fewest in sync {watch.fewest_isr}"
+    assert max(map(len, watch.out_of_sync)) == 1, f"brokers seen out of an ISR together: {watch.out_of_sync}"
     clock.compare(GAP, gap)
     clock.compare(RATIO, seconds / script)
