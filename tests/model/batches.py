@@ -81,8 +81,9 @@ def judge(batches: Batches, judged: Callable[[Sequence[Row], Path], None], folde
     for rows in batches:
         try:
             judged(rows, Path(tempfile.mkdtemp(dir=folder)))
+            continue
         except AssertionError:
             if len(rows) == 1:
                 raise
-            middle = len(rows) // 2
-            judge([rows[:middle], rows[middle:]], judged, folder)
+        middle = len(rows) // 2
+        judge([rows[:middle], rows[middle:]], judged, folder)
