@@ -7,7 +7,7 @@ import subprocess
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from .built import ClassData, unpacked
 
 # Short lives: one thread that collects garbage, no optimising compiler.
 JAVA = ["java", "-Xms96m", "-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xlog:disable"]
-_START_SECONDS = 60
+_START_SECONDS = 300
 _ANSWER_SECONDS = 60
 _PORT_TAKEN = "Address already in use"
 T = TypeVar("T")
@@ -163,8 +163,10 @@ def running_broker(folder: Path, java: Sequence[str] = JAVA) -> Iterator[Broker]
     finally:
         if broker.process is not None:
             broker.process.terminate()
-            broker.process.wait(timeout=_ANSWER_SECONDS)
-        archive.keep()
+            with suppress(subprocess.TimeoutExpired):
+                broker.process.wait(_ANSWER_SECONDS)
+                archive.keep()  # a killed JVM may have written a part of it
+            broker.kill()
 
 
 def _started(folder: Path, command: Sequence[str], more: int = 2) -> Broker:

@@ -18,7 +18,7 @@ from typing import Any
 import psycopg
 from millrace_jobs import schema_versions
 
-_START_SECONDS = 60
+_START_SECONDS = 300
 
 
 @dataclass

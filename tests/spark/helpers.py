@@ -33,7 +33,7 @@ def spark_properties() -> dict[str, str]:
     }
 
 
-def eventually(read: Callable[[], object], expected: object, seconds: float = 120) -> None:
+def eventually(read: Callable[[], object], expected: object, seconds: float = 300) -> None:
     """Call `read` until it returns `expected`; fail with the difference after `seconds`."""
     pause = Event()
     deadline = time.monotonic() + seconds

@@ -101,7 +101,7 @@ def test_records_that_vanished_stop_the_query(spark: SparkSession, broker: Broke
         running(spark, "count_words", broker, tmp_path, input_topic=source, output_topic=sink) as lost_query,
         pytest.raises(JobError) as lost,
     ):
-        await_end([lost_query], stopping_after(120))
+        await_end([lost_query], stopping_after(300))
     assert "failOnDataLoss" in str(lost.value)
     assert counts(broker, sink) == [("a", "1")]
 

@@ -17,7 +17,7 @@ from .helpers import MILLRACE, counts, environment, eventually, put, write_confi
 def finished(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the script to its end."""
     command = [MILLRACE, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=environment(), timeout=180, check=False)
+    return subprocess.run(command, capture_output=True, text=True, env=environment(), timeout=600, check=False)
 
 
 @contextmanager
@@ -105,7 +105,7 @@ def test_sigterm_lets_the_running_batch_finish(tmp_path: Path) -> None:
         eventually((tmp_path / "checkpoint" / "offsets" / "0").exists, True)
         assert not (commits / "0").exists()
         job.send_signal(signal.SIGTERM)
-        assert job.wait(timeout=120) == 0
+        assert job.wait(timeout=300) == 0
     assert [path.name for path in commits.glob("[0-9]*")] == ["0"]
     assert counts(tmp_path / "out") == {"a": "2", "b": "1", "c": "1"}
     assert "batch 0: 3 rows in " in log.read_text()
@@ -131,4 +131,4 @@ def test_counts_are_exact_after_kills(tmp_path: Path) -> None:
     with started("count_words", config, log) as job:
         eventually(lambda: counts(out), {"a": "3", "b": "1", "c": "3"})
         job.send_signal(signal.SIGINT)
-        assert job.wait(timeout=120) == 0
+        assert job.wait(timeout=300) == 0

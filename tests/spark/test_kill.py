@@ -37,7 +37,7 @@ def test_exact_after_kill_9_in_a_batch(broker: Broker, server: Server, tmp_path:
     with (tmp_path / "log").open("ab") as log, subprocess.Popen(command, stderr=log, env=environment()) as job:
         try:
             eventually(lambda: sum(held(database).values()), 300, 300)
-            eventually(lambda: committed(broker, topic) == held(database), True, 60)
+            eventually(lambda: committed(broker, topic) == held(database), True)
             job.send_signal(signal.SIGTERM)
             assert job.wait(120) == 0, (tmp_path / "log").read_text()
         finally:

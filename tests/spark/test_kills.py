@@ -153,7 +153,7 @@ def test_kills(broker: Broker, server: Server, tmp_path: Path, pytestconfig: pyt
         sender = Sender(broker.servers, topic, events[EACH * rounds :])
         eventually(lambda: sum(held(database).values()), len(events), LONGEST)
         sender.end()
-        eventually(lambda: committed(broker, topic) == held(database), True, 60)
+        eventually(lambda: committed(broker, topic) == held(database), True)
         job.send_signal(signal.SIGTERM)
         assert job.wait(LONGEST) == 0, (tmp_path / "log").read_text()[-5000:]
     print(f"SEED={seed}: {len(events)} events; {', '.join(f'{kind} {times}' for kind, times in sorted(done.items()))}")

@@ -48,7 +48,7 @@ def test_an_outage(kind: str, broker: Broker, server: Server, tmp_path: Path, py
             eventually(in_all, 400, 300)
             back = time.monotonic() - begun - seconds
             send(broker.servers, topic, events[400:])
-            eventually(in_all, 600, 60)
+            eventually(in_all, 600)
             job.send_signal(signal.SIGTERM)
             assert job.wait(120) == 0, log.read_text()[-5000:]
         finally:

@@ -83,7 +83,7 @@ def test_canaries_are_measured_where_they_arrive(broker: Broker, caplog: pytest.
     for thread in threads:
         thread.start()
     try:
-        eventually(lambda: any(one["arrived"] and one["missing_ever"] for one in reports()), True, 60)
+        eventually(lambda: any(one["arrived"] and one["missing_ever"] for one in reports()), True)
     finally:
         stopping.set()
         for thread in threads:
@@ -128,13 +128,13 @@ def test_an_outage_is_named_and_ends_nothing(
         return json.loads(said("latency ")[-1][len("latency ") :]) if said("latency ") else {}
 
     try:
-        eventually(lambda: last().get("arrived", 0) > 0, True, 60)
+        eventually(lambda: last().get("arrived", 0) > 0, True)
         with broker.silent():
-            eventually(lambda: last()["missing_ever"] > 5, True, 60)
-            eventually(lambda: len(said(f"kafka: no answer from {broker.servers}")), 1, 60)
-        eventually(lambda: last().get("arrived", 0) > 0 or not thread.is_alive(), True, 60)
+            eventually(lambda: last()["missing_ever"] > 5, True)
+            eventually(lambda: len(said(f"kafka: no answer from {broker.servers}")), 1)
+        eventually(lambda: last().get("arrived", 0) > 0 or not thread.is_alive(), True)
         assert thread.is_alive()
-        eventually(lambda: len(said(f"kafka: {broker.servers} answers again")), 1, 60)
+        eventually(lambda: len(said(f"kafka: {broker.servers} answers again")), 1)
     finally:
         stopping.set()
         thread.join(60)

@@ -47,10 +47,10 @@ def test_a_topic_that_is_deleted_ends_the_job(spark: SparkSession, broker: Broke
     broker.send(source, ["a"])
     data = configured(broker, tmp_path, input_topic=source, output_topic=sink)
     with running(spark, "relay", data) as one:
-        eventually(lambda: [record.value for record in broker.records(sink)], ["a"], 60)
+        eventually(lambda: [record.value for record in broker.records(sink)], ["a"])
         broker.delete(source)
         with pytest.raises(JobError, match="UnknownTopicOrPartition") as failed:
-            await_end([one], stopping_after(60))
+            await_end([one], stopping_after(300))
     assert not isinstance(failed.value, Away)
 
 
@@ -60,12 +60,12 @@ def test_a_topic_that_is_made_anew_ends_the_job(spark: SparkSession, broker: Bro
     broker.send(source, ["a", "b", "c"])
     data = configured(broker, tmp_path, input_topic=source, output_topic=sink)
     with running(spark, "relay", data) as one:
-        eventually(lambda: len(broker.records(sink)), 3, 60)
+        eventually(lambda: len(broker.records(sink)), 3)
         broker.delete(source)
         broker.make(source)
         broker.send(source, ["d"])
         with pytest.raises(JobError) as failed:
-            await_end([one], stopping_after(60))
+            await_end([one], stopping_after(300))
     assert not isinstance(failed.value, Away)
     assert len(broker.records(sink)) == 3
 
@@ -78,12 +78,12 @@ def test_a_topic_that_is_made_anew_and_filled_ends_the_job(spark: SparkSession, 
     data = configured(broker, tmp_path, input_topic=source, output_topic=sink, trigger_interval="1 hour")
     try:
         with running(spark, "relay", data) as one:
-            eventually(lambda: len(broker.records(sink)), 1, 60)
+            eventually(lambda: len(broker.records(sink)), 1)
             broker.delete(source)
             broker.make(source)
             broker.send(source, ["b", "c"])
             with pytest.raises(JobError, match=f"^topic {source}: deleted and made anew while the job ran, so offsets"):
-                await_end([one], stopping_after(60), watch=watch)
+                await_end([one], stopping_after(300), watch=watch)
     finally:
         watch.close()
     assert [record.value for record in broker.records(sink)] == ["a"]
@@ -111,7 +111,7 @@ def test_a_stop_does_not_wait_for_brokers(spark: SparkSession, broker: Broker, t
 def test_a_job_outlives_its_brokers(broker: Broker, tmp_path: Path) -> None:
     """Where Spark gives up, its queries begin again in this process, and go on where they were; it stops as asked."""
     source, sink, log = broker.topic(), broker.topic(), tmp_path / "log"
-    quick = {"request.timeout.ms": 1000, "default.api.timeout.ms": 2000}  # else it gives up after minutes
+    quick = {"request.timeout.ms": 4000, "default.api.timeout.ms": 8000}  # else it gives up after minutes
     data = configured(broker, tmp_path / "checkpoint", input_topic=source, output_topic=sink)
     data |= {"kafka": {"bootstrap.servers": broker.servers, **quick}, "spark": spark_properties()}
     config = tmp_path / "job.json"
@@ -120,16 +120,16 @@ def test_a_job_outlives_its_brokers(broker: Broker, tmp_path: Path) -> None:
     command = [MILLRACE, "relay", "--config", str(config)]
     with log.open("ab") as file, subprocess.Popen(command, stderr=file, env=environment()) as job:
         try:
-            eventually(lambda: log.read_text().count(" rows in "), 1, 120)  # the batch is over
+            eventually(lambda: log.read_text().count(" rows in "), 1)  # the batch is over
             assert [record.value for record in broker.records(sink)] == ["a"]
             with broker.silent():
-                eventually(lambda: "it begins again once they answer" in log.read_text(), True, 60)
+                eventually(lambda: "it begins again once they answer" in log.read_text(), True)
             broker.send(source, ["b"])
-            eventually(lambda: log.read_text().count(" rows in "), 2, 60)
+            eventually(lambda: log.read_text().count(" rows in "), 2)
             assert [record.value for record in broker.records(sink)] == ["a", "b"]
             with broker.silent():
                 time.sleep(1)  # it asks for offsets meanwhile
                 job.send_signal(signal.SIGTERM)
-                assert job.wait(60) == 0, log.read_text()[-5000:]
+                assert job.wait(120) == 0, log.read_text()[-5000:]
         finally:
             job.kill()
