@@ -115,7 +115,8 @@ def page(rows: Mapping[str, str]) -> str:
     }
     parts = [HEAD]
     for title, (test, text) in SECTIONS.items():
-        parts += [f"## {title}", "", *([text, ""] if text else []), f"Shown by `{test}[CODE]`.", ""]
+        shown = f"Shown by `pytest {test.partition('::')[0]} -k CODE`."
+        parts += [f"## {title}", "", *([text, ""] if text else []), shown, ""]
         parts += [*TABLE, *(rows[code] for code in sorted(codes[title])), ""]
     return "\n".join(parts)
 
