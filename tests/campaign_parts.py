@@ -168,7 +168,7 @@ def order_outages(campaign: Campaign) -> None:
 
 def types(campaign: Campaign) -> None:
     """Each variable and key of the model gets values of all types: a mistake to report, and never the check's end."""
-    campaign.run("pytest", "-n", "auto", "tests/model/test_types.py", "-m", "campaign")
+    campaign.run("pytest", "-n", "auto", "tests/model", "-m", "campaign")
 
 
 def render(campaign: Campaign) -> None:
