@@ -1,6 +1,6 @@
 """Keeps the last run of each part of the campaign in tests/last_runs/campaign.json, and prints the table of them.
 
-A part that nobody has run for DAYS days or COMMITS commits, or whose last run failed, is marked.
+A part is marked if its last run failed, or is older than DAYS days or COMMITS commits, or if there is none.
 """
 
 from __future__ import annotations

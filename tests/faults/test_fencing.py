@@ -135,7 +135,7 @@ def test_what_is_not_wholly_gone_is_not_fenced(lab: Lab, topic: str, left: str) 
     """As a broker that hangs in an access to a dead disk: its session ends, and then the next one is registered."""
     mark, before = lab.mark(left, UNIT), owner(lab, left)
     lab.kill(left, UNIT)
-    until("it says so", lambda: LEFT in lab.said(left, UNIT, mark), 60)
+    until("the unit's journal reports it", lambda: LEFT in lab.said(left, UNIT, mark), 60)
     # ISRs say nothing until then: who died is in them, and registered, while its session lasts.
     until("another session has its registration", lambda: owner(lab, left) not in (0, before), 60)
     lab.wait(60)

@@ -84,7 +84,7 @@ def test_a_risk_is_accepted_where_it_is_said(tmp_path: Path) -> None:
 
 
 KAFKA = [
-    # Wherever it is said: for one listener, for ZooKeeper's client, as an option of the JVM.
+    # At each place where it can be set: a listener, the client of ZooKeeper, an option of the JVM.
     (
         {"kafka_config": {"listener.name.replication.ssl.endpoint.identification.algorithm": ""}},
         "HOSTNAME_UNCHECKED",

@@ -80,7 +80,7 @@ def test_the_limits_add_up_to_ten_seconds() -> None:
 
 
 def said(**properties: Any) -> str:
-    """Return what is said of a cluster that does not answer."""
+    """Return the message about a cluster that does not answer."""
     with pytest.raises(AdminError) as caught:
         Admin({name.replace("_", "."): value for name, value in properties.items()}).metadata()
     return str(caught.value)
