@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from faults import starved
 from faults.inventory import ROOT, Inventory, load
 
 BUDGET_RATIO = 5.0
@@ -25,31 +26,6 @@ BUDGET_HOST_TASKS = 3
 BUDGET_ONCE = 11
 WINDOW = 10
 """Seconds over which the use of idle hosts is measured."""
-
-
-def cgroup(inventory: Inventory, host: str) -> Path:
-    """Return the file that holds the CPU time of a host's container (cgroup v1 or v2)."""
-    pid = subprocess.run(
-        ["podman", "inspect", "-f", "{{.State.Pid}}", inventory.container(host)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    for line in Path(f"/proc/{pid.stdout.strip()}/cgroup").read_text().splitlines():
-        _, controllers, path = line.split(":", 2)
-        end = path.find("/", path.find("libpod-"))
-        path = path if end < 0 else path[:end]
-        if "cpuacct" in controllers.split(","):
-            return Path(f"/sys/fs/cgroup/{controllers}{path}/cpuacct.usage")
-        if not controllers and Path(f"/sys/fs/cgroup{path}/cpu.stat").exists():
-            return Path(f"/sys/fs/cgroup{path}/cpu.stat")
-    raise RuntimeError(f"{host}: no CPU accounting found in its cgroups")
-
-
-def seconds(file: Path) -> float:
-    """Return the CPU seconds that a cgroup has used."""
-    text = file.read_text()
-    return int(text) / 1e9 if file.name == "cpuacct.usage" else int(text.split()[1]) / 1e6
 
 
 def settled(rate: Callable[[], float]) -> float:
@@ -71,7 +47,7 @@ class Meter:
 
     def __init__(self, inventory: Inventory) -> None:
         """Find the containers and measure what they use when nothing is asked of them."""
-        self.files = [cgroup(inventory, host) for host in inventory.hosts("all")]
+        self.containers = starved.Meter(inventory)
         self.idle = settled(self.rate)
 
     def rate(self) -> float:
@@ -82,7 +58,10 @@ class Meter:
 
     def hosts(self) -> float:
         """Return the CPU seconds of all hosts so far."""
-        return sum(seconds(file) for file in self.files)
+        used = self.containers.read().lab
+        if not used or None in used.values():
+            sys.exit("the CPU time of the lab's containers is not counted on this machine")
+        return sum(seconds for seconds in used.values() if seconds is not None)
 
     def run(self, inventory: Inventory, playbook: str, environment: dict[str, str], *options: str) -> dict[str, float]:
         """Run a playbook that changes nothing; return its wall, control node and host seconds."""
