@@ -1,6 +1,7 @@
 """Which tests a change touches, and which of them fit into the time."""
 
 import subprocess
+from pathlib import Path
 
 import changed
 import pytest
@@ -63,10 +64,48 @@ def test_the_nearest_tests_come_first_and_the_rest_is_named() -> None:
     assert list(chosen.left_out) == ["tests/unit/test_costly.py"]
 
 
-def test_changed_files_are_those_since_the_merge_base_and_the_untracked_ones() -> None:
+def test_changed_files_are_those_since_the_merge_base_and_the_untracked_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A branch with a commit, a deletion, an edit and a new file; the other branch went on by itself."""
+    monkeypatch.setattr(changed, "ROOT", tmp_path)
+
+    def git(*words: str) -> None:
+        identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+        subprocess.run(["git", *identity, *words], cwd=tmp_path, check=True, capture_output=True)
+
+    def commit(*names: str) -> None:
+        for name in names:
+            (tmp_path / name).write_text(name)
+        git("add", ".")
+        git("commit", "-q", "-m", "x")
+
+    git("init", "-q", "-b", "main")
+    commit("same", "edited", "deleted", ".gitignore")
+    (tmp_path / ".gitignore").write_text("ignored")
+    git("checkout", "-q", "-b", "work")
+    commit("committed")
+    git("checkout", "-q", "main")
+    commit("elsewhere")
+    git("checkout", "-q", "work")
+    (tmp_path / "edited").write_text("anew")
+    (tmp_path / "deleted").unlink()
+    for name in ("untracked", "ignored"):
+        (tmp_path / name).touch()
+    assert changed.changed_files("main") == [".gitignore", "committed", "deleted", "edited", "untracked"]
     with pytest.raises(SystemExit, match="BASE=<commit>"):
         changed.changed_files("no-such-commit")
-    assert isinstance(changed.changed_files("HEAD"), list)
+    assert changed.changed_files(changed.BASE) == ["deleted", "edited", "untracked"]
+    assert "origin/main is unknown here" in capsys.readouterr().out
+
+
+def test_changed_files_are_checked_by_their_linters() -> None:
+    found = {words[0]: words for words in changed.linters(["plugins/module_utils/waits.py", "tests/run.sh", "gone.py"])}
+    assert found.keys() == {"ruff", "mypy", "shellcheck"}
+    assert [(changed.ROOT / file).exists() for file in found["mypy"][1:]] == [True]
+    assert "gone.py" not in found["ruff"]
+    roles = changed.linters(["roles/base/tasks/main.yml"])
+    assert [words[0] for words in roles] == ["yamllint", "ansible-lint"]
 
 
 def test_each_folder_has_a_command_of_its_own() -> None:
