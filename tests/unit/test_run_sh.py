@@ -114,6 +114,20 @@ def test_all_layers_pass_and_what_each_cost_is_said(checkout: Checkout) -> None:
     )
 
 
+GROUPS = Path("/sys/fs/cgroup/cpuacct")
+COUNTS = os.geteuid() == 0 and GROUPS.exists() and not (GROUPS / "cpu.shares").exists()
+
+
+@pytest.mark.skipif(not COUNTS, reason="a control group counts CPU time for root, with cgroup v1")
+def test_a_process_that_nobody_waits_for_is_counted(checkout: Checkout) -> None:
+    """As the JVM that a test of Spark leaves to itself."""
+    computes = "(ulimit -t 1; while :; do :; done); touch $NOTES.done"
+    alone = f"setsid --fork bash -c '{computes}' 2>/dev/null; until [ -e $NOTES.done ]; do sleep 0.1; done"
+    code, output = checkout.run("render", does=f'case "$name $*" in "pytest tests/render") {alone} ;; esac\nexit 0\n')
+    assert code == 0, output
+    assert re.search(r"^  render: \d+ s \([1-9]\d* s of CPU\)$", output, re.MULTILINE), output
+
+
 @pytest.mark.parametrize("status", [0, 1])
 def test_unit_tests_have_the_machine_to_themselves(checkout: Checkout, status: int) -> None:
     """And the others are run though they fail."""
