@@ -309,7 +309,10 @@ finish() {
   [ -z "$pace" ] || kill "$pace" 2>/dev/null
   for log in "/sys/fs/cgroup/cpuacct/millrace-lane-$$-"*; do   # ssh keeps connections for a minute
     while read -r process; do echo "$process" >/sys/fs/cgroup/cpuacct/cgroup.procs; done <"$log/cgroup.procs"
-    for _ in {1..50}; do rmdir "$log" && break || sleep 0.1; done   # a process that is just ending keeps it
+    for _ in {1..50}; do   # a process that is just ending keeps it
+      [ -d "$log" ] || break
+      rmdir "$log" || sleep 0.1
+    done
   done 2>/dev/null
   [ -z "$CONTAINERS" ] || find /sys/fs/cgroup -depth -type d -path "*$CONTAINERS*" -exec rmdir {} + 2>/dev/null
   if ! python tests/costs.py $LOGS/layers.jsonl $LOGS/pace && [ "$*" = all ] && [ "$code" = 0 ]; then
