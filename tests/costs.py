@@ -31,6 +31,8 @@ CGROUPS = Path("/sys/fs/cgroup")
 PER_TEST = ROOT / ".build" / "costs.json"
 CGROUP = "MILLRACE_LAB_CGROUP"
 """The environment variable that names the control group of a layer's containers; lab/ puts them there."""
+LANE = "MILLRACE_LANE_CGROUP"
+"""The environment variable that names the control group of all commands of a layer, waited for or not."""
 REFERENCE = 0.064
 """CPU seconds of `fixed_work` at pace 1."""
 EVERY = 20
@@ -89,14 +91,23 @@ class Costs:
         """Begin to count."""
         self.config = config
         self.worker = hasattr(config, "workerinput")
-        self.group = "" if self.worker else os.environ.get(CGROUP, "")
-        self.own, self.inside = own_seconds(), seconds_in(self.group) or 0.0
+        self.group, self.lane = ("" if self.worker else os.environ.get(name, "") for name in (CGROUP, LANE))
+        self.own, self.inside = self.used()
+
+    def used(self) -> tuple[float, float]:
+        """Return the CPU seconds so far, of commands and in containers.
+
+        Commands are all of the layer's control group; without one, and where tests run in parallel, this process and
+        those that it has waited for.
+        """
+        lane = seconds_in(self.lane)
+        return own_seconds() if lane is None else lane, seconds_in(self.group) or 0.0
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Add what was used since the last report: what pytest did in between belongs to the next one."""
         report = yield
-        own, inside = own_seconds(), seconds_in(self.group) or 0.0
+        own, inside = self.used()
         report.user_properties += [(CPU, own - self.own), (INSIDE, inside - self.inside)]
         self.own, self.inside = own, inside
         return report

@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.."
 export PATH="$PWD/.venv/bin:$PATH" CONTAINERS_CONF="$PWD/lab/podman.conf" ANSIBLE_FORCE_COLOR=0 NO_COLOR=1
 LOGS=.build/logs
-unset MILLRACE_LAB_CGROUP   # of a run that started this one
+unset MILLRACE_LAB_CGROUP MILLRACE_LANE_CGROUP   # of a run that started this one
 export MILLRACE_TEST_COSTS="$PWD/$LOGS/test-costs"   # tests/costs.py adds what each folder cost
 
 lint() {
@@ -176,6 +176,7 @@ lane() {
 counted() {
   OWN=/sys/fs/cgroup/cpuacct/millrace-lane-$$-$BASHPID
   [ ! -e /sys/fs/cgroup/cpuacct/cpu.shares ] && mkdir "$OWN" 2>/dev/null && echo "$BASHPID" >"$OWN/cgroup.procs" || OWN=
+  export MILLRACE_LANE_CGROUP=${OWN#/sys/fs/cgroup/cpuacct}
 }
 
 # NAME: sets this variable to the CPU-seconds of this lane's commands: of its control group, else of those that have

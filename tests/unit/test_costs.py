@@ -87,3 +87,19 @@ def test_both_versions_of_control_groups_are_read(
     file.parent.mkdir(parents=True)
     file.write_text("2500000000\n" if "acct" in text else "usage_usec 2500000\nuser_usec 1\n")
     assert costs.seconds_in("/g") == seconds
+
+
+def test_processes_that_nobody_waits_for_count_where_the_layer_has_a_control_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
+) -> None:
+    monkeypatch.setattr(costs, "CGROUPS", tmp_path)
+    monkeypatch.setenv(costs.LANE, "/lane")
+    file = tmp_path / "cpuacct/lane/cpuacct.usage"
+    file.parent.mkdir(parents=True)
+    file.write_text("1000000000")
+    counted = costs.Costs(pytestconfig)
+    counted.worker, counted.lane = False, "/lane"  # also where this test runs in a process of pytest-xdist
+    file.write_text("7500000000")
+    assert counted.used()[0] == 7.5
+    counted.lane = "/gone"
+    assert counted.used()[0] == pytest.approx(costs.own_seconds(), abs=5)
