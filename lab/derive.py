@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millrace_lab.claims import COPY, check_networks, check_own, choose, derived
-from millrace_lab.machine import Machine, machine_lock
 from millrace_lab.records import LabError
+from millrace_lab.shared_resources import Machine, machine_lock
 
 ROOT = Path(__file__).resolve().parents[1]
 KINDS = ("client", "replication")

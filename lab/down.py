@@ -16,8 +16,8 @@ from pathlib import Path
 
 from derive import lab_directory, members
 from millrace_lab.claims import absent
-from millrace_lab.machine import Machine, machine_lock
 from millrace_lab.records import LabError, identity, read_claims
+from millrace_lab.shared_resources import Machine, machine_lock
 
 ROOT = Path(__file__).resolve().parents[1]
 PREPARED = Path("/run/millrace-lab-prepared.lock")

@@ -13,7 +13,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-import seen
+import observations
 from faults.inventory import ROOT
 
 FILE = ROOT / "tests" / "last_runs" / "campaign.json"
@@ -30,9 +30,9 @@ def keep(part: str, result: str, seconds: float, seed: int, file: Path | None = 
         "seconds": round(seconds),
         "seed": seed,
     }
-    runs = {**seen.read(file), part: row}
+    runs = {**observations.read(file), part: row}
     lines = ",\n".join(f'"{name}": {json.dumps(run)}' for name, run in sorted(runs.items()))
-    seen.write(file, f"{{\n{lines}\n}}\n")
+    observations.write(file, f"{{\n{lines}\n}}\n")
 
 
 def head() -> str:
@@ -80,7 +80,7 @@ def main() -> int:
     """Print the table; always 0, for a mark is no error."""
     from campaign_parts import PARTS
 
-    print(table(PARTS, seen.read(FILE), date.today()))
+    print(table(PARTS, observations.read(FILE), date.today()))
     print(f"marked: never run, failed, or not run for {DAYS} days or {COMMITS} commits (make campaign PARTS=...)")
     return 0
 

@@ -27,7 +27,7 @@ hosts. Each line is `CODE where = value: what is wrong; what to do`, below the h
 begins with the group that says the value. Warnings (marked *warning*) stop nothing.
 `-e preflight_output=json` prints one line of JSON for each phase instead: \
 `errors` and `warnings`, each with `code`, `hosts`, `group`, `variable`,
-`value`, `wrong`, `advice`; and `survival`, what the layout survives (docs/layouts.md), and of
+`value`, `message`, `advice`; and `survival`, what the layout survives (docs/layouts.md), and of
 hosts `upgrades`, what other versions change (docs/upgrade.md). \
 `--tags model` runs the first phase alone, for an
 inventory whose hosts do not exist yet.
@@ -57,7 +57,7 @@ def codes_in_source() -> set[str]:
     """Return every code that the sources can say, those of certificates apart."""
     files = [
         RULES / "inventory.py",
-        *RULES.glob("declared_*.py"),
+        *(RULES / "preflight").glob("*.py"),
         *(RULES / "hosts").glob("*.py"),
         *(RULES / "model").glob("*.py"),
     ]

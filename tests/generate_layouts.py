@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from observations import of_layout, read
 from pages import between, write
-from seen import of_layout, read
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import layout_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.survival_layout import layout_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import Row, survival
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.layout import Layout
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.tables import markdown_table

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from faults.matrix import ROWS, Row
+from observations import read
 from pages import between, write
-from seen import read
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, SEEN = ROOT / "docs" / "reliability.md", ROOT / "docs" / "seen" / "faults.json"

@@ -10,8 +10,8 @@ import uuid
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
-from .machine import RANGE, Machine, Tenant, subnets
 from .records import Claim, LabError, Process, identity, lives
+from .shared_resources import RANGE, Machine, Tenant, subnets
 
 # Upper half of the range: no inventory of the project names a network in it.
 SPARE = "198.19.0.0/16"

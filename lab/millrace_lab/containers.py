@@ -15,8 +15,8 @@ from typing import Any
 
 from .claims import absent, check_networks, claim
 from .host import CAPABILITIES, Host, greets, hardware_address, security
-from .machine import Machine, machine_lock, subnets
 from .records import STATE, LabError, identity
+from .shared_resources import Machine, machine_lock, subnets
 
 GREETING = 120  # seconds
 

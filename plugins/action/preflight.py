@@ -10,12 +10,12 @@ from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_problems import problems_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import check_hosts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import layout_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.peers import peers
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.required_connections import peers
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.survival_layout import layout_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.inventory_problems import problems_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import as_json, count, merged, report
 from ansible_collections.millrace.kafka.plugins.plugin_utils.run_lock import problems as lock_problems
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import survival

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import ELECTION_PORT, QUORUM_PORT
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import ELECTION_PORT, QUORUM_PORT
 from ansible_collections.millrace.kafka.plugins.plugin_utils.store_kinds import told
 
 

@@ -10,14 +10,14 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka import holdings
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import log_dir_contents
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_views import confirmed
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, State
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import AdminError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.throttles import left_behind
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart_waits import SAME, after_restart, lacking
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.views import confirmed
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTIONS, Part, Patience, Wait, waiting
 
 DOCUMENTATION = """
@@ -213,7 +213,7 @@ def look(module: AnsibleModule, cluster: Cluster) -> None:
         result["throttled"] = throttled(cluster, state)
     if module.params["log_dirs"] and state.brokers:
         asked = next(iter(cluster.clients.values()))
-        result |= holdings.described(holdings.look(asked, state, module.params["throttles"]))
+        result |= log_dir_contents.described(log_dir_contents.look(asked, state, module.params["throttles"]))
     if found and module.params["fail"]:
         module.fail_json(
             msg=f"Kafka cluster not whole after {module.params['timeout']} s: {'; '.join(found)}. No "

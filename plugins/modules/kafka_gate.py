@@ -11,6 +11,7 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import restart_waits
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_views import confirmed, with_failed_dirs
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, State
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.elections import Elections
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.client import ClientError
@@ -18,7 +19,6 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import B
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate_facts import UntoldError, judging, snapshot
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart_order import batches
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.views import confirmed, with_failed_dirs
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTIONS, Part, Patience, Verdict, waiting
 
 DOCUMENTATION = """

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.connection import WRITES
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks import taken_in
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks import add_disk
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.new_disk import NewDisk
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import ask
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, record, seen
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, record, snapshot
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused, Unfinished
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTIONS
 
@@ -106,7 +106,7 @@ waiting:
 """
 
 
-def asked(module: KafkaModule) -> taken_in.Asked:
+def asked(module: KafkaModule) -> add_disk.Asked:
     """Return the request; ends the module where the rate is none."""
     options = module.params
     paths = {os.path.normpath(path): facts for path, facts in options["mounts"].items()}
@@ -118,10 +118,10 @@ def asked(module: KafkaModule) -> taken_in.Asked:
         rate = amounts.rate(options["rate"]) if options["rate"] else None
     except ValueError as error:
         module.fail_json(msg=f"log dir: nothing was changed: {error}")
-    return taken_in.Asked(disk, rate, bool(options["rate"]))
+    return add_disk.Asked(disk, rate, bool(options["rate"]))
 
 
-def answer(module: KafkaModule, request: taken_in.Asked, admin: Admin, metadata: Metadata) -> dict[str, Any]:
+def answer(module: KafkaModule, request: add_disk.Asked, admin: Admin, metadata: Metadata) -> dict[str, Any]:
     """Return what is to be done, what is waited for, or what was done. Raises Refused, Unfinished, AdminError.
 
     What begins, and what is called off, keeps runs of moves away for that moment; what is waited for is written down by
@@ -135,7 +135,7 @@ def answer(module: KafkaModule, request: taken_in.Asked, admin: Admin, metadata:
             begun = record.load(path)
             if begun is None or begun.asked != disk.words:
                 raise Unfinished(f"{disk.words} was ended by another run meanwhile", {"changed": True})
-            return taken_in.wait(admin, begun, disk, path, options["pause"], options["waited"])
+            return add_disk.wait(admin, begun, disk, path, options["pause"], options["waited"])
         moves = record.path_of(metadata.cluster_id, directory)
         with record.alone(moves, "a run of replace_disk.yml", look=module.check_mode):
             return begun_or_called_off(module, request, admin, metadata, path)
@@ -144,17 +144,17 @@ def answer(module: KafkaModule, request: taken_in.Asked, admin: Admin, metadata:
 
 
 def begun_or_called_off(
-    module: KafkaModule, request: taken_in.Asked, admin: Admin, metadata: Metadata, path: Path
+    module: KafkaModule, request: add_disk.Asked, admin: Admin, metadata: Metadata, path: Path
 ) -> dict[str, Any]:
     """Return the same, of whom nobody else on this host disturbs. Raises Refused, Unfinished, AdminError, OSError."""
     begun = record.load(path)
     if module.params["question"] == "cancel":
-        return taken_in.called_off(admin, begun, path, module.check_mode)
-    found = seen.look(admin, seen.at_controller(admin, metadata))
-    planned = taken_in.prepare(request, found, begun)
+        return add_disk.called_off(admin, begun, path, module.check_mode)
+    found = snapshot.look(admin, snapshot.at_controller(admin, metadata))
+    planned = add_disk.prepare(request, found, begun)
     told = {"changed": planned.needed, "restart": planned.restart, "plan": list(planned.work.lines)}
     if planned.needed and not module.check_mode:
-        taken_in.begin(admin, planned, path)
+        add_disk.begin(admin, planned, path)
     return {**told, **({"moved": [str(move) for move in planned.work.left]} if module.check_mode else {})}
 
 

@@ -11,8 +11,8 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks import 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import KafkaModule
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question import ask
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import control, record, seen, work
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked, asked
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import actions, control, record, snapshot
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.request import Asked, asked
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Unfinished
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTIONS
 
@@ -162,8 +162,8 @@ def by_record(module: KafkaModule, request: Asked, admin: Admin, metadata: Metad
     if begun.kind == record.SHIFTS if begun else request.within:
         return between_disks(module, request, admin, metadata, begun, path)
     declared = {broker["id"]: broker["rack"] for broker in module.params["brokers"]}
-    known = seen.at_controller(admin, metadata, begun.moves if begun else ())
-    there = seen.look(admin, known, request.devices)
+    known = snapshot.at_controller(admin, metadata, begun.moves if begun else ())
+    there = snapshot.look(admin, known, request.devices)
     planned = control.prepare(request, there, declared, begun, admin)
     if planned:
         control.meant(planned, module.params["plan"])
@@ -176,7 +176,7 @@ def between_disks(
     module: KafkaModule, request: Asked, admin: Admin, metadata: Metadata, begun: record.Record | None, path: Path
 ) -> dict[str, Any]:
     """Return the same of replicas that stay on their broker. Raises Refused, Unfinished, AdminError, OSError."""
-    there = seen.at_controller(admin, metadata)
+    there = snapshot.at_controller(admin, metadata)
     planned = disks.prepare(request, there.brokers, there.topics, begun, admin)
     if planned:
         control.meant(planned, module.params["plan"])
@@ -205,7 +205,7 @@ def main() -> None:
     )
     request, wrong = asked(module.params)
     if wrong:
-        module.fail_json(msg=work.listed("reassign: nothing was moved", wrong))
+        module.fail_json(msg=actions.listed("reassign: nothing was moved", wrong))
     ask(module, "reassign", lambda admin, metadata: answer(module, request, admin, metadata))
 
 

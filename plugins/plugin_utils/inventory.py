@@ -28,7 +28,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.group_layers import
 from ansible_collections.millrace.kafka.plugins.plugin_utils.host_variables import Texts, Variables
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model, model_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import SAID
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.words import BESIDES
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.variable_names import BESIDES
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 from ansible_collections.millrace.kafka.plugins.plugin_utils.refused_inputs import refused
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec, site_words

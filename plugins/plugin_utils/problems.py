@@ -6,38 +6,89 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
 WHOLE = "the whole inventory"
 OWN_NAME = "{{ inventory_hostname }}"
-FIELDS = ("code", "hosts", "group", "variable", "value", "wrong", "advice")  # as JSON
+FIELDS = ("code", "hosts", "group", "variable", "value", "message", "advice")  # as JSON
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One mistake: where it is, what is wrong, and how to mend it.
+    """One mistake: where it is, what is wrong, and how to correct it.
 
-    `hosts` is empty for the inventory as a whole; `variable` may go on into the value, as in `kafka_config[acks]`.
-    A `value` of None is
-    not shown. Warnings stop nothing.
+    `hosts` is empty for the inventory as a whole. `variable` may continue into the value: `kafka_config[acks]`.
+    A `value` of None is not printed. Warnings stop nothing.
+
+    Make one with a `ProblemKind`. `message` and `advice` are text for people and are only printed: code that decides
+    by a problem reads `code`, `hosts`, `variable`, `value` and `details`.
     """
 
     hosts: tuple[str, ...]
     variable: str
     code: str
     value: Any
-    wrong: str
+    message: str
     advice: str
     warning: bool = False
     group: str = ""
-    """The group that says it, where that is known: there it is mended, and `hosts` are whom it is wrong for."""
+    """The group whose file sets the value, if known; `hosts` are then the hosts for which it is wrong."""
+    details: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """What filled the placeholders of the message and the advice, by name."""
 
     def where(self, groups: Mapping[str, Sequence[str]]) -> str:
-        """Return `holder/variable`: the group that says it, else the host, or the group that its hosts are."""
-        holder = f"group {self.group}" if self.group else place(self.hosts, groups)
-        return "/".join(part for part in (holder, self.variable) if part)
+        """Return `owner/variable`: the group that sets it, else the host, or the group that its hosts are."""
+        owner = f"group {self.group}" if self.group else place(self.hosts, groups)
+        return "/".join(part for part in (owner, self.variable) if part)
+
+
+@dataclass(frozen=True)
+class ProblemKind:
+    """One kind of problem: its code and the templates of its message and advice.
+
+    `message` says what is wrong, `advice` what to do. Both are `str.format` templates whose placeholders are the
+    details of a problem; lists and tuples are joined by commas. Each code has one ProblemKind, beside the rule that
+    reports it; `variant` is for a case that needs other words.
+    """
+
+    code: str
+    message: str
+    advice: str
+    warning: bool = False
+
+    def variant(self, *, message: str = "", advice: str = "") -> ProblemKind:
+        """Return this kind with another message or advice."""
+        return replace(self, message=message or self.message, advice=advice or self.advice)
+
+    def problem(
+        self,
+        hosts: Sequence[str],
+        variable: str,
+        value: Any = None,
+        *,
+        group: str = "",
+        warning: bool | None = None,
+        **details: Any,
+    ) -> Problem:
+        """Return a problem of this kind; `warning` overrides the kind's own. Raises KeyError if a detail is missing."""
+        texts = {name: _joined(detail) for name, detail in details.items()}
+        return Problem(
+            tuple(hosts),
+            variable,
+            self.code,
+            value,
+            self.message.format_map(texts),
+            self.advice.format_map(texts),
+            self.warning if warning is None else warning,
+            group,
+            details,
+        )
+
+
+def _joined(detail: Any) -> Any:
+    return ", ".join(map(str, detail)) if isinstance(detail, (list, tuple)) else detail
 
 
 def place(hosts: Sequence[str], groups: Mapping[str, Sequence[str]]) -> str:
@@ -86,7 +137,7 @@ def _without_name(problem: Problem) -> Problem | None:
     if len(problem.hosts) != 1:
         return None
     name = re.compile(rf"(?<![\w.-]){re.escape(problem.hosts[0])}(?![\w-])")
-    texts = {key: getattr(problem, key) for key in ("variable", "value", "wrong", "advice")}
+    texts = {key: getattr(problem, key) for key in ("variable", "value", "message", "advice")}
     changed: dict[str, Any] = {key: name.sub(OWN_NAME, text) for key, text in texts.items() if isinstance(text, str)}
     return replace(problem, hosts=(), **changed) if any(texts[key] != text for key, text in changed.items()) else None
 
@@ -94,7 +145,7 @@ def _without_name(problem: Problem) -> Problem | None:
 def line(problem: Problem, groups: Mapping[str, Sequence[str]]) -> str:
     """Return `CODE where = value: what is wrong; what to do`."""
     value = "" if problem.value is None else f" = {problem.value}"
-    return f"{problem.code} {problem.where(groups) or WHOLE}{value}: {problem.wrong}; {problem.advice}"
+    return f"{problem.code} {problem.where(groups) or WHOLE}{value}: {problem.message}; {problem.advice}"
 
 
 def report(problems: Iterable[Problem], groups: Mapping[str, Sequence[str]]) -> str:

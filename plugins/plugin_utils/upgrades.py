@@ -18,7 +18,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.definition_changes 
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import TITLES
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import place
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import ROLES_PATH
 

@@ -4,13 +4,13 @@ import uuid
 from collections.abc import Generator, Iterator
 
 import pytest
-from seen import given_file
+from observations import given_file
 
 from .inventory import Inventory
 from .lab import UNITS, Lab
 from .measured_again import pytest_runtest_call as pytest_runtest_call
 from .measured_again import pytest_runtest_protocol as pytest_runtest_protocol
-from .words import INPUT, JOBS, OUTPUT, LastCounts
+from .word_counts import INPUT, JOBS, OUTPUT, LastCounts
 
 _JOURNAL_LINES = 15
 

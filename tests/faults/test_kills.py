@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import observations
 import pytest
-import seen
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load as load_model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import layout_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.survival_layout import layout_of
 
 from .injector import Injector
 from .kills import Fault, hit, plan
@@ -76,9 +76,9 @@ def endure(lab: Lab, writer: Writer, planned: Sequence[Sequence[Fault]], again: 
 def keep(file: Path | None, seed: int, found: Mapping[str, Any]) -> None:
     """Put what the rounds of a seed have shown in the place of what they showed before; other seeds stay."""
     if file is not None:
-        seeds = seen.read(file) | {str(seed): found}
+        seeds = observations.read(file) | {str(seed): found}
         text = ",\n".join(f"{json.dumps(name)}: {json.dumps(one)}" for name, one in sorted(seeds.items()))
-        seen.write(file, f"{{\n{text}\n}}\n")
+        observations.write(file, f"{{\n{text}\n}}\n")
 
 
 def test_kills(lab: Lab, topic: str, tmp_path: Path, note: Callable[[str], None], pytestconfig: pytest.Config) -> None:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
+import observations
 import pytest
-import seen
 
 from .injector import Injector
 from .lab import Lab, until, until_none
@@ -41,9 +41,9 @@ class Took:
 def keep(file: Path | None, number: str, figures: Mapping[str, float | str]) -> None:
     """Add what was seen of a row to what other runs have seen."""
     if file is not None:
-        runs = seen.read(file)
+        runs = observations.read(file)
         runs.setdefault(number, []).append(figures)
-        seen.write(file, json.dumps(runs, indent=1, sort_keys=True) + "\n")
+        observations.write(file, json.dumps(runs, indent=1, sort_keys=True) + "\n")
 
 
 def endure(lab: Lab, topic: str, directory: Path, row: Row) -> Took:

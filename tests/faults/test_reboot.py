@@ -10,7 +10,7 @@ from .lab import Lab, until_none
 from .ledger import load
 from .promises import COUNTED, ENSEMBLE, FULL, Clock
 from .reader import read_all
-from .words import LastCounts, publish
+from .word_counts import LastCounts, publish
 from .writer import Writer
 
 pytestmark = pytest.mark.timed

@@ -9,7 +9,7 @@ from confluent_kafka import TopicPartition
 from .lab import Lab, until, until_none
 from .promises import BACK, COUNTED, Clock
 from .reader import high_watermark, partitions
-from .words import INPUT, JOBS, MANY, WORDS_A_LINE, LastCounts, many_words, publish
+from .word_counts import INPUT, JOBS, MANY, WORDS_A_LINE, LastCounts, many_words, publish
 
 pytestmark = pytest.mark.timed
 UNIT = JOBS["spark_consumer"]

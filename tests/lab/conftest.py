@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import pytest
 from down import known, remove
 from faults.inventory import ROOT
-from millrace_lab.machine import Machine
+from millrace_lab.shared_resources import Machine
 
 from .small import CONTAINERS_CONF, SmallLab, claimed_block
 

@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from millrace_lab.machine import LOCK, machine_lock
+from millrace_lab.shared_resources import LOCK, machine_lock
 
 ROOT = Path(__file__).parents[2]
 NETWORKS = {"client_network": "198.18.1.0/24", "replication_network": "198.18.2.0/24"}

@@ -11,8 +11,8 @@ from pathlib import Path
 import yaml
 from faults.inventory import ROOT
 from millrace_lab.claims import choose, conflicts
-from millrace_lab.machine import Machine, machine_lock
 from millrace_lab.records import LabError
+from millrace_lab.shared_resources import Machine, machine_lock
 
 CONTAINERS_CONF = str(ROOT / "lab" / "podman.conf")
 ENVIRONMENT = {**os.environ, "CONTAINERS_CONF": CONTAINERS_CONF, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")}

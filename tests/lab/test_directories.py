@@ -12,8 +12,8 @@ import pytest
 import up
 from derive import settle, take
 from down import named, remove
-from millrace_lab import machine as shared
 from millrace_lab import records
+from millrace_lab import shared_resources as shared
 from millrace_lab.claims import absent, make_identity
 from millrace_lab.records import LabError
 from wordcount import collect, publish

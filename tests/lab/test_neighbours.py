@@ -13,11 +13,11 @@ import pytest
 from derive import settle
 from down import known, remove_all
 from faults.inventory import ROOT
-from millrace_lab import machine as shared
 from millrace_lab import records
+from millrace_lab import shared_resources as shared
 from millrace_lab.claims import absent, choose, claim, make_identity
-from millrace_lab.machine import Machine
 from millrace_lab.records import Claim, LabError, identity
+from millrace_lab.shared_resources import Machine
 
 from .small import CONTAINERS_CONF
 

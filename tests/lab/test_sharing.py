@@ -12,8 +12,8 @@ from pathlib import Path
 import down
 import pytest
 from faults.inventory import ROOT
-from millrace_lab.machine import Machine
 from millrace_lab.records import claim_file
+from millrace_lab.shared_resources import Machine
 
 from .small import CONTAINERS_CONF, ENVIRONMENT, SmallLab, said
 

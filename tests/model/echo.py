@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils import declared_readers, functions, refused_inputs, specs
+from ansible_collections.millrace.kafka.plugins.plugin_utils import functions, refused_inputs, specs
+from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight import unused_variables
 from model.mistakes.base import LAB, spoil
 
 HOST = "dc1-echo1"
@@ -67,7 +68,7 @@ CACHES = (
     specs.argument_spec,
     specs.role_of,
     refused_inputs._validator,
-    declared_readers.switches,
+    unused_variables.switches,
 )
 
 

@@ -19,7 +19,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.archives import exp
 from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts.archives import archives
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.peers import peers
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.required_connections import peers
 from model import installed_probes
 from model.mistakes.base import INVENTORIES, VAULT
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_problems import problems_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
+from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.inventory_problems import problems_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, line, merged
 from model.mistakes.base import VAULT, Mistake, spoil
 

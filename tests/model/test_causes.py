@@ -13,7 +13,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.tags import TAGS
 from model.mistakes import MISTAKES
 from model.mistakes.access import SAID, SECRETLESS, acl
 from model.mistakes.base import INVENTORIES, LAB, VAULT, kafka, listeners, spoil
-from model.mistakes.words import WITHOUT_SHARED
+from model.mistakes.variable_names import WITHOUT_SHARED
 from model.preflight import playbook
 from model.said import check
 

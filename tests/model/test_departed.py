@@ -66,7 +66,7 @@ def test_no_broker_begins_with_nothing_what_it_alone_had_in_sync(
     assert [problem.code for problem in problems] == codes
     verb = "replace_disk.yml -e broker=1 -e log_dir=" if told.get("log_dirs") else "site.yml -e lost="
     for one in problems:
-        assert alone["1"][0] in str(one.wrong) and verb in one.advice
+        assert alone["1"][0] in str(one.message) and verb in one.advice
     assert not [one for one in check_hosts(model(probe), probed(probe), {}, [], alone, alone.get("1", ()))]
 
 
@@ -102,7 +102,7 @@ def test_no_disk_is_mounted_over_one_from_which_its_broker_serves(told: dict[str
     found = check_hosts(model(probe), probed(probe))
     assert [(one.code, one.value) for one in found] == ([("LOG_DIR_EMPTY", BOTH[1])] if said else [])
     for one in found:
-        assert "serves still from the disk that was mounted there before" in one.wrong
+        assert "serves still from the disk that was mounted there before" in one.message
         assert "stop.yml -l dc1-kafka1), then playbooks/replace_disk.yml -e broker=1 -e log_dir=" in one.advice
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unit.certificate_mistakes import CERTIFICATES
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_followers import (
+from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.suppression import (
     ANYWHERE,
     OF_ENTRY,
     OF_HOSTS,

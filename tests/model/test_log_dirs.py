@@ -63,7 +63,7 @@ def test_a_replica_that_two_log_dirs_hold(names: tuple[list[str], list[str]], to
     code, _, which = said.partition(" ")
     assert [one.code for one in found] == ([code] if said else [])
     for one in found:
-        assert "no broker starts with a replica in two log dirs" in one.wrong
+        assert "no broker starts with a replica in two log dirs" in one.message
         assert f"move these folders out of {which}, to a place that is no log dir" in one.advice
 
 
@@ -91,8 +91,10 @@ def test_a_log_dir_that_is_taken_out_again() -> None:
     answers[KAFKA]["mounts"][TWO]["names"] = ["t-0"]
     both, alone = check_hosts(model(probe), answers)
     assert (both.code, alone.code) == ("LOG_DIR_DROPPED", "LOG_DIR_DROPPED")
-    assert "it holds t-0, which other log dirs" in both.wrong and "move these folders out of it" in both.advice
-    assert "it holds u-0: the broker would come back without" in alone.wrong and "empty=1:/data/kafka3" in alone.advice
+    assert "it holds t-0, which other log dirs" in both.message and "move these folders out of it" in both.advice
+    assert (
+        "it holds u-0: the broker would come back without" in alone.message and "empty=1:/data/kafka3" in alone.advice
+    )
 
 
 def test_a_disk_that_fails_holds_nothing_twice() -> None:

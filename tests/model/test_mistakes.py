@@ -171,7 +171,7 @@ def test_json(tmp_path: Path) -> None:
             "group": "",
             "variable": "replication_address",
             "value": "198.18.3.22",
-            "wrong": "outside the replication network 198.18.2.0/24",
+            "message": "outside the replication network 198.18.2.0/24",
             "advice": "correct the address or replication_network",
         }
     ]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.declared_problems import problems_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
+from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.inventory_problems import problems_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import as_json, report
 from model.mistakes.base import LAB, VAULT, kafka, spoil
 from model.mistakes.jobs import job

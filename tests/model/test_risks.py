@@ -12,13 +12,13 @@ import pytest
 from made_archives import made_archives
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import layout_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.survival_layout import layout_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import survival
 from model.batches import Batches, Row, batched, judge, variables
 from model.mistakes.access import users
 from model.mistakes.base import JOB, LAB, VAULT, spoil
+from model.mistakes.insecure_settings import site_listeners
 from model.mistakes.jobs import again
-from model.mistakes.weakened import site_listeners
 from model.preflight import preflight
 from model.said import check
 

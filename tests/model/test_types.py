@@ -13,7 +13,7 @@ import pytest
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model, check_model, model_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.causes import base
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.root_causes import base
 from ansible_collections.millrace.kafka.plugins.plugin_utils.refused_inputs import refused
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec, site_words
 from model.probes import lab

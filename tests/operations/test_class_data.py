@@ -7,7 +7,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from faults.inventory import Inventory
 from faults.lab import Lab, until
-from faults.words import JOBS
+from faults.word_counts import JOBS
 
 from operations.conftest import with_class_data
 

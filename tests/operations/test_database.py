@@ -46,10 +46,10 @@ def test_settings(operator: Operator) -> None:
 
 
 def test_what_the_server_refuses_changes_nothing(operator: Operator) -> None:
-    """Preflight does not know that there is no such zone; the server's own program does, before its file is written."""
+    """Preflight checks only zones of the form area/place; the server's own program does, before its file is written."""
     before = seen(operator, "timezone")
-    run = operator.play("database", "-e", json.dumps({"postgresql_config": {"timezone": "Mars/Olympus"}}))
+    run = operator.play("database", "-e", json.dumps({"postgresql_config": {"timezone": "Olympus"}}))
     assert run.code != 0
-    assert 'invalid value for parameter "timezone": "Mars/Olympus"' in run.output.replace("TimeZone", "timezone")
+    assert 'invalid value for parameter "timezone": "Olympus"' in run.output.replace("TimeZone", "timezone")
     assert seen(operator, "timezone") == before
     play(operator)

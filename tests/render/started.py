@@ -69,7 +69,7 @@ def load() -> None:
     warnings.filterwarnings("ignore", "AnsibleCollectionFinder has already been configured")
     plugins = "ansible_collections.millrace.kafka.plugins.plugin_utils"
     reading, judging, hosts = (
-        import_module(f"{plugins}.{name}") for name in ("inventory", "declared_problems", "hosts")
+        import_module(f"{plugins}.{name}") for name in ("inventory", "preflight.inventory_problems", "hosts")
     )
     with tempfile.TemporaryDirectory() as folder:
         reader = reading.load(ROOT / "inventories" / "lab", {"lab_directory": folder, "pki_directory": folder})

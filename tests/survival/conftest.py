@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from faults.inventory import ROOT
-from seen import Record, given_folder
+from observations import Record, given_folder
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 

@@ -20,7 +20,7 @@ from faults.lab import UNITS, Lab, until, until_none
 from faults.zookeeper import session
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load as load_model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import layout_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.survival_layout import layout_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import Row
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.layout import Layout
 

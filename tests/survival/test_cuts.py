@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import pytest
-from seen import Record
+from observations import Record
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import survival
 

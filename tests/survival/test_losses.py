@@ -16,7 +16,7 @@ from confluent_kafka import ElectionType, TopicPartition
 from faults.lab import UNITS, until
 from faults.reader import read_all
 from faults.zookeeper import session
-from seen import Record
+from observations import Record
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.health_lines import table
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import Row, survival

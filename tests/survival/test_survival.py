@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from seen import Record
+from observations import Record
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import survival
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.replicas import placements

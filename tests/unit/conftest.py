@@ -10,8 +10,8 @@ from unit.fake_cluster import FakeCluster
 from unit.fake_wire import Run, modules
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import broker_views
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import cluster as clusters
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka import views
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import admin, kafka_python, log_dirs, moves
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 
@@ -41,7 +41,7 @@ def dead_ports(monkeypatch: pytest.MonkeyPatch) -> set[int]:
             port = int(self.properties["bootstrap.servers"].rpartition(":")[2])
             return super().look(0.1 if port in dead else 40.0)
 
-    for asking in (clusters, views):
+    for asking in (clusters, broker_views):
         monkeypatch.setattr(asking, "Admin", Asking)
     return dead
 

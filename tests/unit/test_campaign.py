@@ -12,8 +12,8 @@ import campaign
 import campaign_parts
 import campaign_status
 import checkout_lock
+import observations
 import pytest
-import seen
 from campaign_run import Campaign
 from faults.lab import until
 
@@ -50,11 +50,11 @@ def test_a_part_that_fails_does_not_stop_the_others(capsys: pytest.CaptureFixtur
 
 def test_the_last_run_of_each_part_is_kept() -> None:
     campaign.main(["bad", "good"])
-    first = seen.read(campaign_status.FILE)
+    first = observations.read(campaign_status.FILE)
     assert (first["bad"]["result"], first["good"]["result"]) == ("failed", "passed")
     assert first["good"]["seed"] == 17 and first["good"]["date"] == date.today().isoformat()
     campaign.main(["good"])
-    assert seen.read(campaign_status.FILE).keys() == {"bad", "good"}, "what another run has seen stays"
+    assert observations.read(campaign_status.FILE).keys() == {"bad", "good"}, "what another run has seen stays"
 
 
 def test_a_part_that_nobody_runs_is_marked() -> None:

@@ -11,10 +11,10 @@ import generate_site_docs
 import pytest
 from faults.matrix import ROWS
 from faults.test_kills import keep
-from seen import read
+from observations import read
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import layout_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.survival_layout import layout_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec, site_words
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import Row, survival
 

@@ -12,14 +12,14 @@ from unit.fake_settings import Answer
 from unit.fake_wire import brokers
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka import views
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import broker_views
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_views import confirmed, gone, with_failed_dirs
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, ClusterError, State
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import moves
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import AdminError, Partition
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import Rules, blocks
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate_facts import HEARD, alone, judging, snapshot
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.restart_waits import after_restart, after_start
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.views import confirmed, gone, with_failed_dirs
 from ansible_collections.millrace.kafka.plugins.module_utils.waits import Patience
 
 
@@ -172,7 +172,7 @@ def test_whom_nobody_follows_who_could() -> None:
 @pytest.mark.parametrize(("answers", "is_gone"), [("---", True), ("--+", False), ("+", False)])
 def test_one_silence_is_no_death(answers: str, is_gone: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     left = list(answers)
-    monkeypatch.setattr(views, "answered", lambda *_: ("CLIENT", None) if left.pop(0) == "+" else None)
+    monkeypatch.setattr(broker_views, "answered", lambda *_: ("CLIENT", None) if left.pop(0) == "+" else None)
     cluster: Any = None
     assert gone(cluster, State({1: {}}), 1) is is_gone
     assert left == []

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Job
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Job
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.permissions import needs
 
 SPARK = ("READ", "group", "spark-kafka-source", "prefixed")

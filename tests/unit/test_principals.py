@@ -71,7 +71,7 @@ def lacking(listener: dict[str, object], names: list[str]) -> str | None:
         "pki_certificates": [{"name": "broker", "path": "/k.pem", "names": names}],
     }
     model = Model({"k1": values}, {"kafka": ["k1"]}, {}, {}, {}, frozenset(), frozenset())
-    told = [problem.value or problem.wrong.split(",")[0] for problem in certificate_names.lacking(model)]
+    told = [problem.value or problem.message.split(",")[0] for problem in certificate_names.lacking(model)]
     return ", ".join(text.removeprefix("names lack ") for text in told) or None
 
 

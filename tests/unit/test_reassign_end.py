@@ -10,7 +10,7 @@ from unit.fake_cluster import FakeCluster
 from unit.reassigning import Reassign, interrupted, limits, records, says
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Metadata, Partition
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.ending import verified
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.completion import verified
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
 

@@ -7,12 +7,12 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata, Partition
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.topics import Settings
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import throttles
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.again import put_back
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.actions import Work
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move, Wish
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.seen import Seen
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import Work
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.request import Asked
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.resume import put_back
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.snapshot import Seen
 
 FEW, MANY = 200, 2000
 BROKERS = {one: ("127.0.0.1", one) for one in (1, 2, 3)}

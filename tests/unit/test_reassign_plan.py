@@ -11,9 +11,9 @@ import pytest
 from unit.effort import calls
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Partition
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.layout import Replicas, bounds
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.actions import busiest
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move, Plan, Wish, plan
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import busiest
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.replica_layout import Replicas, bounds
 
 TOPICS = 36
 THREE = {f"t{number}": 3 for number in range(TOPICS)}

@@ -7,8 +7,8 @@ import pytest
 from unit.fake_cluster import FakeCluster
 from unit.reassigning import Reassign
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.layout import Replicas, bounds
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Plan, Wish, plan
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.replica_layout import Replicas, bounds
 
 pytest_plugins = ["unit.reassigning"]
 TWO = {1: "dc1", 2: "dc1", 5: "dc1", 3: "dc2", 4: "dc2"}

@@ -8,8 +8,8 @@ from unit.fake_cluster import FakeCluster
 from unit.reassigning import Reassign, interrupted
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import asked
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.request import asked
 
 pytest_plugins = ["unit.reassigning"]
 NOTHING: dict[str, Any] = {

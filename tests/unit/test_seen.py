@@ -11,12 +11,12 @@ from unittest.mock import MagicMock
 
 import generate_layouts
 import generate_reliability
+import observations
 import pytest
-import seen
 from faults import test_matrix
 from faults.ledger import Report
 from faults.matrix import ROWS
-from seen import Record, given_file, given_folder, of_layout
+from observations import Record, given_file, given_folder, of_layout
 from survival import test_cuts, test_losses, test_survival
 from survival.stretched import Seen
 from unit.layouts import stretch2, stretch3
@@ -76,9 +76,9 @@ def test_what_is_not_there_yet_may_be_named(tmp_path: Path) -> None:
 
 def test_a_text_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
     file = tmp_path / "lab.json"
-    seen.write(file, "old")
+    observations.write(file, "old")
     with pytest.raises(UnicodeEncodeError):
-        seen.write(file, "new \ud800")
+        observations.write(file, "new \ud800")
     assert file.read_text() == "old"
     assert [found.name for found in tmp_path.iterdir()] == ["lab.json"]
 

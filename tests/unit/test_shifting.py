@@ -13,9 +13,9 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.shifts 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_dirs import LogDir
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.progress import carry_on, progress
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.throttles import COPIES as RATE
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.wait_progress import carry_on, progress
 
 pytest_plugins = ["unit.reassigning"]
 

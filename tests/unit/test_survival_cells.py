@@ -10,7 +10,7 @@ from unittest.mock import MagicMock
 
 import pytest
 from faults.starved import Meter, Window
-from seen import Record
+from observations import Record
 from survival import cells, test_survival
 from survival.cells import WHOLE_AGAIN, Cell, Failure, assert_promises, compare
 from survival.rows import chosen, shape
@@ -18,7 +18,7 @@ from survival.stretched import Seen
 from unit.layouts import stretch2
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import layout_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.survival_layout import layout_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import Row, survival
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.layout import Layout
 

@@ -15,7 +15,7 @@ import pytest
 import yaml
 from made_archives import CHECKSUMS
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import host_facts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import DEAD_LETTERS, MORE_TOPICS, TOPICS
 
 ROOT = Path(__file__).parents[2]
@@ -91,7 +91,7 @@ SAID = [
         ", ".join(JAVA[::-1]),
     ),
     ("lab/packages.txt", "openjdk", in_text("lab/packages.txt", r"openjdk-(\d+)"), JAVA[0]),
-    ("plugins/plugin_utils/hosts/machine.py", "JAVA", ", ".join(machine.JAVA), ", ".join(JAVA)),
+    ("plugins/plugin_utils/hosts/host_facts.py", "JAVA", ", ".join(host_facts.JAVA), ", ".join(JAVA)),
 ]
 
 

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.broker_views import AT_ONCE, Views, gone, views
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster import Cluster, ClusterError, State
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import kafka_python, moves, topics
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import (
@@ -25,7 +26,6 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.gate import (
     uncontrolled,
 )
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.views import AT_ONCE, Views, gone, views
 
 MIN_ISR = "min.insync.replicas"
 HEARD = 5.0

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka import declared as entries
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import entry_checks as entries
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import (
     Change,
     Plan,

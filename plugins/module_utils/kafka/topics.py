@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka import declared as entries
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import entry_checks as entries
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka import factors
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import (
     Change,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka import declared as entries
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka import entry_checks as entries
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import Change, Plan, Verb, in_scope, too_many
 
 MECHANISM, ITERATIONS = "SCRAM-SHA-512", 8192

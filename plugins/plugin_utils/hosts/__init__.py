@@ -15,25 +15,25 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import (
     databases,
     departed,
     disks,
+    host_facts,
     log_dirs,
-    machine,
     ports,
     protocol,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import risks
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 Probe = Mapping[str, Any]
 Check = Callable[[Model, Machine, Probe], Iterator[Problem]]
 
 OF_A_MACHINE: tuple[Check, ...] = (
-    machine.addresses,
-    machine.clock,
-    machine.java,
-    machine.limits,
-    machine.memory,
+    host_facts.addresses,
+    host_facts.clock,
+    host_facts.java,
+    host_facts.limits,
+    host_facts.memory,
     connections.firewall,
     disks.of_functions,
     databases.data,

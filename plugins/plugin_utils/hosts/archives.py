@@ -13,7 +13,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.archives import (
     zookeeper_client,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 

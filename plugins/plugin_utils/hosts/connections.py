@@ -7,9 +7,9 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.firewall import left_alone, rules_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.peers import peers
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.ports import of_services
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.required_connections import peers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.nft_rules import ECHO, installed, lets_in, lines
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 

@@ -9,7 +9,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.folders import replicas as replicas_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts.disks import whole_disk
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 

@@ -14,8 +14,8 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.folders
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.folders import foreign as foreign_names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Function
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import broker_dirs, other_mounts
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker, Machine, ZooKeeperServer
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker, Machine, ZooKeeperServer
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation import broker_dirs, other_mounts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.replication import TOPICS, settings
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
@@ -86,7 +86,7 @@ def of_a_broker(broker: Broker, probe: Probe) -> Iterator[Problem]:
     for path, mount in mounts.items():
         gone = [*failed(broker, LOG_DIRS, path, mount), *(missing(broker, LOG_DIRS, path, mount) if are_mounts else ())]
         if serves and os.path.normpath(path) in installed and not (stops_the_unit(path, mount) or below(mount)):
-            gone = [replace(problem, warning=True, wrong=f"{problem.wrong}; {GOES_ON}") for problem in gone]
+            gone = [replace(problem, warning=True, message=f"{problem.message}; {GOES_ON}") for problem in gone]
         yield from gone
         if are_mounts:
             yield from mounted(broker, LOG_DIRS, path, mount)

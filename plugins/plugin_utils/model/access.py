@@ -9,7 +9,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.acls import OPERATIONS
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.users import STEP
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.slips import slip
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typos import slip
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import granted

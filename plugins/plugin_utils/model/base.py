@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Function, functions
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import (
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import (
     Broker,
     Machine,
     SparkNode,

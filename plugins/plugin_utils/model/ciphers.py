@@ -12,7 +12,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import FOLDER, nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import (
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import (
     Broker,
     Machine,
     ZooKeeperServer,

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import LEAST_MEMORY, size
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation import LEAST_MEMORY, size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import definitions, text_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql_values import amount, in_bytes, wrong_value
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem

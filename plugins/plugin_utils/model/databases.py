@@ -20,8 +20,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_valu
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.exposure import WIDEST
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.firewall import left_alone, rules_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine, SparkNode
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.slips import slip
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine, SparkNode
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typos import slip
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import WILDCARDS, is_address, subnet
 from ansible_collections.millrace.kafka.plugins.plugin_utils.nft_rules import lets_in
 from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import (

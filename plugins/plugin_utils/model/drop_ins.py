@@ -13,9 +13,9 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Function, functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_memory import shared_buffers
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation import overrides, size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import options
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import overrides, size
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.unit_values import value_faults
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.units import SECTIONS
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below, subnet, v6, whole

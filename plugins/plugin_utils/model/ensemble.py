@@ -8,8 +8,8 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, datacenters, names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine, ZooKeeperServer
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import options
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine, ZooKeeperServer
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import is_address, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.firewall import place_of, rules_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Job, Machine, SparkNode
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation import overrides
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import LOOPBACK
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import overrides
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Job, Machine, SparkNode
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below, subnet
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 

@@ -7,9 +7,9 @@ from ipaddress import ip_network
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import NETWORKS, Machine
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.peers import peers
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import NETWORKS, Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.ports import of_jvms, of_services
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.required_connections import peers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import subnet, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.nft_rules import SSH, lets_in
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem

@@ -9,14 +9,14 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import active, end
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.permissions import covers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.principals import admin_principals
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.slips import slip
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic import topics_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic_types import topics_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topics import KEPT, NAME
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typos import slip
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import inside
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole as whole_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem

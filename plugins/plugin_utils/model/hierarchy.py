@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import STRETCHED, Model, datacenters, names
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import layout_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import ZooKeeperServer
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import ZooKeeperServer
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.survival_layout import layout_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.quorum import quorum

@@ -11,7 +11,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions as known
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import inputs, laid
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import holders
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 

@@ -14,9 +14,9 @@ from itertools import pairwise
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import FOLDER, nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import Function, functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation import size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import CLASS_PATH, options
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import size
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 FLAG = re.compile(r"-XX:([+-]?)(\w*)(=?)(.*)", re.DOTALL)

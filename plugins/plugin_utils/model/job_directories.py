@@ -7,9 +7,9 @@ from itertools import combinations
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.hidden import hidden, services_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Job, SparkNode
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.store_groups import LOCATIONS
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Job, SparkNode
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.keystore_permissions import LOCATIONS
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.sandbox_paths import hidden, services_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 

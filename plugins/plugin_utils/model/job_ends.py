@@ -10,7 +10,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_limits import limit
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_values import free
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import active, dead_letters, end, reads
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic import Topic, topics_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic_types import Topic, topics_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below
 from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import definitions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem

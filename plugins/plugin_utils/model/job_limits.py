@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import size
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Job, SparkNode
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Job, SparkNode
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation import size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 DRIVER = "spark.driver.memory"

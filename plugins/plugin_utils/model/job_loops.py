@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Job, SparkNode
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.job_ends import RELAY
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import (
     READ_BACK,
@@ -14,7 +15,6 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import (
     end,
     reads,
 )
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Job, SparkNode
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 Place = tuple[str, str]

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Job, SparkNode
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation import overrides
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import READ_BACK, active, end, reads
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import overrides
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Job, SparkNode
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic import topics_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic_types import topics_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 

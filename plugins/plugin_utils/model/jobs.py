@@ -9,9 +9,9 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.listener_options import Listener
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Job, SparkNode
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation import LEAST_MEMORY, UNITS, size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.job_limits import limit_of, over
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import LEAST_MEMORY, UNITS, size
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Job, SparkNode
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import plain_path
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, inputs
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machine import overrides, size
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation import overrides, size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 LEAST = 2**26  # below this no broker and no server starts

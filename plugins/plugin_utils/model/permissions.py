@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Job, SparkNode
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import (
     READ_BACK,
     active,
@@ -15,7 +16,6 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import (
     reads,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Job, SparkNode
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import is_address
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import grants_of, listed

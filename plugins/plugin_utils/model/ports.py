@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import JMX, options
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import WILDCARDS, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.nft_rules import SSH
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem

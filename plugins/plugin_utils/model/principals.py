@@ -9,8 +9,8 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.listener_options import Listener
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import ZOOKEEPER_PORTS, Broker, Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import ZOOKEEPER_PORTS, Broker, Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 

@@ -14,7 +14,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.live_config import SYNONYMS, UNITS
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import Definitions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker, Machine, ZooKeeperServer
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker, Machine, ZooKeeperServer
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import in_seconds, members, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 

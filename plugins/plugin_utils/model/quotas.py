@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.change import in_scope
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.application_topics import declared as some_declared
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.application_topics import own_topics
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.own_topics import declared as some_declared
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.own_topics import own_topics
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.slips import slip
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic import topics_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic_types import topics_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typos import slip
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants import listed
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.quotas import DEFAULT, NAMES, declared, rate

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import STRETCHED, Model, datacenters, names
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import most_replicas, neither
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.places import odd_racks, of_uneven_racks
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.survival_layout import most_replicas, neither
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topology import odd_racks, of_uneven_racks
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 from ansible_collections.millrace.kafka.plugins.plugin_utils.property_values import text_of

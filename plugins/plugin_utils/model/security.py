@@ -8,9 +8,9 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.listener_options import Listener
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.features import place
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Broker, Machine, ZooKeeperServer
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.words import BESIDES
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_features import place
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker, Machine, ZooKeeperServer
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.variable_names import BESIDES
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches import switch
 from ansible_collections.millrace.kafka.plugins.plugin_utils.store_kinds import kind_of

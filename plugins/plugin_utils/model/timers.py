@@ -9,7 +9,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.calendar_events import comes, faults
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.machines import Machine
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 WORD = "rebalance_timer"

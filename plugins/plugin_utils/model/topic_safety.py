@@ -7,19 +7,19 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import STRETCHED, Model, datacenters, names
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.layout import (
-    most_in_one_rack,
-    most_replicas,
-    neither,
-)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.replication import (
     MIN_ISRS,
     TOPICS,
     goes_on,
     settings,
 )
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.slips import slip
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic import Topic, once, topics_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.survival_layout import (
+    most_in_one_rack,
+    most_replicas,
+    neither,
+)
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic_types import Topic, once, topics_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.typos import slip
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 

@@ -9,7 +9,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import Definitions, nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_limits import limit
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic import DEFAULTS, Topic, once, topics_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic_types import DEFAULTS, Topic, once, topics_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import seconds, tiny, whole
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 from ansible_collections.millrace.kafka.plugins.plugin_utils.property_values import text_of

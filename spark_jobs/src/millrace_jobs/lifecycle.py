@@ -29,8 +29,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from millrace_jobs.errors import Away, JobError, Stopped
 from millrace_jobs.groups import GroupCommitter, Offsets, offsets_of
 from millrace_jobs.outage import KafkaWatch
+from millrace_jobs.query_counters import Tally, rows_of
 from millrace_jobs.runtime import Running
-from millrace_jobs.tallies import Tally, rows_of
 
 _LOG = logging.getLogger(__name__)
 _POLL_SECONDS = 0.5

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from millrace_jobs import checks, holdings, lease, starts
+from millrace_jobs import checks, lease, sink_offsets, starts
 from millrace_jobs.config import JOBS, Config
 from millrace_jobs.ends import Input, Start
 from millrace_jobs.errors import ConfigError, JobError
@@ -88,7 +88,7 @@ def moves(config: Config, start: Start | None) -> dict[str, list[Move]]:
             found[name].append(Move(topic, number, begin, end, held.get((topic, number))))
     if not found:
         raise JobError(f"{config.job}: reads no topic, so there is no offset to move")
-    holdings.check(config, {(one.topic, one.partition): one.begin for several in found.values() for one in several})
+    sink_offsets.check(config, {(one.topic, one.partition): one.begin for several in found.values() for one in several})
     return found
 
 

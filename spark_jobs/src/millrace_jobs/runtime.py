@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from millrace_jobs import beginnings, codec, io, starts
+from millrace_jobs import checkpoint_origin, codec, io, starts
 from millrace_jobs.archive import Archive
 from millrace_jobs.config import JOBS, Config
 from millrace_jobs.contract import Contract
@@ -57,7 +57,7 @@ def _start(spark: SparkSession, config: Config, job: Job, sink: Sink, stopping: 
     failure: list[JobError] = []
     dead: Mapping[str, int] = {}
     if isinstance(sink, KafkaSink):
-        beginnings.check(config, checkpoint, name)  # of the others the sink itself holds the topics' ids
+        checkpoint_origin.check(config, checkpoint, name)  # of the others the sink itself holds the topics' ids
         writer = _writer(spark, config, job, sink, checkpoint)
     else:
         batches: ReadModel | Archive

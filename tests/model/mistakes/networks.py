@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from model.mistakes.base import BROKERS, Mistake, kafka, listeners
-from model.mistakes.weakened import site_listeners
+from model.mistakes.insecure_settings import site_listeners
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(

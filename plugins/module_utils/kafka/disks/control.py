@@ -15,11 +15,15 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.shifts 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_dirs import LogDir, log_dirs
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, control
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.again import MENDED
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.progress import Result, carry_on, progress
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.actions import NAMED, Work, listed
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import SHIFTS, Record
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import NAMED, Work, listed
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.request import Asked
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.resume import MENDED
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.wait_progress import (
+    Result,
+    carry_on,
+    progress,
+)
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused
 
 BEGUN = ", and copies that it had begun go on once it is back"

@@ -12,7 +12,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_di
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.file_systems import Devices, file_systems
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.seen import RESERVE, Disk, too_full
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.snapshot import RESERVE, Disk, too_full
 
 EVEN = 0.01
 """Of what the log dirs of a broker hold on average: dirs that differ by no more are even."""

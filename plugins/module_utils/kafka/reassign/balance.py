@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.layout import Layout
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.replica_layout import Layout
 
 TINY = 1e-6
 """Less of a share than this is none: shares are fractions."""

@@ -11,20 +11,27 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import absent, record, seen, throttles
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.again import go_on, put_back, too_few
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.declared import differing, unmade
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.ending import (
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import (
+    lost_brokers,
+    record,
+    snapshot,
+    throttles,
+)
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.actions import Work, lines, listed
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.completion import (
     behind,
     come,
     moved,
     strangers,
     verified,
 )
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.declared import differing, unmade
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.execution import Run, standing
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import plan
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.progress import (
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.request import Asked
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.resume import go_on, put_back, too_few
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.wait_progress import (
     AGAIN,
     ON,
     Result,
@@ -32,8 +39,6 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.prog
     progress,
     waiting,
 )
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import Work, lines, listed
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused, Unfinished
 
 CarriedOn = Callable[[Admin, Record, Path, float, Mapping[str, Any]], Result]
@@ -49,14 +54,14 @@ def readable(path: Path) -> Iterator[None]:
 
 
 def prepare(
-    request: Asked, there: seen.Seen, declared: Mapping[int, Rack], begun: Record | None, admin: Admin
+    request: Asked, there: snapshot.Seen, declared: Mapping[int, Rack], begun: Record | None, admin: Admin
 ) -> Work | None:
     """Return what is to be done, None where there is nothing; `there` is by the controller's word.
 
     Raises Refused, AdminError.
     """
     if there.sizes and not there.metadata.partitions:
-        raise AdminError(seen.nameless(there.metadata, there.dirs))
+        raise AdminError(snapshot.nameless(there.metadata, there.dirs))
     if request.cancel:
         return put_back(request, there, declared, begun, admin)
     if begun:
@@ -75,10 +80,10 @@ def prepare(
         request = differing(request, there.metadata.topics)
         if not request.topics:
             return None
-    wrong = unknown(request, there) + seen.in_the_way(there, request.wish, declared)
+    wrong = unknown(request, there) + snapshot.in_the_way(there, request.wish, declared)
     found = plan(request.wish, there.racks, there.partitions(request.topics), declared) if not wrong else None
     if found:
-        wrong += [*found.refusals, *seen.too_full(seen.disks_after(there, found.moves))]
+        wrong += [*found.refusals, *snapshot.too_full(snapshot.disks_after(there, found.moves))]
         wrong += too_few(admin, request, there)
     if wrong or not found:
         raise Refused(listed("nothing was moved", wrong))
@@ -92,7 +97,7 @@ def prepare(
     return Work(made, told, found.moves) if found.moves else None
 
 
-def unknown(request: Asked, there: seen.Seen) -> list[str]:
+def unknown(request: Asked, there: snapshot.Seen) -> list[str]:
     """Return the topics that are named and not there."""
     known = there.metadata.topics
     return [f"there is no topic {name}; names are compared as they are" for name in request.topics if name not in known]
@@ -100,7 +105,7 @@ def unknown(request: Asked, there: seen.Seen) -> list[str]:
 
 def nothing_to_move(request: Asked, admin: Admin, metadata: Metadata) -> str:
     """Return the one line that is said where nothing is to be moved. Raises AdminError."""
-    notes = unmade(request, seen.at_controller(admin, metadata).topics) if request.declared else []
+    notes = unmade(request, snapshot.at_controller(admin, metadata).topics) if request.declared else []
     return "; ".join([f"{request.words}: nothing to move", *notes])
 
 
@@ -145,7 +150,7 @@ def carried_on(admin: Admin, made: Record, path: Path, pause: float, waited: Map
 
 def begin(admin: Admin, made: Record, path: Path) -> Record:
     """Write down what is begun, and set its limits. Raises AdminError, OSError."""
-    there = seen.at_controller(admin, admin.metadata(), made.moves)
+    there = snapshot.at_controller(admin, admin.metadata(), made.moves)
     with record.limits(path) as others:
         if made.rate is None:
             throttles.take_out(admin, made, there, others)
@@ -163,7 +168,7 @@ def taken_back(admin: Admin, made: Record, path: Path, look: Callable[[], Sequen
 
     Raises AdminError, OSError, and what `look` raises where it is not as it was to be.
     """
-    there = seen.at_controller(admin, admin.metadata(), made.moves)
+    there = snapshot.at_controller(admin, admin.metadata(), made.moves)
     with record.limits(path) as others:
         notes = [*throttles.take_out(admin, made, there, others), *look()]
         path.unlink(missing_ok=True)
@@ -176,14 +181,14 @@ def ended(run: Run, path: Path) -> Result | None:
     What is not in sync copies still: until then the limits stay. Raises Unfinished, AdminError.
     """
     admin, made, now = run.admin, run.record, run.now
-    metadata = seen.at_controller(admin, admin.metadata(), made.moves)
-    failed = absent.given_up(admin, behind(moved(made, metadata, now.lost)), metadata.brokers)
+    metadata = snapshot.at_controller(admin, admin.metadata(), made.moves)
+    failed = lost_brokers.given_up(admin, behind(moved(made, metadata, now.lost)), metadata.brokers)
     wrong, away = verified(made, metadata, failed, now.lost)
     if wrong:
         run.not_yet(wrong)
         return None
     others = [strangers(now.gone)] if now.gone else []
-    notes = [*away, *absent.left(now.lost, run.outlooks), *come(made, metadata), *others]
+    notes = [*away, *lost_brokers.left(now.lost, run.outlooks), *come(made, metadata), *others]
     return {"changed": True, **copied(run), "notes": taken_back(admin, made, path) + notes}
 
 

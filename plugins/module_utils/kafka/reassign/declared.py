@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.seen import named
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.request import Asked
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.snapshot import named
 
 Topics = Mapping[str, Sequence[tuple[int, ...]]]
 """By name the replicas of each partition, as Metadata.topics."""

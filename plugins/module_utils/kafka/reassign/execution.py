@@ -11,18 +11,27 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade import
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.moves import Running
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import able, absent, amounts, arrivals
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.able import Outlook
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.arrivals import Copy
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.ending import taken_away
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import (
+    amounts,
+    copy_progress,
+    feasibility,
+    lost_brokers,
+)
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.completion import taken_away
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.copy_progress import Copy
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.feasibility import Outlook
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.progress import AGAIN, STALLED, Progress
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.seen import (
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.snapshot import (
     at_controller,
     lacking,
     named,
     no_room,
+)
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.wait_progress import (
+    AGAIN,
+    STALLED,
+    Progress,
 )
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Unfinished
 
@@ -182,11 +191,11 @@ class Run:
         Not where that would delete all that is in sync. Raises ImportError.
         """
         going = [*now.running, *now.waiting]
-        self.outlooks = absent.outlooks(self.admin, self.progress, going, self.metadata, running)
-        late = absent.late(self.progress, self.outlooks)
+        self.outlooks = lost_brokers.outlooks(self.admin, self.progress, going, self.metadata, running)
+        late = lost_brokers.late(self.progress, self.outlooks)
         # what aims elsewhere is somebody else's
         ours = [move for move in now.turned if running[move.place].target == move.before]
-        ends = able.outlooks(ours, self.metadata, running)
+        ends = feasibility.outlooks(ours, self.metadata, running)
         ends += [one for one in self.outlooks if one.move.place in late and one.move.place in running]
         self.kept = [one.kept for one in ends if one.alone]
         now = standing(self.record, self.metadata, running, late)
@@ -204,7 +213,7 @@ class Run:
             others = [one for one in others if not set(one.replicas) - brokers.keys()]
         names = lacking(others, brokers, self.record.leaving)
         short = [one for one in others if str(one) in names] if names else []
-        failed = absent.given_up(self.admin, short, brokers)
+        failed = lost_brokers.given_up(self.admin, short, brokers)
         if back:
             excused = {place for _, place in failed}
             short = [one for one in short if (one.topic, one.number) not in excused]
@@ -233,9 +242,9 @@ class Run:
         if now == Standing():
             return f"nobody answers: {self.held}"
         time, seen, before = waits.now(), self.progress, self.progress.bytes
-        self.coming = arrivals.copies(now.running, self.metadata)
-        there = arrivals.sizes(self.admin, self.coming, self.metadata)
-        self.short = arrivals.look(seen, self.coming, there, self.record.rate, time)
+        self.coming = copy_progress.copies(now.running, self.metadata)
+        there = copy_progress.sizes(self.admin, self.coming, self.metadata)
+        self.short = copy_progress.look(seen, self.coming, there, self.record.rate, time)
         done = sum(move.bytes for move in now.done)
         copied = done + sum(seen.has.values())
         # what was written meanwhile is copied, too
@@ -251,7 +260,7 @@ class Run:
             text += f", {amounts.size(rate)}/s"
             text += "" if self.short else f", {amounts.time((whole - copied) / rate)} left"
         text += f"; {self.short}" if self.short else ""
-        text += "".join(f"; {one}" for one in (*absent.told(self.outlooks), *self.kept))
+        text += "".join(f"; {one}" for one in (*lost_brokers.told(self.outlooks), *self.kept))
         if self.held:
             text += f"; no more is begun while {self.held}"
         text += f"; {self.late}" if self.late else ""
@@ -263,5 +272,7 @@ class Run:
         """Return the replicas to which nothing has come for so long, each with why. Raises ImportError."""
         since = waits.now() - seconds
         ends_with_all = not (self.record.back or self.look)  # of a cancel it is told already, and of a new disk not so
-        kept = arrivals.kept_from(self.admin, self.now.running, self.metadata) if ends_with_all else []
-        return kept + arrivals.stuck(self.admin, self.progress, self.coming, self.metadata, self.record.rate, since)
+        kept = copy_progress.kept_from(self.admin, self.now.running, self.metadata) if ends_with_all else []
+        return kept + copy_progress.stuck(
+            self.admin, self.progress, self.coming, self.metadata, self.record.rate, since
+        )

@@ -10,7 +10,11 @@ from types import MappingProxyType
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import balance
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.layout import Layout, Replicas, shares
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.replica_layout import (
+    Layout,
+    Replicas,
+    shares,
+)
 
 SHOWN = 3
 """Partitions or topics that are named; the others are counted."""

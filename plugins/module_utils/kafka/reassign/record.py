@@ -15,11 +15,11 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils import waits
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.shifts import Shift
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, forms
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, record_schema
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused
 
-MOVES, SHIFTS, DISK = forms.KINDS
+MOVES, SHIFTS, DISK = record_schema.KINDS
 FOLDER = "~/.local/state/millrace"
 LOOK, LOOKS = 0.05, 100
 """Seconds after which who wants to move tries again while others look, who are done at once, and how often he does."""
@@ -112,7 +112,7 @@ def load(path: Path) -> Record | None:
     """Return the record; None where no plan was begun, or it was brought to its end. Raises ValueError, OSError."""
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        wrong = forms.wrong(found)
+        wrong = record_schema.wrong(found)
     except FileNotFoundError:
         return None
     except RecursionError:

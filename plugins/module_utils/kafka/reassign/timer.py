@@ -20,10 +20,10 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.cluster impor
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.elections import Elections, told
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Admin, AdminError, Metadata
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, control, record, seen
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.asked import Asked
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import amounts, control, record, snapshot
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.actions import Work, listed
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Wish
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.work import Work, listed
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.request import Asked
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused, Unfinished
 
 WORDS = "rebalance=true"
@@ -117,7 +117,7 @@ def work_of(
     with control.readable(path):
         begun = record.load(path)
         others = record.beside(path)
-    metadata = seen.at_controller(admin, metadata, begun.moves if begun else ())
+    metadata = snapshot.at_controller(admin, metadata, begun.moves if begun else ())
     wrong = [f"broker {one} is not registered: start it" for one in sorted(settings.brokers.keys() - metadata.brokers)]
     wrong += [
         f"broker {one} is registered and was not in the inventory when site.yml was run: add its host, or drain it"
@@ -130,7 +130,7 @@ def work_of(
     if wrong:
         raise Refused(listed("nothing was moved", wrong))
     request = Asked(Wish(rebalance=True), WORDS, (), amounts.rate(settings.rate), limited=True, timer=True)
-    return control.prepare(request, seen.look(admin, metadata), settings.brokers, begun, admin), begun
+    return control.prepare(request, snapshot.look(admin, metadata), settings.brokers, begun, admin), begun
 
 
 def once(settings: Settings, say: Say, reached: Reached) -> None:

@@ -1,0 +1,1 @@
+"""Checks of the inventory as it is written, and the selection of the problems that preflight reports."""
