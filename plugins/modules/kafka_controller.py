@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Have another broker be the controller before the one of this host stops."""
+"""Moves the controller to another broker before the broker of this host stops."""
 
 from __future__ import annotations
 
@@ -10,24 +10,28 @@ from ansible.module_utils.basic import AnsibleModule
 
 DOCUMENTATION = """
 module: kafka_controller
-short_description: Have another broker be the controller before the one of this host stops
+short_description: Move the controller to another broker before the broker of this host stops
+version_added: "1.0.0"
 description:
-  - The controller moves what a broker leads that stops; of its own stop, clients hear late. Run this on the host of the
-    controller, when it may stop, and then have M(millrace.kafka.kafka_gate) wait until nobody names it any more
-    (I(former) there).
-  - Runs C(/etc/kafka/hand_over.py), which the role C(kafka) installs with what it reads of the broker's file. It
-    deletes the znode of the controller, once, and nothing else, and holds this broker's process while another one is
-    elected, for at most 0.5 s. On the host of another broker, within 5 s of an election, and where nobody else is
-    registered, it does nothing.
-  - Never fails. Where it comes to nothing, it warns; where nothing was deleted, Kafka elects another controller when
-    the broker has stopped.
+  - Moves the controller of a Kafka cluster to another broker. If the broker that stops is the controller, clients are
+    informed late of their new leaders; if the controller is moved before, they are not.
+  - Run the module on the host of the controller, after M(millrace.kafka.kafka_gate) has allowed the stop. Then wait
+    with M(millrace.kafka.kafka_gate) and its option C(former), until no broker names the former controller any more.
+  - Runs C(/etc/kafka/hand_over.py), which the role C(kafka) installs. The script deletes the controller's znode once,
+    and nothing else. It pauses the process of this broker during the election, for at most 0.5 s.
+  - Does nothing on the host of another broker, within 5 s of an election, and if no other broker is registered.
+  - Never fails. Causes a warning if the controller could not be moved. If the znode was not deleted, Kafka elects
+    another controller as soon as the broker has stopped.
 options:
   stopped: {type: list, elements: int, default: [], description: Ids of the brokers that stop together with this one.}
-  script: {type: path, default: /etc/kafka/hand_over.py, description: What the role installed.}
-  properties: {type: path, default: /etc/kafka/server.properties, description: The broker's file.}
+  script: {type: path, default: /etc/kafka/hand_over.py, description: Path of the script that the role installed.}
+  properties:
+    description: Path of the broker's configuration.
+    type: path
+    default: /etc/kafka/server.properties
 attributes:
-  check_mode: {description: Asks nobody, and says that nothing changes., support: full}
-  diff_mode: {description: There is none., support: none}
+  check_mode: {description: Does not run the script and reports no change., support: full}
+  diff_mode: {description: Returns no diff., support: none}
 seealso:
   - {module: millrace.kafka.kafka_gate}
   - {module: millrace.kafka.kafka_leaders}
@@ -35,27 +39,55 @@ author: [Millrace developers]
 """
 
 EXAMPLES = """
-- name: Another one is the controller
+- name: Move the controller away from broker 1
   millrace.kafka.kafka_controller:
     stopped: [1]
+  register: handed_over
+
+- name: Move the controller away from a rack that is about to stop
+  millrace.kafka.kafka_controller:
+    stopped: [1, 4, 7]
+
+- name: Wait until no broker names the former controller
+  millrace.kafka.kafka_gate:
+    listeners: {REPLICATION: {bootstrap.servers: "198.18.2.21:9093"}}
+    brokers: [1, 2, 3]
+    stop: [1]
+    former: "{{ handed_over.former | default([1]) }}"
+    timeout: 60
+  delegate_to: localhost
 """
 
 RETURN = """
 elected:
-  description: Ids of the brokers that are the controller in place of this one, one or none.
+  description: Id of the broker that is the controller now and keeps running; empty if there is none.
   type: list
   elements: int
   returned: success
+  sample: [2]
 former:
-  description: Ids of the brokers that are the controller no more, one or none.
+  description: Id of the broker that is no longer the controller; empty if the controller did not change.
   type: list
   elements: int
-  returned: success, but where what runs was killed, and nobody knows
-answer: {description: "What was done, as C(broker 2 is the controller now).", type: str, returned: success}
+  returned: success, unless the script was killed
+  sample: [1]
+state:
+  description:
+    - V(handed_over), another broker is the controller now; V(not_controller), this broker was not the controller.
+    - V(refused) or V(failed), nothing was deleted; V(stopping), the elected broker is about to stop, too; V(unknown),
+      the znode may have been deleted and no new controller is known; V(not_asked), check mode.
+  type: str
+  returned: success
+  sample: handed_over
+answer:
+  description: The same as a sentence.
+  type: str
+  returned: success
+  sample: broker 2 is the controller now
 """
 
-NOW = "is the controller now"
-NOT = "is not the controller"
+HANDED_OVER, NOT_CONTROLLER, FAILED = "handed_over", "not_controller", "failed"
+"""States of hand_over.py; with any other than the first two, this broker may be the controller when it stops."""
 
 
 def main() -> None:
@@ -69,20 +101,21 @@ def main() -> None:
         supports_check_mode=True,
     )
     if module.check_mode:
-        module.exit_json(changed=False, elected=[], former=[], answer="nobody was asked")
+        module.exit_json(changed=False, elected=[], former=[], state="not_asked", answer="not asked in check mode")
     files = [module.params["script"], module.params["properties"]]
     command = [sys.executable, "-I", "-S", *files, *map(str, module.params["stopped"])]
     try:
         status, out, error = module.run_command(command, handle_exceptions=False)
-        said = json.loads(out) if status == 0 else {"said": error.strip().rpartition("\n")[2], "elected": []}
-        said |= {"former": []} if status > 0 else {}  # it could not even begin
+        outcome = json.loads(out) if status == 0 else {"message": error.strip().rpartition("\n")[2]}
+        outcome |= {"former": []} if status > 0 else {}  # the script could not even start
     except (OSError, ValueError) as failed:
-        status, said = 1, {"said": str(failed), "elected": []}
-    answer = said.pop("said") or f"it ended with {status}"
-    if NOW not in answer and NOT not in answer:
-        module.warn(f"no other broker is known to be the controller before this one is stopped: {answer}")
-    said["elected"] = said["elected"] if NOW in answer else []
-    module.exit_json(changed=bool(said.get("former")), answer=answer, **said)
+        status, outcome = 1, {"message": str(failed)}
+    outcome["state"] = outcome.get("state", FAILED)
+    answer = outcome.pop("message", "") or f"{module.params['script']} ended with {status}"
+    if outcome["state"] not in (HANDED_OVER, NOT_CONTROLLER):
+        module.warn(f"this broker may still be the controller when it stops: {answer}")
+    outcome["elected"] = outcome.get("elected", []) if outcome["state"] == HANDED_OVER else []
+    module.exit_json(changed=bool(outcome.get("former")), answer=answer, **outcome)
 
 
 if __name__ == "__main__":

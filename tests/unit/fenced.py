@@ -219,9 +219,9 @@ class Host:
         return self.command("print(json.dumps(main(*given)._asdict()))", HAND_OVER, self.properties, *stopped)
 
     def hand_over(self, *stopped: str) -> str:
-        """Run it; return what it says, and who is the controller no more, and who is."""
-        said = json.loads(self.ran(self.handing_over(*stopped)))
-        return f"{said['said']} {said['former']} {said['elected']}"
+        """Run it; return its message, the ids of the former and of the elected controller, and its state."""
+        outcome = json.loads(self.ran(self.handing_over(*stopped)))
+        return f"{outcome['message']} {outcome['former']} {outcome['elected']} {outcome['state']}"
 
     def fence(self) -> str:
         """Run it; return what it says."""

@@ -1,4 +1,4 @@
-"""What has another broker elected before the controller stops, against a server that speaks ZooKeeper's protocol."""
+"""The hand-over of the controller before its broker stops, against a server that speaks ZooKeeper's protocol."""
 
 import contextlib
 import json
@@ -36,10 +36,10 @@ def test_another_is_elected(host: Host, server: Server) -> None:
     """The controller's znode goes, and nothing else; the session of who asked is closed."""
     server.elections = [(2, 0x52)]
     before = {path: said for path, said in server.znodes.items() if path != CONTROLLER}
-    assert host.hand_over() == "broker 2 is the controller now [1] [2]"
+    assert host.hand_over() == "broker 2 is the controller now [1] [2] handed_over"
     assert server.znodes == {**before, CONTROLLER: ({"brokerid": 2}, 0x52)}
     assert (server.ended, server.closed) == ([], 1)
-    assert host.hand_over() == "broker 1 is not the controller [] []"
+    assert host.hand_over() == "broker 1 is not the controller [] [] not_controller"
     assert server.znodes[CONTROLLER] == ({"brokerid": 2}, 0x52)
 
 
@@ -47,7 +47,7 @@ def test_it_is_held_while_another_is_elected(host: Host, server: Server, broker:
     """Else it would be elected again, now and then."""
     seen = list[str]()
     server.elections, server.before[14] = [(2, 0x52)], lambda: seen.append(state(broker))
-    assert host.hand_over() == "broker 2 is the controller now [1] [2]"
+    assert host.hand_over() == "broker 2 is the controller now [1] [2] handed_over"
     assert seen == ["T"]
     until(lambda: state(broker) == "S")
 
@@ -56,7 +56,7 @@ def test_it_goes_on_where_nobody_is_elected(host: Host, server: Server, broker: 
     """It serves all that it leads, HELD seconds after it was stopped, and before anything is answered."""
     host.limits["HELD"] = 1.0
     server.elections, server.before[14] = [(2, 0x52)], lambda: until(lambda: state(broker) == "S")
-    assert host.hand_over() == "broker 2 is the controller now [1] [2]"
+    assert host.hand_over() == "broker 2 is the controller now [1] [2] handed_over"
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
@@ -92,7 +92,7 @@ def test_it_goes_on_where_who_holds_it_is_killed(host: Host, server: Server, bro
                     os.kill(int(folder.name), signal.SIGKILL)
 
     server.elections, server.before[14] = [(2, 0x52)], end
-    assert host.hand_over() == "broker 2 is the controller now [1] [2]"
+    assert host.hand_over() == "broker 2 is the controller now [1] [2] handed_over"
     assert held == ["T"]
     until(lambda: state(broker) == "S")
 
@@ -107,7 +107,8 @@ def test_a_process_that_cannot_be_held_stays_the_controller(host: Host, server: 
     with subprocess.Popen(["true"]) as ended:
         ended.wait(60)
     host.running(ended.pid)
-    assert host.hand_over() == "nobody else is known to be the controller: its process could not be held [] []"
+    text = "the controller was not handed over: the broker's process could not be paused [] [] failed"
+    assert host.hand_over() == text
     assert server.znodes[CONTROLLER] == ({"brokerid": 1}, 0x51)
 
 
@@ -118,7 +119,8 @@ def test_who_was_elected_since_it_looked_stays(host: Host, server: Server) -> No
         server.version, server.znodes[CONTROLLER] = 8, ({"brokerid": 3}, 0x53)
 
     server.before[14] = elected
-    assert host.hand_over() == "nobody else is known to be the controller: ZooKeeper refused with error -103 [] []"
+    error = "ZooKeeper refused with error -103"
+    assert host.hand_over() == f"the controller was not handed over: {error} [] [] failed"
     assert server.znodes[CONTROLLER] == ({"brokerid": 3}, 0x53)
 
 
@@ -129,21 +131,21 @@ def test_nobody_knows_whether_it_was_deleted(host: Host, server: Server) -> None
         raise ConnectionError
 
     server.before[14] = gone
-    said = "its znode may be deleted, and nobody is known to be elected: the server closed the connection [1] []"
-    assert host.hand_over() == said
+    text = "the controller's znode may have been deleted, but no new controller is known"
+    assert host.hand_over() == f"{text}: the server closed the connection [1] [] unknown"
 
 
 def test_its_process_is_not_known(host: Host, server: Server) -> None:
     """As of a broker that was started by hand."""
     host.running(0)
-    assert host.hand_over() == "nobody else is known to be the controller: kafka.service has no process [] []"
+    assert host.hand_over() == "the controller was not handed over: kafka.service has no process [] [] failed"
     assert server.znodes[CONTROLLER] == ({"brokerid": 1}, 0x51)
 
 
 def test_who_is_elected_again_stays(host: Host, server: Server) -> None:
     """As where it is held no longer. A second deletion would come before all have heard of the first."""
     server.elections = [(1, 0x51), (2, 0x52)]
-    assert host.hand_over() == "broker 1 was elected, and is stopped now [] [1]"
+    assert host.hand_over() == "broker 1 was elected, but it is about to stop [] [1] stopping"
     assert server.elections == [(2, 0x52)]
 
 
@@ -151,17 +153,17 @@ def test_who_was_elected_a_moment_ago_stays(host: Host, server: Server) -> None:
     """Brokers ask for the next deletion to be told when they have done what the last one asked of them."""
     server.elections = [(2, 0x52)]
     server.znodes[CONTROLLER] = ({"brokerid": 1, "timestamp": str(int((time.time() - 2) * 1000))}, 0x51)
-    assert host.hand_over() == "broker 1 has been elected a moment ago [] []"
+    assert host.hand_over() == "broker 1 was elected less than 5 s ago [] [] refused"
     assert server.elections == [(2, 0x52)]
     server.znodes[CONTROLLER] = ({"brokerid": 1, "timestamp": str(int((time.time() - 9) * 1000))}, 0x51)
-    assert host.hand_over() == "broker 2 is the controller now [1] [2]"
+    assert host.hand_over() == "broker 2 is the controller now [1] [2] handed_over"
 
 
 def test_nobody_is_elected(host: Host, server: Server) -> None:
     """The stop goes on after ELECTED seconds."""
     host.limits["ELECTED"] = 1.0
-    text = "its znode may be deleted, and nobody is known to be elected: nobody was within 1 s [1] []"
-    assert host.hand_over() == text
+    text = "the controller's znode may have been deleted, but no new controller is known"
+    assert host.hand_over() == f"{text}: no controller was elected within 1 s [1] [] unknown"
 
 
 def test_the_next_one_is_waited_for(host: Host, server: Server) -> None:
@@ -171,19 +173,19 @@ def test_the_next_one_is_waited_for(host: Host, server: Server) -> None:
         server.before[4] = lambda: server.znodes.update({CONTROLLER: ({"brokerid": 2}, 0x52)})
 
     server.before[14] = later
-    assert host.hand_over() == "broker 2 is the controller now [1] [2]"
+    assert host.hand_over() == "broker 2 is the controller now [1] [2] handed_over"
 
 
 @pytest.mark.parametrize(
-    ("controller", "said"),
+    "controller",
     [
-        (({"brokerid": 2}, 0x52), "broker 1 is not the controller"),
-        (({"brokerid": 1}, 0x53), "broker 1 is not the controller"),  # of a process that is gone
-        (({"brokerid": 1}, 0), "broker 1 is not the controller"),  # of nobody's session
-        (None, "broker 1 is not the controller"),
+        ({"brokerid": 2}, 0x52),
+        ({"brokerid": 1}, 0x53),  # of a process that has ended
+        ({"brokerid": 1}, 0),  # of no session
+        None,
     ],
 )
-def test_another_controller_stays(host: Host, server: Server, controller: tuple[object, int] | None, said: str) -> None:
+def test_another_controller_stays(host: Host, server: Server, controller: tuple[object, int] | None) -> None:
     """Nothing is deleted."""
     server.znodes.pop(CONTROLLER)
     if controller and not controller[1]:
@@ -191,7 +193,7 @@ def test_another_controller_stays(host: Host, server: Server, controller: tuple[
     if controller:
         server.znodes[CONTROLLER] = controller
     before = dict(server.znodes)
-    assert host.hand_over() == f"{said} [] []"
+    assert host.hand_over() == "broker 1 is not the controller [] [] not_controller"
     assert server.znodes == before
 
 
@@ -200,48 +202,51 @@ def test_who_runs_elsewhere_under_this_id_stays(host: Host, server: Server) -> N
     server.elections = [(2, 0x52)]
     ours = host.lines["advertised.listeners"].split(",")[0]
     server.znodes["/kafka/brokers/ids/1"] = ({"endpoints": ["CLIENT://198.18.1.29:9092"]}, 0x51)
-    assert host.hand_over() == "broker 1 is registered at none of the addresses that its file says [] []"
+    text = "broker 1 is registered with none of the addresses in its server.properties [] [] refused"
+    assert host.hand_over() == text
     assert server.znodes[CONTROLLER] == ({"brokerid": 1}, 0x51)
     server.znodes["/kafka/brokers/ids/1"] = ({"endpoints": [ours]}, 0x51)
-    assert host.hand_over() == "broker 2 is the controller now [1] [2]"
+    assert host.hand_over() == "broker 2 is the controller now [1] [2] handed_over"
 
 
 def test_who_is_stopped_with_it_is_not_to_be_it(host: Host, server: Server) -> None:
     """As the other broker of its rack."""
     server.znodes["/kafka/brokers/ids/3"] = ({"endpoints": ["CLIENT://198.18.1.23:9092"]}, 0x53)
     server.elections = [(2, 0x52)]
-    assert host.hand_over("1", "2") == "broker 2 was elected, and is stopped now [1] [2]"
+    assert host.hand_over("1", "2") == "broker 2 was elected, but it is about to stop [1] [2] stopping"
     server.znodes[CONTROLLER] = ({"brokerid": 1}, 0x51)
-    assert host.hand_over("1", "2", "3") == "nobody else could be the controller [] []"
+    assert host.hand_over("1", "2", "3") == "no other broker that keeps running is registered [] [] refused"
 
 
 def test_who_is_alone_stays(host: Host, server: Server) -> None:
     """It would be elected again, as the last of a planned outage."""
     del server.znodes["/kafka/brokers/ids/2"]
-    assert host.hand_over() == "nobody else could be the controller [] []"
+    assert host.hand_over() == "no other broker that keeps running is registered [] [] refused"
     assert server.znodes[CONTROLLER] == ({"brokerid": 1}, 0x51)
 
 
 def test_names_of_no_length_end(host: Host, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """As of a server that is broken."""
     monkeypatch.setattr(server, "children", struct.pack(">ii", 2**31 - 1, -4))
-    assert host.hand_over().startswith("nobody else is known to be the controller: ")
+    assert host.hand_over().startswith("the controller was not handed over: ")
 
 
 def test_no_server_answers(host: Host) -> None:
     """The stop goes on at once."""
     host.lines["zookeeper.connect"] = f"127.0.0.1:{host.port}/kafka"  # where nobody listens
-    assert host.hand_over().startswith("nobody else is known to be the controller: no ZooKeeper server answers")
+    assert host.hand_over().startswith("the controller was not handed over: no ZooKeeper server answers")
 
 
 def test_it_is_written_for_hosts() -> None:
     """By the host's own Python; whatever happens, the stop goes on."""
     command = [sys.executable, "-I", "-S", str(HAND_OVER), "/nowhere"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout)["said"].startswith("nobody else is known to be the controller: [Errno 2]")
+    outcome = json.loads(done.stdout)
+    assert outcome["state"] == "failed"
+    assert outcome["message"].startswith("the controller was not handed over: [Errno 2]")
 
 
-def test_the_module_says_what_came_of_it(
+def test_the_module_reports_the_outcome(
     host: Host,
     server: Server,
     tmp_path: Path,
@@ -252,32 +257,32 @@ def test_the_module_says_what_came_of_it(
     warned = list[str]()
     monkeypatch.setattr(AnsibleModule, "warn", lambda _, text: warned.append(text))
 
-    def run(**options: object) -> tuple[bool, str]:
+    def run(**options: object) -> tuple[bool, str, str]:
         monkeypatch.setenv("PATH", host.environment["PATH"])
         given = {"stopped": [1], "script": str(HAND_OVER), "properties": str(host.properties), **options}
         with patch_module_args(given), pytest.raises(SystemExit) as ended:
             kafka_controller.main()
-        said = json.loads(capsys.readouterr().out)
+        result = json.loads(capsys.readouterr().out)
         assert ended.value.code == 0
-        assert said["elected"] == ([2] if said["changed"] else [])
-        # Who waits until nobody names it as the controller waits where nobody knows what a script did.
+        assert result["elected"] == ([2] if result["changed"] else [])
+        # Without `former`, the caller waits as if the controller had moved: a killed script may have deleted the znode.
         killed = str(given["script"]).endswith("killed.py")
-        assert said.get("former") == (None if killed else [1] if said["changed"] else [])
-        return said["changed"], said["answer"]
+        assert result.get("former") == (None if killed else [1] if result["changed"] else [])
+        return result["changed"], result["state"], result["answer"]
 
     host.write()
     server.elections = [(2, 0x52)]
-    assert run(_ansible_check_mode=True) == (False, "nobody was asked")
-    assert run() == (True, "broker 2 is the controller now")
-    assert run() == (False, "broker 1 is not the controller")
+    assert run(_ansible_check_mode=True) == (False, "not_asked", "not asked in check mode")
+    assert run() == (True, "handed_over", "broker 2 is the controller now")
+    assert run() == (False, "not_controller", "broker 1 is not the controller")
     assert not warned
     killed = tmp_path / "killed.py"
     killed.write_text("import os; os.kill(os.getpid(), 9)")
-    assert run(script=str(killed)) == (False, "it ended with -9")
-    changed, answer = run(script="/nowhere")
-    assert not changed and "No such file" in answer and answer in warned[1]
+    assert run(script=str(killed)) == (False, "failed", f"{killed} ended with -9")
+    changed, outcome, answer = run(script="/nowhere")
+    assert not changed and outcome == "failed" and "No such file" in answer and answer in warned[1]
     del server.znodes["/kafka/brokers/ids/2"]
     server.znodes[CONTROLLER] = ({"brokerid": 1}, 0x51)
-    assert run() == (False, "nobody else could be the controller")
-    words = "no other broker is known to be the controller before this one is stopped"
-    assert warned[2] == f"{words}: nobody else could be the controller"
+    reason = "no other broker that keeps running is registered"
+    assert run() == (False, "refused", reason)
+    assert warned[2] == f"this broker may still be the controller when it stops: {reason}"

@@ -1,15 +1,18 @@
-"""Have another broker be the controller before this one is stopped, on its own host.
+"""Moves the controller away from the broker of this host before that broker is stopped.
 
-`hand_over.py server.properties [ID ...]`; the ids are those of brokers that are stopped with it.
+Usage: `hand_over.py server.properties [ID ...]`; the ids are those of the brokers that are stopped together with it.
+Prints one line of JSON, an `Outcome`: `state`, `message`, `former` and `elected`.
 
-A broker that stops has the controller move what it leads. The controller that moves its own resigns before it has told
-all others of it, and they go on sending clients to it until the next one is elected and tells them. With the znode of
-the controller gone, Kafka elects another one while this one serves all that it leads. So that it is another one, this
-one is held (SIGSTOP) for as long as the election takes, some hundredths of a second. Who stops it waits until nobody
-names it as the controller any more: until then the new one would not be heard.
+Why: when a broker stops, the controller moves the leaders that the broker has. If the broker is the controller itself,
+it resigns before it has informed all other brokers, and they send clients to it until the next controller is elected.
+If the controller's znode is deleted instead, Kafka elects another controller while this broker still serves all that
+it leads. Meanwhile this broker is paused (SIGSTOP) for some hundredths of a second, so that it does not win the
+election. The caller then waits until no broker names the former controller any more: until then the new controller's
+requests would be ignored.
 
-The znode is deleted once. A broker that is told that somebody was elected, and finds nobody any more, stands for no
-election: where that happens to all, as by a second deletion at once, nobody is the controller until one is restarted.
+The znode is deleted only once. A broker that is notified of an election, and then finds no controller, does not stand
+for the next election. If all brokers are in that state, as after a second deletion at once, there is no controller
+until a broker is restarted.
 
 Written for Python 3.9 without any package.
 """
@@ -36,38 +39,47 @@ from zookeeper_session import RefusedError, ZooKeeper
 
 CONTROLLER, EPOCH, REGISTERED, UNIT = "/controller", "/controller_epoch", "/brokers/ids", "kafka.service"
 SETTLED = 5.0  # seconds since an election: brokers may still work on it
-HELD = 0.5  # seconds for which a process is held, at most
-ELECTED, LOOK = 2.0, 0.005  # seconds: in which somebody is elected, and between two looks
-STANDS = "TtZX"  # states of a thread that does nothing
+HELD = 0.5  # seconds for which the process is paused, at most
+ELECTED, LOOK = 2.0, 0.005  # seconds: limit of an election; interval between two looks
+PAUSED = "TtZX"  # states of a thread that does not run
+
+# Values of Outcome.state; the module kafka_controller decides by them.
+HANDED_OVER = "handed_over"  # another broker is the controller, and it keeps running
+NOT_CONTROLLER = "not_controller"  # this broker is not the controller: there is nothing to do
+REFUSED = "refused"  # nothing was deleted, because the conditions are not met
+STOPPING = "stopping"  # the broker that was elected is about to stop, too
+UNKNOWN = "unknown"  # the znode may have been deleted, and no new controller is known
+FAILED = "failed"  # nothing was deleted, because of an error
 
 
 class Outcome(NamedTuple):
-    """What was done."""
+    """The result of the run, printed as JSON."""
 
-    said: str
+    state: str
+    message: str
     former: Sequence[int] = ()
-    """Who is the controller no more, one or none."""
+    """Id of the broker that is no longer the controller, if there is one."""
     elected: Sequence[int] = ()
-    """Who is it, as far as that is known, one or none."""
+    """Id of the broker that was elected, if it is known."""
 
 
 def main(path: str, *stopped: str) -> Outcome:
-    """Return what was done."""
+    """Hand the controller over; return the outcome. Never raises."""
     try:
         properties, process = read(path), main_process()
         with ZooKeeper(properties) as zookeeper:
             return handed_over(zookeeper, properties, {properties["broker.id"], *stopped}, process)
-    except Exception as error:  # whatever it is: the broker is stopped, and Kafka elects another one then
-        return Outcome(f"nobody else is known to be the controller: {str(error) or type(error).__name__}")
+    except Exception as error:  # any error: the broker is stopped all the same, and Kafka then elects another one
+        return Outcome(FAILED, f"the controller was not handed over: {str(error) or type(error).__name__}")
 
 
 def handed_over(zookeeper: ZooKeeper, properties: Mapping[str, str], stopped: Collection[str], process: int) -> Outcome:
-    """Delete what says who is the controller, once; return what was done. Raises as `held` and ZooKeeper."""
+    """Delete the controller's znode once; return the outcome. Raises what `paused` and ZooKeeper raise."""
     number = properties["broker.id"]
-    epoch = zookeeper.get(EPOCH)  # first: who is elected after this look changes it, and keeps what is seen then
-    if why := opposed(zookeeper, properties, stopped):
-        return Outcome(why)
-    with held(process):
+    epoch = zookeeper.get(EPOCH)  # first: an election after this point changes it, and then the deletion is refused
+    if refusal := refused(zookeeper, properties, stopped):
+        return refusal
+    with paused(process):
         zookeeper.allow(ELECTED + 1)
         try:
             zookeeper.delete(CONTROLLER, EPOCH, epoch.version if epoch else -1)
@@ -76,35 +88,39 @@ def handed_over(zookeeper: ZooKeeper, properties: Mapping[str, str], stopped: Co
         except Exception as error:
             return unknown(number, error)
         try:
-            elected = next_ruler(zookeeper)
+            elected = next_controller(zookeeper)
         except Exception as error:
             return unknown(number, error)
-    said = "was elected, and is stopped now" if str(elected) in stopped else "is the controller now"
-    return Outcome(f"broker {elected} {said}", () if str(elected) == number else (int(number),), (elected,))
+    former = () if str(elected) == number else (int(number),)
+    if str(elected) in stopped:
+        return Outcome(STOPPING, f"broker {elected} was elected, but it is about to stop", former, (elected,))
+    return Outcome(HANDED_OVER, f"broker {elected} is the controller now", former, (elected,))
 
 
 def unknown(number: str, error: Exception) -> Outcome:
-    """Return that a broker may be the controller no more."""
+    """Return the outcome where the broker with this id may no longer be the controller."""
     why = str(error) or type(error).__name__
-    return Outcome(f"its znode may be deleted, and nobody is known to be elected: {why}", (int(number),))
+    message = f"the controller's znode may have been deleted, but no new controller is known: {why}"
+    return Outcome(UNKNOWN, message, (int(number),))
 
 
-def opposed(zookeeper: ZooKeeper, properties: Mapping[str, str], stopped: Collection[str]) -> str:
-    """Return why nothing is to be deleted; '' for nothing."""
-    number, own, ruler = properties["broker.id"], zookeeper.get(place(properties)), zookeeper.get(CONTROLLER)
-    if not own or not ruler or not own.owner or own.owner != ruler.owner:
-        return f"broker {number} is not the controller"
+def refused(zookeeper: ZooKeeper, properties: Mapping[str, str], stopped: Collection[str]) -> Outcome | None:
+    """Return why nothing may be deleted; None where the znode may be deleted."""
+    number, own, controller = properties["broker.id"], zookeeper.get(place(properties)), zookeeper.get(CONTROLLER)
+    if not own or not controller or not own.owner or own.owner != controller.owner:
+        return Outcome(NOT_CONTROLLER, f"broker {number} is not the controller")
     if not set(json.loads(own.data)["endpoints"]) & set(own_endpoints(properties)):
-        return f"broker {number} is registered at none of the addresses that its file says"
+        return Outcome(REFUSED, f"broker {number} is registered with none of the addresses in its server.properties")
     if not set(zookeeper.children(REGISTERED)) - set(stopped):
-        return "nobody else could be the controller"
-    if time.time() - int(json.loads(ruler.data).get("timestamp", 0)) / 1000 < SETTLED:  # by this host's own clock
-        return f"broker {number} has been elected a moment ago"
-    return ""
+        return Outcome(REFUSED, "no other broker that keeps running is registered")
+    elected = int(json.loads(controller.data).get("timestamp", 0)) / 1000
+    if time.time() - elected < SETTLED:  # by the clock of this host, which also wrote the timestamp
+        return Outcome(REFUSED, f"broker {number} was elected less than {SETTLED:.0f} s ago")
+    return None
 
 
 def main_process() -> int:
-    """Return the process id of the broker. Raises LookupError, OSError, ValueError, subprocess.SubprocessError."""
+    """Return the id of the broker's process. Raises LookupError, OSError, ValueError, subprocess.SubprocessError."""
     command = ["systemctl", "show", "--property=MainPID", "--value", UNIT]
     number = int(subprocess.run(command, capture_output=True, text=True, check=True, timeout=ELECTED).stdout or 0)
     if number <= 1:
@@ -113,90 +129,90 @@ def main_process() -> int:
 
 
 @contextlib.contextmanager
-def held(process: int) -> Iterator[None]:
-    """Hold a process meanwhile, at most HELD s. A child does it, and ends it where this process is killed.
+def paused(process: int) -> Iterator[None]:
+    """Pause a process for the length of the block, at most HELD s.
 
-    Raises LookupError, OSError.
+    A child does it, so that the process is resumed also if this one is killed. Raises LookupError, OSError.
     """
     mine, its = socket.socketpair()
     child = os.fork()
     if not child:
         try:
             mine.close()
-            hold(process, its)
+            pause(process, its)
         finally:
             os._exit(0)
     its.close()
-    signal.signal(signal.SIGALRM, lambda *_: go_on(process))  # where the child is killed
+    signal.signal(signal.SIGALRM, lambda *_: resume(process))  # if the child is killed
     signal.setitimer(signal.ITIMER_REAL, 2 * HELD)
     try:
         mine.settimeout(2 * HELD)
         if not mine.recv(1):
-            raise LookupError("its process could not be held")
+            raise LookupError("the broker's process could not be paused")
         yield
     finally:
         mine.close()
-        ended(child)
-        go_on(process)
+        reap(child)
+        resume(process)
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def go_on(process: int) -> None:
-    """Have a process go on; one that has ended, or goes on already, is well."""
+def resume(process: int) -> None:
+    """Resume a process; no error if it has ended or runs already."""
     with contextlib.suppress(OSError):
         os.kill(process, signal.SIGCONT)
 
 
-def ended(child: int) -> None:
-    """Wait until a child has ended, as it does at once, or end it."""
-    until, pause = time.monotonic() + HELD, threading.Event()
+def reap(child: int) -> None:
+    """Wait until a child has ended, usually at once; kill it after HELD s."""
+    until, tick = time.monotonic() + HELD, threading.Event()
     with contextlib.suppress(OSError):
         while not os.waitpid(child, os.WNOHANG)[0]:
             if time.monotonic() > until:
                 os.kill(child, signal.SIGKILL)
-            pause.wait(LOOK)
+            tick.wait(LOOK)
 
 
-def hold(process: int, other: socket.socket) -> None:
-    """Hold a process until the other end is closed, at most HELD s; say so once it stands.
+def pause(process: int, other: socket.socket) -> None:
+    """Pause a process until the other end of the socket is closed, at most HELD s; send a byte once it is paused.
 
-    One that stands already was stopped by somebody else, who has it go on.
+    A process that is paused already is left alone: another program paused it, and will resume it.
     """
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     os.setsid()
-    if stands(process):
+    if is_paused(process):
         return
-    until, pause = time.monotonic() + HELD, threading.Event()
+    until, tick = time.monotonic() + HELD, threading.Event()
     try:
         os.kill(process, signal.SIGSTOP)
-        while not stands(process):
+        while not is_paused(process):
             if time.monotonic() > until:
                 return
-            pause.wait(LOOK)
+            tick.wait(LOOK)
         other.settimeout(max(until - time.monotonic(), LOOK))
         other.send(b".")
-        other.recv(1)  # ends when nobody has the other end any more
+        other.recv(1)  # returns when no process has the other end open
     finally:
-        go_on(process)
+        resume(process)
 
 
-def stands(process: int) -> bool:
-    """Tell whether no thread of a process does anything."""
+def is_paused(process: int) -> bool:
+    """Tell whether no thread of a process runs."""
     states = list[str]()
     for thread in Path(f"/proc/{process}/task").glob("*/stat"):
-        with contextlib.suppress(OSError):  # one that has ended
+        with contextlib.suppress(OSError):  # a thread that has ended
             states.append(thread.read_text().rpartition(") ")[2][:1])
-    return all(state in STANDS for state in states)
+    return all(state in PAUSED for state in states)
 
 
-def next_ruler(zookeeper: ZooKeeper) -> int:
-    """Return the id of the controller, as soon as there is one. Raises TimeoutError, ValueError, as ZooKeeper."""
-    pause, deadline = threading.Event(), time.monotonic() + ELECTED
-    while not (ruler := zookeeper.get(CONTROLLER)):
+def next_controller(zookeeper: ZooKeeper) -> int:
+    """Wait until a controller is elected; return its id. Raises TimeoutError, ValueError, and what ZooKeeper raises."""
+    tick, deadline = threading.Event(), time.monotonic() + ELECTED
+    while not (controller := zookeeper.get(CONTROLLER)):
         if time.monotonic() > deadline:
-            raise TimeoutError(f"nobody was within {ELECTED:.0f} s")
-        pause.wait(LOOK)
-    return int(json.loads(ruler.data)["brokerid"])
+            raise TimeoutError(f"no controller was elected within {ELECTED:.0f} s")
+        tick.wait(LOOK)
+    return int(json.loads(controller.data)["brokerid"])
 
 
 if __name__ == "__main__":
