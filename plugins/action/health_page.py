@@ -8,8 +8,13 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.health import NOTHING, Certificates, page, with_timer
-from ansible_collections.millrace.kafka.plugins.plugin_utils.health_json import as_json
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health.page import (
+    NOTHING,
+    Certificates,
+    as_json,
+    page,
+    with_timer,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation import other_mounts

@@ -9,7 +9,7 @@ from ansible.errors import AnsibleFilterError
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils import run_lock
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions
-from ansible_collections.millrace.kafka.plugins.plugin_utils.health_log_dirs import devices_of
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health.kafka import devices_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.identity import nobody
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import line
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import role_input

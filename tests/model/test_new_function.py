@@ -15,7 +15,7 @@ from ansible_collections.millrace.kafka.plugins.action.health_page import declar
 from ansible_collections.millrace.kafka.plugins.action.preflight import asked
 from ansible_collections.millrace.kafka.plugins.filter.tls import pki_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import functions, internal
-from ansible_collections.millrace.kafka.plugins.plugin_utils.health import page
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health.page import page
 from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import check_hosts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import load
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from faults.reader import read_all
 from faults.starved import Meter, Window, between
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.health_lines import table
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health.kafka import table
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import Row
 
 from .failures import Mend

@@ -18,7 +18,7 @@ from faults.reader import read_all
 from faults.zookeeper import session
 from observations import Record
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.health_lines import table
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health.kafka import table
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import Row, survival
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.layout import Layout
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.quorum import quorum

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from unit.healthy import broker, cluster, declared, probes
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.health import Certificates, certificates_section, page
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health.page import Certificates, certificates_section, page
 
 PAGE = """\
 ZooKeeper

@@ -7,8 +7,7 @@ import pytest
 from unit.healthy import cluster, declared, log_dir, probes
 
 from ansible_collections.millrace.kafka.plugins.action import health_page
-from ansible_collections.millrace.kafka.plugins.plugin_utils.health import Certificates, page
-from ansible_collections.millrace.kafka.plugins.plugin_utils.health_json import as_json
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health.page import Certificates, as_json, page
 
 HELD = {"subject": "CN=kafka1", "issuer": "CN=Infra CA", "serial": "1f", "until": "2026-03-01", "path": "/x.pem"}
 FOUND = Certificates(

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from unit.healthy import broker, cluster, declared, log_dir, probes
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.health import page
-from ansible_collections.millrace.kafka.plugins.plugin_utils.health_json import as_json
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health.page import as_json, page
 
 GIB = 2**30
 NEW = ("log_dirs", "silent", "strays", "copies_throttled")

@@ -2,7 +2,7 @@
 
 from unit.healthy import cluster, declared, probes
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.health import page
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health.page import page
 
 
 def test_a_broker_that_holds_nothing_is_named_with_what_fills_it() -> None:

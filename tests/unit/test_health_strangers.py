@@ -2,7 +2,7 @@
 
 from unit.healthy import cluster, declared, probes
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.health import page
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health.page import page
 
 
 def test_a_broker_that_is_not_in_the_inventory() -> None:

@@ -5,8 +5,7 @@ import json
 import pytest
 from unit.healthy import cluster, declared, probes
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.health import page, with_timer
-from ansible_collections.millrace.kafka.plugins.plugin_utils.health_json import as_json
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health.page import as_json, page, with_timer
 
 TIMER, SERVICE = "millrace-rebalance.timer", "millrace-rebalance.service"
 MEND = (

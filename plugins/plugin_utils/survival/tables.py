@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.health_lines import table
+from ansible_collections.millrace.kafka.plugins.plugin_utils.health.kafka import table
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.advice import NOBODY
 from ansible_collections.millrace.kafka.plugins.plugin_utils.survival.failures import Row
 
