@@ -1,4 +1,4 @@
-"""Print one page on the health of a datacenter; fail only when something is wrong."""
+"""Prints the health page of a datacenter; fails if it lists a problem."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import lin
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]
-    """Runs once, on the control node, from what host_probe and kafka_cluster answered."""
+    """Runs once, on the control node, with the registered answers of host_probe, kafka_cluster and others."""
 
     _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Option `registers` names the variables in which each host's probe and the cluster's answer are."""
+        """Print the page. Option `registers` names the variables that hold the answers, by kind of answer."""
         super().run(tmp, task_vars)
         task_vars = task_vars or {}
         names, hostvars = self._task.args["registers"], task_vars["hostvars"]
@@ -55,7 +55,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             unasked.append(f"{admin}, from where brokers are asked, does not answer")
         if timer := first("timer", "probe"):
             hosts, probes = with_timer(hosts, probes, admin, timer["probe"]["units"])
-        found = (
+        answers_of_all = (
             hosts,
             probes,
             first("cluster", "brokers"),
@@ -66,7 +66,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             ),
             {name: len(set(members) - set(values)) for name, members in model.groups.items()},
         )
-        text, problems = said(task_vars, found)
+        text, problems = rendered(task_vars, answers_of_all)
         Display().display(text)
         if problems:
             return {"failed": True, "msg": f"not healthy: {'; '.join(problems)}"}
@@ -74,33 +74,32 @@ class ActionModule(ActionBase):  # type: ignore[misc]
 
 
 def silent(admin: str, named: Collection[str], answers: Mapping[str, Sequence[Mapping[str, Any]]]) -> bool:
-    """Tell whether the admin host was not reached, and is not `named` for it as a host that does not answer itself."""
+    """Tell whether the admin host was not reached, unless it is already `named` as a host that does not answer."""
     asked = (answer for name, found in answers.items() if name != "probe" for answer in found)
     return admin not in named and any(answer.get("unreachable") for answer in asked)
 
 
 def with_mode(probe: Mapping[str, Any], host: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a host answered, and in which mode the control node found its ZooKeeper server; of the leader,
-    how many follow it besides."""
+    """Return a probe with the mode of the host's ZooKeeper server, and the leader's number of undeclared servers."""
     mode = asked.get("modes", {}).get(host, "not asked")
     return {
         **probe,
         "zookeeper_mode": mode,
-        "zookeeper_strangers": asked.get("strangers", 0) if mode == "leader" else 0,
+        "zookeeper_undeclared": asked.get("undeclared", 0) if mode == "leader" else 0,
     }
 
 
-def said(
+def rendered(
     task_vars: Mapping[str, Any],
-    found: tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any], Certificates, Mapping[str, int]],
+    answers: tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any], Certificates, Mapping[str, int]],
 ) -> tuple[str, list[str]]:
-    """Return what is printed, for people or for programs, and what is wrong."""
-    text, problems = page(*found)
-    return (as_json(*found) if task_vars.get("check_output") == "json" else text), problems
+    """Return the page as text, or as JSON with check_output=json, and its problems."""
+    text, problems = page(*answers)
+    return (as_json(*answers) if task_vars.get("check_output") == "json" else text), problems
 
 
 def declared(model: Model, host: str) -> dict[str, Any]:
-    """Return what the page compares the answers with."""
+    """Return the facts of the inventory with which the page compares the answers of a host."""
     facts: dict[str, Any] = {**NOTHING, "listeners": {}, "disks": []}
     facts["functions"] = [name for name, members in model.groups.items() if host in members]
     facts["disks"] += [path for _, path in other_mounts(model, model.machines[host])]

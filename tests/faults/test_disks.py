@@ -103,7 +103,7 @@ def lose(lab: Lab, topic: str, disk: Disk, act: Callable[[], None], fault: str, 
     clock.wait(GIVEN_UP, lambda: lacking(lab, topic, disk) == there)
     page = health(lab)
     assert f"{disk.host}:{PATH} fails: {said}" in page, page
-    assert f"the broker on {disk.host} has given up {PATH}" in page, page
+    assert f"the broker on {disk.host} has taken log dir {PATH} offline" in page, page
     assert lab.pid(disk.host, UNIT) == pid, "the broker did not go on"
     assert lacking(lab, topic, disk) == there
     return clock

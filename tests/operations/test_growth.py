@@ -110,7 +110,7 @@ def test_a_broker_joins_and_leaves(operator: Operator, grown: Inventory, topic: 
         assert servers(operator) == processes, "nobody else was restarted"
         until("it is registered", lambda: ID in lab.admin.list_topics(timeout=10).brokers, 30)
         empty = operator.play("check", inventory=grown.directory)
-        assert f"broker {ID} ({HOST}) holds no partition: reassign.yml -e add={ID}" in words(empty), empty.output[
+        assert f"broker {ID} ({HOST}) has no replicas: run reassign.yml -e add={ID}" in words(empty), empty.output[
             -3000:
         ]
 

@@ -96,7 +96,7 @@ def test_what_an_interrupted_run_has_not_told_is_found(operator: Operator, lab: 
     page = operator.play("check")
     assert page.code != 0
     for host in inventory.hosts("kafka"):
-        assert f"kafka.service on {host} has not been told all settings that are on its disk" in words(page)
+        assert f"kafka.service on {host} does not use all settings in its files" in words(page)
     predicted = play(operator, *said, "--check")
     told = play(operator, *said)
     assert (predicted.code, told.code) == (0, 0), told.output[-3000:]

@@ -95,7 +95,7 @@ def test_a_restart_that_is_cut_off_goes_on_and_no_send_fails(
         assert len(changed()) == 1
         lab.wait()
         left = operator.play("check")
-        assert left.code != 0 and said(left).count("is still to be restarted") >= 2, left.output[-3000:]
+        assert left.code != 0 and said(left).count("has a pending restart") >= 2, left.output[-3000:]
         run = operator.play("restart", "--limit", "kafka")
         assert run.code == 0, run.output[-3000:]
         acked = writer.acked

@@ -18,7 +18,7 @@ Kafka
   id  broker  rack   listeners                                             leads  holds
   1   kafka1  dc1-a  CLIENT://10.0.1.21:9092 REPLICATION://10.0.2.21:9093  6      10
   2   kafka2  dc1-b  CLIENT://10.0.1.22:9092 REPLICATION://10.0.2.22:9093  4      10
-  controller 2, 10 partitions: 0 offline, 0 under-replicated; leader skew 1.20 (1.00 is even)
+  controller 2, 10 partitions: 0 offline, 0 under-replicated; leader skew 1.20 (1.00 is balanced)
 
 Racks
   rack   brokers  leads  holds  bytes
@@ -30,7 +30,7 @@ Log dirs
   1   kafka1  /d1      6         2.0 GiB
   1   kafka1  /d2      4         1.0 GiB
   2   kafka2  /d1      10        3.0 GiB
-  bytes skew 1.00 over brokers (1.00 is even)
+  bytes skew 1.00 over brokers (1.00 is balanced)
   bytes skew 1.33 over the log dirs of broker 1 (kafka1)
 
 Disks
@@ -116,9 +116,9 @@ def test_a_broker_is_registered_as_something_else() -> None:
     answer["brokers"]["1"] |= {"rack": "dc1-z", "REPLICATION": "10.0.1.21:9093"}
     del answer["brokers"]["2"]["CLIENT"]
     assert page(declared(), probes(), answer)[1] == [
-        "broker 1 (kafka1) is registered with rack dc1-z, declared is dc1-a",
-        "broker 1 (kafka1) advertises REPLICATION as 10.0.1.21:9093, declared is 10.0.2.21:9093",
-        "broker 2 (kafka2) advertises CLIENT as None, declared is 10.0.1.22:9092",
+        "broker 1 (kafka1) is registered with rack dc1-z; the inventory sets dc1-a",
+        "broker 1 (kafka1) advertises REPLICATION as 10.0.1.21:9093, but the inventory sets 10.0.2.21:9093",
+        "broker 2 (kafka2) advertises CLIENT as None, but the inventory sets 10.0.1.22:9092",
     ]
 
 
@@ -132,7 +132,7 @@ def test_a_listener_that_nobody_asked_is_not_compared() -> None:
     assert "dc1-a  REPLICATION://10.0.2.21:9093  6" in text
     del answer["brokers"]["2"]["REPLICATION"]
     assert page(declared(), probes(), answer)[1] == [
-        "broker 2 (kafka2) advertises REPLICATION as None, declared is 10.0.2.22:9093"
+        "broker 2 (kafka2) advertises REPLICATION as None, but the inventory sets 10.0.2.22:9093"
     ]
 
 
@@ -146,7 +146,7 @@ def test_partitions_are_reported_in_the_words_of_the_cluster() -> None:
 def test_no_answer_of_the_cluster() -> None:
     text, found = page(declared(), probes(), {})
     assert found == ["Kafka: no answer"]
-    assert "controller -1, 0 partitions: ? offline, ? under-replicated; leader skew - (1.00 is even)" in text
+    assert "controller -1, 0 partitions: ? offline, ? under-replicated; leader skew - (1.00 is balanced)" in text
 
 
 @pytest.mark.parametrize(
@@ -163,8 +163,8 @@ def test_leader_skew(leaders: dict[str, int], partitions: int, skewed: bool) -> 
     """More than one and a half of a fair share, where that is no rounding matter."""
     found = page(declared(), probes(), cluster() | {"leaders": leaders, "partitions": partitions})[1]
     text = (
-        f"leaders are skewed: one broker leads {leaders['1']} of {partitions} partitions; "
-        "Kafka mends it in a while, kafka-leader-election.sh now, and reassign.yml -e leaders=true where it does not"
+        f"leaders are skewed: one broker leads {leaders['1']} of {partitions} partitions. Kafka corrects "
+        "this in a few minutes, kafka-leader-election.sh at once; if neither does, run reassign.yml -e leaders=true"
     )
     assert found == ([text] if skewed else [])
 
@@ -192,8 +192,8 @@ def test_a_disk_that_fails_and_a_directory_that_the_broker_left() -> None:
     text, found = page(declared(), answers, cluster())
     assert found == [
         "kafka1:/d2 fails: Input/output error",
-        "the broker on kafka2 has given up /d1: repair the disk, then restart kafka.service; or mount a new one, then "
-        "replace_disk.yml",
+        "the broker on kafka2 has taken log dir /d1 offline: repair the disk and restart kafka.service, or mount a "
+        "new disk and run replace_disk.yml",
     ]
     assert "  kafka1  /d2   -     Input/output error\n" in text
 
@@ -232,7 +232,7 @@ def test_days_left_of_certificates() -> None:
     ]
     assert problems == [
         "CERTIFICATE_X",
-        "the certificate zookeeper of kafka1 ends on 2026-06-14: 12 days are left, fewer than 14",
+        "certificate zookeeper of kafka1 expires on 2026-06-14, in 12 days (at least 14 required)",
         "kafka1 10.0.1.21:9092: serves the certificate 1, on its disk is 2",
     ]
 
@@ -261,7 +261,7 @@ def test_a_restart_is_owed() -> None:
     answers = probes()
     answers["kafka2"]["behind"] = ["kafka.service"]
     assert page(declared(), answers, cluster())[1] == [
-        "kafka.service on kafka2 runs with an older configuration than is on its disk: site.yml restarts it"
+        "kafka.service on kafka2 runs with an older configuration than its files: run site.yml to restart it"
     ]
 
 
@@ -269,8 +269,8 @@ def test_settings_are_still_to_be_told() -> None:
     answers = probes()
     answers["kafka2"]["untold"] = ["kafka.service"]
     assert page(declared(), answers, cluster())[1] == [
-        "kafka.service on kafka2 has not been told all settings that are on its disk: site.yml tells it, or says what "
-        "is in the way"
+        "kafka.service on kafka2 does not use all settings in its files: run site.yml, which applies them or reports "
+        "what prevents it"
     ]
 
 
@@ -278,7 +278,7 @@ def test_a_restart_that_was_interrupted() -> None:
     answers = probes()
     answers["kafka2"]["to_restart"] = ["kafka.service"]
     assert page(declared(), answers, cluster())[1] == [
-        "kafka.service on kafka2 is still to be restarted: restart.yml was cut off, and goes on where it is run anew"
+        "kafka.service on kafka2 has a pending restart: restart.yml was interrupted; run it again to resume"
     ]
 
 
@@ -288,7 +288,7 @@ def test_some_hosts_of_many() -> None:
     others = {"zookeeper": 2, "kafka": 1, "spark": 0}
     text, found = page(facts, probes(), cluster() | {"leaders": {"1": 10, "2": 10}, "partitions": 20}, None, others)
     assert found == []
-    assert text.endswith("\nHEALTHY, as far as these hosts show; not looked at: 2 of zookeeper, 1 of kafka")
+    assert text.endswith("\nHEALTHY, as far as these hosts show; not checked: 2 of zookeeper, 1 of kafka")
     assert "leader skew 1.00" in text
     offline = cluster() | {"problems": ["1 offline partition (a-0)"], "offline": 1}
     assert page(facts, probes(), offline, None, others)[1] == ["1 offline partition (a-0)"]

@@ -26,7 +26,7 @@ def told(answers: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
 
 def test_a_healthy_datacenter() -> None:
     said = told()
-    assert (said["healthy"], said["problems"], said["not_looked_at"]) == (True, [], {})
+    assert (said["healthy"], said["problems"], said["not_checked"]) == (True, [], {})
     assert said["zookeeper"] == {"zk1": "follower", "zk2": "leader", "zk3": "follower"}
     assert said["kafka"] == {
         "controller": 2,
@@ -63,7 +63,7 @@ def test_what_is_wrong_is_in_the_words_of_the_page() -> None:
     said = told(answers, cluster=half, certificates=FOUND, others={"spark": 2, "kafka": 0})
     _, problems = page(declared(), answers, half, FOUND, {"spark": 2, "kafka": 0})
     assert (said["healthy"], said["problems"]) == (False, problems)
-    assert said["not_looked_at"] == {"spark": 2}
+    assert said["not_checked"] == {"spark": 2}
     assert said["zookeeper"]["zk1"] == "unreachable"
     assert said["kafka"]["registered"] == {"kafka1": True, "kafka2": False}
     assert next(disk for disk in said["disks"] if disk["host"] == "kafka1") == {
@@ -86,4 +86,4 @@ def test_no_broker_and_no_answer() -> None:
 
 @pytest.mark.parametrize(("asked", "begins"), [({}, "ZooKeeper\n"), ({"check_output": "json"}, '{"healthy": true')])
 def test_the_variable_chooses(asked: dict[str, str], begins: str) -> None:
-    assert health_page.said(asked, (declared(), probes(), cluster(), Certificates(), {}))[0].startswith(begins)
+    assert health_page.rendered(asked, (declared(), probes(), cluster(), Certificates(), {}))[0].startswith(begins)

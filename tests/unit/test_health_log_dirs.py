@@ -39,7 +39,8 @@ def test_log_dirs_of_one_broker_that_are_skewed() -> None:
     text, problems = told(*dirs, log_dir(2, "/d1", 42, 42 * GIB))
     assert problems == []
     assert line(text, "bytes skew 1.90") == (
-        "bytes skew 1.90 over the log dirs of broker 1 (kafka1): reassign.yml -e disks=1 -e rate=50MB evens them out"
+        "bytes skew 1.90 over the log dirs of broker 1 (kafka1): run reassign.yml -e disks=1 -e rate=50MB "
+        "to balance them"
     )
     text, _ = told(*dirs, log_dir(2, "/d1", 30, 30 * GIB), log_dir(2, "/d2", 2, 2 * GIB))
     assert "reassign.yml -e disks=1,2 -e rate=50MB" in text
@@ -98,13 +99,13 @@ def test_brokers_that_are_skewed() -> None:
     text, problems = told(*dirs, replicas={"1": 90, "2": 10})
     assert problems == []
     assert line(text, "bytes skew 1.80") == (
-        "bytes skew 1.80 over brokers (1.00 is even), most on broker 1 (kafka1): reassign.yml -e rebalance=true "
-        "-e rate=50MB evens them out, as far as racks let"
+        "bytes skew 1.80 over brokers (1.00 is balanced), most on broker 1 (kafka1): run reassign.yml "
+        "-e rebalance=true -e rate=50MB to balance them, as far as racks permit"
     )
     text, _ = told(*dirs, replicas={"1": 50, "2": 50})
     assert line(text, "bytes skew 1.80").endswith(
-        "most on broker 1 (kafka1): its partitions are larger, not more: reassign.yml -e topic=<the largest> "
-        "-e rebalance=true -e rate=50MB evens out those of one topic"
+        "most on broker 1 (kafka1): its partitions are larger, not more: run reassign.yml -e topic=<the largest> "
+        "-e rebalance=true -e rate=50MB to balance one topic"
     )
 
 
@@ -116,7 +117,9 @@ def test_a_rack_that_leads_too_much() -> None:
         found["brokers"][str(number)] = {"rack": rack}
     found |= {"leaders": {"1": 28, "2": 12, "3": 28, "4": 12}, "partitions": 80}
     text = page(facts, probes(), found)[0]
-    assert line(text, "leader skew 1.40 in").startswith("leader skew 1.40 in rack dc1-a: reassign.yml -e leaders=true")
+    assert line(text, "leader skew 1.40 in").startswith(
+        "leader skew 1.40 in rack dc1-a: run reassign.yml -e leaders=true"
+    )
     assert "\n  dc1-a  2        56     10     ?\n" in text, "broker 3 told nothing"
     found["leaders"] = {"1": 24, "2": 16, "3": 24, "4": 16}
     assert "in rack" not in page(facts, probes(), found)[0]
@@ -133,12 +136,12 @@ def test_without_racks_there_is_no_table_of_them() -> None:
 
 def test_a_log_dir_that_is_given_up_and_a_broker_that_does_not_tell() -> None:
     text, problems = told(log_dir(1, "/d1", 0, 0, given_up=True), silent={"2": "no answer within 7 s"})
-    assert problems == ["broker 2 (kafka2) does not tell what its log dirs hold: no answer within 7 s"]
-    assert "\n  1   kafka1  /d1      0         given up\n" in text
+    assert problems == ["broker 2 (kafka2) does not list its log dirs: no answer within 7 s"]
+    assert "\n  1   kafka1  /d1      0         offline\n" in text
     assert "\n  2   kafka2  ?        ?         ?\n" in text
 
 
-def test_of_hosts_that_are_not_looked_at_nothing_is_shown() -> None:
+def test_of_hosts_that_are_not_checked_nothing_is_shown() -> None:
     """With --limit; a broker that is not in the inventory is."""
     facts = {host: declared()[host] for host in ("kafka1",)}
     more = {"log_dirs": [*cluster()["log_dirs"], log_dir(7, "/d9", 3, 5)], "undeclared": {"7": 3}}
@@ -155,11 +158,11 @@ def test_stray_replicas_are_named_with_how_to_get_rid_of_them() -> None:
     ]
     assert told(*cluster()["log_dirs"], strays=strays)[1] == [
         "broker 2 (kafka2) holds 5 stray replicas in /d1 (gone-0, gone-1, old-7 and 2 more, all in -e "
-        "check_output=json), 3.0 GiB: their topic was deleted, or they moved, while the broker or its disk was away, "
-        "and Kafka keeps them; to get rid of them, stop.yml -l kafka2, take these folders out of /d1, start.yml -l "
+        "check_output=json), 3.0 GiB: their topic was deleted or reassigned while the broker or its disk was down, "
+        "and Kafka keeps them. To remove them: stop.yml -l kafka2, move these folders out of /d1, start.yml -l "
         "kafka2",
-        "broker 7 holds 1 stray replica in /d9 (gone-0), 12 B: their topic was deleted, or they moved, while the "
-        "broker or its disk was away, and Kafka keeps them; to get rid of them, stop its kafka.service, take these "
+        "broker 7 holds 1 stray replica in /d9 (gone-0), 12 B: their topic was deleted or reassigned while the "
+        "broker or its disk was down, and Kafka keeps them. To remove them: stop its kafka.service, move these "
         "folders out of /d9, start its kafka.service",
     ]
     said = json.loads(as_json(declared(), probes(), cluster() | {"strays": strays}))

@@ -13,13 +13,13 @@ def test_a_broker_that_is_not_in_the_inventory() -> None:
     found["leaders"] |= {"4": 0, "5": 0}
     text, problems = page(declared(), probes(), found)
     assert problems == [
-        "broker 4 is registered (CLIENT://10.0.1.24:9092) but not in the inventory, and holds 12 replicas: put its "
-        "host back into the group kafka, or move its replicas to the others (reassign.yml -e drain=4 -e rate=50MB), "
-        "and then stop and disable its kafka.service",
-        "broker 5 is registered (CLIENT://10.0.1.25:9092) but not in the inventory, and holds no replica: stop and "
-        "disable its kafka.service, or put its host back into the group kafka",
-        "broker 6 is neither in the inventory nor registered, and 3 partitions still count on a replica there: put its "
-        "host back into the group kafka, or move its replicas to the others (reassign.yml -e drain=6 -e rate=50MB)",
+        "broker 4 is registered (CLIENT://10.0.1.24:9092) but not in the inventory, and has 12 replicas: add its "
+        "host to the group kafka again; or move its replicas to the others (reassign.yml -e drain=4 -e rate=50MB), "
+        "then stop and disable its kafka.service",
+        "broker 5 is registered (CLIENT://10.0.1.25:9092) but not in the inventory, and has no replicas: stop and "
+        "disable its kafka.service, or add its host to the group kafka again",
+        "broker 6 is neither in the inventory nor registered, but 3 partitions have a replica on it: add its "
+        "host to the group kafka again, or move its replicas to the others (reassign.yml -e drain=6 -e rate=50MB)",
     ]
     assert "\n  4   -       dc1-c  CLIENT://10.0.1.24:9092 " in text
 
@@ -27,9 +27,8 @@ def test_a_broker_that_is_not_in_the_inventory() -> None:
 def test_a_zookeeper_server_that_is_not_in_the_inventory() -> None:
     """Only the leader sees it."""
     answers = probes()
-    answers["zk2"]["zookeeper_strangers"] = 1
+    answers["zk2"]["zookeeper_undeclared"] = 1
     assert page(declared(), answers, cluster())[1] == [
-        "ZooKeeper on zk2, the leader, has 1 more server than the inventory: what was taken out of the group zookeeper "
-        "still runs; stop and disable zookeeper.service there, or put the host back (`ss -tn` on zk2 shows whom "
-        "it serves)"
+        "ZooKeeper on zk2, the leader, serves 1 server that the inventory does not have: stop and disable "
+        "zookeeper.service there, or add the host to the group zookeeper again (`ss -tn` on zk2 shows the connections)"
     ]

@@ -9,8 +9,8 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.health.page import 
 
 TIMER, SERVICE = "millrace-rebalance.timer", "millrace-rebalance.service"
 MEND = (
-    ": `journalctl -u millrace-rebalance` there says why, and what to do; then `systemctl reset-failed "
-    "millrace-rebalance`, or its next run that ends well, takes this line away"
+    ": `journalctl -u millrace-rebalance` on that host shows why, and what to do; then run "
+    "`systemctl reset-failed millrace-rebalance`; its next successful run also clears this line"
 )
 
 

@@ -1,4 +1,4 @@
-"""The one page of check.yml, from answers that other modules collected; no Ansible import."""
+"""Writes the health page of check.yml, as text and as JSON, from what other modules collected."""
 
 from __future__ import annotations
 
@@ -18,25 +18,22 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.health.kafka import
     table,
 )
 
-# A log dir fuller than this is a problem: Kafka stops a log dir at the first write that fails.
+# A fuller file system is a problem: Kafka takes a log dir offline at the first write that fails.
 FULL = 0.85
-# What is declared of a host that has no function.
+# Stands for the inventory's facts of a host without a function.
 NOTHING: Mapping[str, Any] = {"functions": (), "broker_id": None, "rack": None, "listeners": {}, "disks": ()}
 
 
-# By unit that only runs now and then, what is done where its last run has failed: it stays so until the next.
-MENDS = {
-    "millrace-rebalance.service": ": `journalctl -u millrace-rebalance` there says why, and what to do; then "
-    "`systemctl reset-failed millrace-rebalance`, or its next run that ends well, takes this line away"
+# What to do if the last run of a unit that a timer starts has failed, by unit: it stays `failed` until the next run.
+REMEDIES = {
+    "millrace-rebalance.service": ": `journalctl -u millrace-rebalance` on that host shows why, and what to do; then "
+    "run `systemctl reset-failed millrace-rebalance`; its next successful run also clears this line"
 }
 
 
 @dataclass(frozen=True)
 class Certificates:
-    """What is known of certificates.
-
-    The answers of the action certificates and the module tls_served, and the fewest days to be left.
-    """
+    """The answers of the action certificates and the module tls_served, and the least number of days to expiry."""
 
     answer: Mapping[str, Any] = field(default_factory=dict)
     served: Sequence[Mapping[str, Any]] = ()
@@ -50,11 +47,11 @@ def page(
     certificates: Certificates | None = None,
     others: Mapping[str, int] | None = None,
 ) -> tuple[str, list[str]]:
-    """Return the page's text and what is wrong, in one line each.
+    """Return the text of the page, and its problems in one line each.
 
     `declared` is {host: {functions, broker_id, rack, listeners, disks}}, `probes` {host: answer of host_probe} (a
-    host that did not answer is missing, or is `silent` and has no more than what `with_timer` knows), `cluster` the
-    answer of kafka_cluster, `others` how many hosts of each function are not looked at (--limit).
+    host that did not answer is absent, or is `silent` and has only what `with_timer` adds), `cluster` the
+    answer of kafka_cluster, `others` the number of hosts of each function that --limit leaves out.
     """
     others = others or {}
     problems = [f"{host} does not answer" for host in declared if probes.get(host, {"silent": True}).get("silent")]
@@ -71,7 +68,7 @@ def page(
         lines += [*section[0], ""] if section[0] else []
         problems += section[1]
     unseen = [f"{number} of {function}" for function, number in others.items() if number]
-    where = f", as far as these hosts show; not looked at: {', '.join(unseen)}" if unseen else ""
+    where = f", as far as these hosts show; not checked: {', '.join(unseen)}" if unseen else ""
     lines.append(
         f"HEALTHY{where}"
         if not problems
@@ -83,9 +80,10 @@ def page(
 def with_timer(
     declared: Mapping[str, Any], probes: Mapping[str, Any], admin: str, units: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what is declared and was answered, with the units of a host's timer; its service only runs now and then.
+    """Return the declared hosts and the probes, with the timer of the admin host added.
 
-    That is named where its last run has failed. A host that is declared, and did not answer, stays silent.
+    Its service runs only when the timer starts it, so it is shown only if its last run failed. A declared host that
+    did not answer stays silent.
     """
     shown = {name: state for name, state in units.items() if name.endswith(".timer") or state == "failed"}
     probe = probes.get(admin, {"silent": admin in declared})
@@ -94,12 +92,12 @@ def with_timer(
 
 
 def having(declared: Mapping[str, Any], function: str) -> dict[str, Any]:
-    """Return the hosts that have a function, one of several perhaps."""
+    """Return the hosts that have a function; a host may have several."""
     return {host: facts for host, facts in declared.items() if function in facts["functions"]}
 
 
 def zookeeper(hosts: Mapping[str, Any], probes: Mapping[str, Any], others: int = 0) -> Section:
-    """Mode of each server; exactly one leads, one of `others` perhaps, who were not asked."""
+    """Return the mode of each server. Exactly one must lead; it may be one of the `others`, which were not asked."""
     if not hosts:
         return [], []
     modes = {host: probes.get(host, {}).get("zookeeper_mode", "unreachable") for host in hosts}
@@ -112,23 +110,23 @@ def zookeeper(hosts: Mapping[str, Any], probes: Mapping[str, Any], others: int =
     if leaders > 1 or (leaders == 0 and not others):
         problems.append(f"ZooKeeper ensemble has {leaders} leaders")
     for host in hosts:
-        if more := probes.get(host, {}).get("zookeeper_strangers"):
+        if more := probes.get(host, {}).get("zookeeper_undeclared"):
             problems.append(
-                f"ZooKeeper on {host}, the leader, has {more} more server{'s' if more > 1 else ''} than the inventory: "
-                f"what was taken out of the group zookeeper still runs; stop and disable zookeeper.service there, or "
-                f"put the host back (`ss -tn` on {host} shows whom it serves)"
+                f"ZooKeeper on {host}, the leader, serves {more} server{'s' if more > 1 else ''} that the inventory "
+                f"does not have: stop and disable zookeeper.service there, or add the host to the group zookeeper "
+                f"again (`ss -tn` on {host} shows the connections)"
             )
     return ["ZooKeeper", *table(("server", "mode"), modes.items())], problems
 
 
 def disks(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
-    """Use of each data file system, and whether it works; log dirs that a running broker has given up."""
+    """Return the use of each data file system, those that fail, and log dirs that a running broker took offline."""
     rows, problems = [], []
     for host, facts in hosts.items():
         given_up = probes.get(host, {}).get("given_up", [])
         problems += [
-            f"the broker on {host} has given up {path}: repair the disk, then restart kafka.service; or mount a new "
-            "one, then replace_disk.yml"
+            f"the broker on {host} has taken log dir {path} offline: repair the disk and restart kafka.service, or "
+            "mount a new disk and run replace_disk.yml"
             for path in given_up
         ]
         for path, mount in probes.get(host, {}).get("mounts", {}).items():
@@ -151,43 +149,45 @@ def disks(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
 
 
 def jobs(hosts: Mapping[str, Any], probes: Mapping[str, Any]) -> Section:
-    """State of each service and job."""
+    """Return the state of each service and job, and what is pending on it."""
     rows = [(host, unit, state) for host in hosts for unit, state in probes.get(host, {}).get("units", {}).items()]
-    problems = [f"{unit} on {host} is {state}{MENDS.get(unit, '')}" for host, unit, state in rows if state != "active"]
+    problems = [
+        f"{unit} on {host} is {state}{REMEDIES.get(unit, '')}" for host, unit, state in rows if state != "active"
+    ]
     problems += [
-        f"{unit} on {host} runs with an older configuration than is on its disk: site.yml restarts it"
+        f"{unit} on {host} runs with an older configuration than its files: run site.yml to restart it"
         for host in hosts
         for unit in probes.get(host, {}).get("behind", [])
     ]
     problems += [
-        f"{unit} on {host} has not been told all settings that are on its disk: site.yml tells it, or says what "
-        "is in the way"
+        f"{unit} on {host} does not use all settings in its files: run site.yml, which applies them or reports what "
+        "prevents it"
         for host in hosts
         for unit in probes.get(host, {}).get("untold", [])
     ]
     problems += [
-        f"{unit} on {host} is still to be restarted: restart.yml was cut off, and goes on where it is run anew"
+        f"{unit} on {host} has a pending restart: restart.yml was interrupted; run it again to resume"
         for host in hosts
         for unit in probes.get(host, {}).get("to_restart", [])
     ]
     return (["Units", *table(("host", "unit", "state"), rows)], problems) if rows else ([], [])
 
 
-def certificates_section(found: Certificates, now: datetime) -> Section:
-    """Days left of each certificate, and ports that serve another than the one on their disk."""
-    rows, problems = [], [*found.answer.get("problems", [])]
-    for host, answer in found.answer.get("hosts", {}).items():
+def certificates_section(certificates: Certificates, now: datetime) -> Section:
+    """Return the days to expiry of each certificate, and ports that serve another one than the file on their host."""
+    rows, problems = [], [*certificates.answer.get("problems", [])]
+    for host, answer in certificates.answer.get("hosts", {}).items():
         for name, held in answer["held"].items():
             left = (datetime.fromisoformat(held["until"]).replace(tzinfo=UTC) - now).days
             rows.append((host, name, held["subject"], held["until"], left))
-            if left < found.days:
+            if left < certificates.days:
                 problems.append(
-                    f"the certificate {name} of {host} ends on {held['until']}: {left} days are left, "
-                    f"fewer than {found.days}"
+                    f"certificate {name} of {host} expires on {held['until']}, in {left} days "
+                    f"(at least {certificates.days} required)"
                 )
     problems += [
         f"{port['host']} {port['address']}:{port['port']}: {port['differs']}"
-        for port in found.served
+        for port in certificates.served
         if port["differs"]
     ]
     return (
@@ -207,14 +207,14 @@ def as_json(
     certificates: Certificates | None = None,
     others: Mapping[str, int] | None = None,
 ) -> str:
-    """Return one line of JSON, of what `page` takes.
+    """Return the page as one line of JSON; the arguments are those of `page`.
 
-    {healthy, problems: [text], not_looked_at: {function: hosts}, zookeeper: {host: mode}, kafka: null or {controller,
+    {healthy, problems: [text], not_checked: {function: hosts}, zookeeper: {host: mode}, kafka: null or {controller,
     partitions, offline, under_replicated, leaders: {host: partitions}, registered: {host: bool},
     undeclared: {id: replicas}, racks: {rack: {brokers, leaders, replicas, bytes}}, log_dirs: [{broker, host, path,
     replicas, bytes, largest, size, free, given_up}], strays: [{broker, host, path, bytes, partitions: [name]}]},
     disks: [{host, path, size, free, error}] in bytes, units: [{host, unit, state}], certificates: [{host, name,
-    subject, until}]}. What is not known is null.
+    subject, until}]}. Unknown values are null.
     """
     problems = page(declared, probes, cluster, certificates, others)[1]
     held = ((certificates or Certificates()).answer.get("hosts") or {}).items()
@@ -222,7 +222,7 @@ def as_json(
         {
             "healthy": not problems,
             "problems": problems,
-            "not_looked_at": {function: number for function, number in (others or {}).items() if number},
+            "not_checked": {function: number for function, number in (others or {}).items() if number},
             "zookeeper": {
                 host: probes.get(host, {}).get("zookeeper_mode", "unreachable")
                 for host in having(declared, "zookeeper")
@@ -239,16 +239,16 @@ def as_json(
                 for unit, state in probes.get(host, {}).get("units", {}).items()
             ],
             "certificates": [
-                {"host": host, "name": name, "subject": one["subject"], "until": one["until"]}
+                {"host": host, "name": name, "subject": certificate["subject"], "until": certificate["until"]}
                 for host, answer in held
-                for name, one in answer["held"].items()
+                for name, certificate in answer["held"].items()
             ],
         }
     )
 
 
 def kafka_numbers(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return numbers of the cluster, and those of each declared broker; None where none is declared."""
+    """Return the counts of the cluster and of each declared broker; None if no broker is declared."""
     if not hosts:
         return None
     ids = {host: str(facts["broker_id"]) for host, facts in hosts.items()}
@@ -262,6 +262,8 @@ def kafka_numbers(hosts: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[
     }
 
 
-def with_hosts(names: Mapping[str, str], found: Sequence[Mapping[str, Any]] | None) -> list[dict[str, Any]] | None:
-    """Return what is said of brokers' log dirs, each with its host, null where none is declared or looked at."""
-    return None if found is None else [{**one, "host": names.get(str(one["broker"]))} for one in found]
+def with_hosts(names: Mapping[str, str], entries: Sequence[Mapping[str, Any]] | None) -> list[dict[str, Any]] | None:
+    """Return the entries of log dirs with the host of each; None if no broker was asked."""
+    if entries is None:
+        return None
+    return [{**entry, "host": names.get(str(entry["broker"]))} for entry in entries]
