@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from model.batches import Batches, batched, judge
-from model.mistakes import job_ends
-from model.mistakes.job_ends import RELAY, TOPICS, archive
+from model.mistakes import job_data
+from model.mistakes.job_data import RELAY, TOPICS, archive
 from model.mistakes.jobs import job
 from model.test_meant import KAFKA, SPARK, config, kernel, reported, topics
 
@@ -17,7 +17,9 @@ BROKERS = "group kafka/site_firewall_rules"
 PLACE = "group all/kafka_topics[scratch]"
 JOBS = "group spark_consumer/spark_job_jobs"
 MORE = "group kafka/site_listeners[MORE]"
-OTHERS = job_ends.job("other", "archive_events", input_topics=["elsewhere"], output_directory="/var/lib/spark-job/a")
+OTHERS = job_data.job_entry(
+    "other", "archive_events", input_topics=["elsewhere"], output_directory="/var/lib/spark-job/a"
+)
 
 
 def rules(*entries: dict[str, Any]) -> dict[str, Any]:

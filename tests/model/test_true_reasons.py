@@ -10,7 +10,7 @@ import pytest
 from model.mistakes.access import NEW, users
 from model.mistakes.base import zookeeper
 from model.mistakes.databases import settings
-from model.mistakes.job_ends import RELAY
+from model.mistakes.job_data import RELAY
 from model.test_own_topics import TARGET as MIRROR
 from model.test_reached import said
 from model.test_said_in_place import MTLS

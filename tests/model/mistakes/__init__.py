@@ -1,10 +1,9 @@
-"""One wrong inventory for each code that preflight can say of an inventory: what was changed, and where it is said.
+"""One wrong inventory for each code that preflight can report of an inventory: the change, and where it is reported.
 
-One module for each subject, named as the rules' own in plugins/plugin_utils/model: a new rule's row is in the module of
-that name; of bootstrap in clients, certificate_names in security, ciphers in weakened, database_memory in databases,
-drop_ins in units, hierarchy in ensemble, holders in access, java_flags in jvm, job_directories and job_limits in jobs,
-job_loops in job_ends, places in identity, ports in networks, principals and store_groups in security. docs/errors.md is
-made from these tables (tests/generate_errors.py).
+Each module here is named as the module of rules in plugins/plugin_utils/model whose mistakes it holds. Exceptions:
+bootstrap in clients, certificate_names in security, ciphers in weakened, database_memory in databases, drop_ins in
+units, hierarchy in ensemble, holders in access, java_flags in jvm, places in identity, ports in networks, principals
+and store_groups in security. tests/generate_errors.py makes docs/errors.md from these tables.
 """
 
 from __future__ import annotations
@@ -27,8 +26,7 @@ from model.mistakes import (
     identity,
     insecure_settings,
     installation,
-    job_ends,
-    job_nodes,
+    job_data,
     jobs,
     jvm,
     kernel,
@@ -83,7 +81,6 @@ MISTAKES: tuple[Mistake, ...] = (
     *ranges.MISTAKES,
     *broker_limits.MISTAKES,
     *broker_features.MISTAKES,
-    *job_ends.MISTAKES,
-    *job_nodes.MISTAKES,
+    *job_data.MISTAKES,
     *timers.MISTAKES,
 )

@@ -1,4 +1,4 @@
-"""Wrong inventories: jobs as the cluster and their node see them."""
+"""Wrong inventories: logins, memory, tasks and hosts of Spark jobs."""
 
 from __future__ import annotations
 
@@ -28,25 +28,21 @@ def client(name: str, value: str) -> str:
     return f"{KAFKA} | combine({{'{name}': '{value}'}}) }}}}"
 
 
+STOPPED = {**JOB, "state": "stopped"}
+RELAY: dict[str, Any] = {
+    **JOB,
+    "job": "relay",
+    "config": {**JOB["config"], "trigger": "real-time", "spark": {"spark.master": "local[4]"}},
+}
+
+SLOW = {**RELAY["config"], "trigger_interval": "5 minutes", "spark": {"spark.master": "local[6]"}}
+
 MISTAKES: tuple[Mistake, ...] = (
-    Mistake(
-        "JOB_CHECKPOINT_DATA",
-        f"{PLACE}.spark[spark.local.dir]",
-        "beside each other",
-        variables=job(spark={"spark.local.dir": f"{CONFIG['checkpoint']}/tmp"}),
-    ),
     Mistake(
         "JOB_MEMORY_SMALL",
         f"{PLACE}.spark[spark.driver.memory]",
         "as 1g",
         variables=job(spark={"spark.driver.memory": "4m"}),
-    ),
-    Mistake("JOB_DIRECTORY", f"{PLACE}.checkpoint", "below /var/lib/spark-job", variables=job(checkpoint="/tmp/words")),
-    Mistake(
-        "JOB_CHECKPOINT_NESTED",
-        f"{AGAIN}.checkpoint",
-        "of its own",
-        variables=job(again(checkpoint=f"{CONFIG['checkpoint']}/")),
     ),
     Mistake(
         "JOB_GROUP",
@@ -132,5 +128,29 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{PLACE}.spark[spark.driver.cores]",
         "a whole number",
         variables=job(spark={"spark.driver.cores": "2g"}),
+    ),
+    Mistake(
+        "JOB_STOP",
+        f"{PLACE}.trigger_interval",
+        "raise spark_job_stop_timeout",
+        variables={"spark_consumer": {"spark_job_jobs": [{**RELAY, "config": SLOW}]}},
+    ),
+    Mistake(
+        "JOB_SLOTS",
+        f"{PLACE}.spark[spark.master]",
+        "write local[6]",
+        variables={"spark_consumer": {"spark_job_jobs": [RELAY]}},
+    ),
+    Mistake(
+        "JOB_TWICE",
+        "group spark/spark_job_jobs[count_words]",
+        "standby: true",
+        variables={"spark": job()["spark_consumer"]},
+    ),
+    Mistake(
+        "JOB_STANDBY",
+        "dc1-spark2/standby",
+        "take it out",
+        variables={"dc1-spark2": {"standby": True, "spark_job_jobs": [STOPPED]}},
     ),
 )

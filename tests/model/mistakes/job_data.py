@@ -1,4 +1,4 @@
-"""Wrong inventories: what jobs write to."""
+"""Wrong inventories: what Spark jobs read and write."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from typing import Any
 
 from model.mistakes.access import users
 from model.mistakes.base import ALL, JOB, Mistake, login
+from model.mistakes.jobs import AGAIN, CONFIG, again
+from model.mistakes.jobs import PLACE as CONSUMER
+from model.mistakes.jobs import job as consumer
 
 PLACE = "group spark_consumer/spark_job_jobs"
 
 
-def job(name: str, kind: str, **config: Any) -> dict[str, Any]:
+def job_entry(name: str, kind: str, **config: Any) -> dict[str, Any]:
     """Return a job that logs in as the one of the lab that reads and writes."""
     own = {"kafka": login("count_words", "count_words"), "checkpoint": f"/var/lib/spark-job/{name}/checkpoint"}
     return {"name": name, "job": kind, "config": {**own, **config}}
@@ -18,7 +21,7 @@ def job(name: str, kind: str, **config: Any) -> dict[str, Any]:
 
 def archive(name: str) -> dict[str, Any]:
     """Return a job that keeps the records of the lab's topic."""
-    return job(
+    return job_entry(
         name, "archive_events", input_topics=["streams-plaintext-input"], output_directory="/var/lib/spark-job/a"
     )
 
@@ -31,20 +34,38 @@ def handed_back(*jobs: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {**users(relay), "spark_consumer": {"spark_job_jobs": [JOB, *jobs]}}
 
 
-BACK = job(
+BACK = job_entry(
     "relay",
     "relay",
     input_topic="streams-wordcount-output",
     output_topic="streams-plaintext-input",
     kafka=login("relay", "generate_orders"),
 )
-RELAY = job("relay", "relay", input_topic="streams-plaintext-input", output_topic="streams-wordcount-output")
+RELAY = job_entry("relay", "relay", input_topic="streams-plaintext-input", output_topic="streams-wordcount-output")
 TOPICS = [
     {"name": "streams-plaintext-input", "partitions": 6, "profile": "large_messages"},
     {"name": "streams-wordcount-output", "partitions": 6},
 ]
 
 MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        "JOB_CHECKPOINT_DATA",
+        f"{CONSUMER}.spark[spark.local.dir]",
+        "beside each other",
+        variables=consumer(spark={"spark.local.dir": f"{CONFIG['checkpoint']}/tmp"}),
+    ),
+    Mistake(
+        "JOB_DIRECTORY",
+        f"{CONSUMER}.checkpoint",
+        "below /var/lib/spark-job",
+        variables=consumer(checkpoint="/tmp/words"),
+    ),
+    Mistake(
+        "JOB_CHECKPOINT_NESTED",
+        f"{AGAIN}.checkpoint",
+        "of its own",
+        variables=consumer(again(checkpoint=f"{CONFIG['checkpoint']}/")),
+    ),
     Mistake("JOB_LOOP", f"{PLACE}[relay]", "stop one of them", variables=handed_back(BACK)),
     Mistake(
         "JOB_OUTPUT_SHARED",

@@ -1,15 +1,26 @@
-"""Rules on what jobs write to: no two write into one folder, topics take what comes, a database has room for them."""
+"""Rules on what jobs read and write: folders, topics and databases, and records that come back to where they were."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_limits import limit
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_values import free
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import active, dead_letters, end, reads
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Job, SparkNode
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import (
+    READ_BACK,
+    active,
+    dead_letters,
+    end,
+    reads,
+)
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.keystore_permissions import LOCATIONS
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.sandbox_paths import hidden, services_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic_types import Topic, topics_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below
 from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import definitions
@@ -26,6 +37,64 @@ ELSEWHERE = re.compile(
     r"|dynamicAllocation\..+|yarn\..+|kubernetes\..+)"
 )
 MESSAGE = "max.message.bytes"
+
+# What the unit lets its job write to (roles/spark_job); everything else is read-only or another /tmp.
+WRITABLE = "/var/lib/spark-job"
+WRITTEN = ("checkpoint", "output_directory")
+Place = tuple[str, str]
+"""Where records are: a cluster or a host, and the topic or directory there."""
+
+
+def directories(model: Model) -> Iterator[Problem]:
+    """A job writes where its unit may, and its checkpoint is its own, however it is written."""
+    for node in model.spark_nodes:
+        found: list[tuple[Job, str]] = []
+        for job in node.jobs:
+            services = services_of(node, "spark_job_unit_overrides", f"{job.variable}.unit_overrides")
+            writable = [WRITABLE, *_more_writable(services)]
+            for key in WRITTEN:
+                path = job.config.get(key)
+                if not isinstance(path, str) or not path.startswith("/"):
+                    continue  # said by the job itself
+                unseen = hidden(path, services)
+                if not below(path, *writable) or ".." in path.split("/") or unseen:
+                    wrong = f"the job's unit may not write there: below {' and '.join(writable)} alone"
+                    advice = f"put it below {WRITABLE}, or name it in ReadWritePaths of its unit_overrides"
+                    if unseen:
+                        wrong = f"the unit does not see the host's {unseen}, and keeps nothing there"
+                        advice = f"put it below {WRITABLE}, or another folder that ReadWritePaths names"
+                    yield node.problem(f"{job.variable}.config.{key}", "JOB_DIRECTORY", path, wrong, advice)
+                elif key == "checkpoint":
+                    found.append((job, path))
+            yield from _unseen(node, job, services)
+        for (one, first), (other, second) in combinations(found, 2):
+            alike = below(first, second) or below(second, first)
+            if alike and first != second and one.name != other.name:
+                wrong = f"the directory of job {one.name}, {first}, or inside it or around it"
+                place, advice = f"{other.variable}.config.checkpoint", "give each job a checkpoint of its own"
+                yield node.problem(place, "JOB_CHECKPOINT_NESTED", second, wrong, advice)
+
+
+def _unseen(node: SparkNode, job: Job, services: list[Mapping[Any, Any]]) -> Iterator[Problem]:
+    """Yield what a job reads and its unit does not see."""
+    told: dict[str, Any] = {"input_directory": job.config.get("input_directory")}
+    for name in ("kafka", "database"):
+        given = job.config.get(name)
+        told |= {f"{name}[{key}]": given.get(key) for key in LOCATIONS} if isinstance(given, Mapping) else {}
+    for key, path in told.items():
+        if isinstance(path, str) and path.startswith("/") and (folder := hidden(path, services)):
+            wrong = f"the unit does not see the host's {folder}: there is nothing for the job"
+            advice = f"put it below {WRITABLE} or /srv, or name it in BindReadOnlyPaths of its unit_overrides"
+            yield node.problem(f"{job.variable}.config.{key}", "JOB_DIRECTORY", path, wrong, advice)
+
+
+def _more_writable(services: list[Mapping[Any, Any]]) -> list[str]:
+    texts: list[Any] = []
+    for service in services:
+        for given in (service.get("ReadWritePaths"), service.get("BindPaths")):
+            texts += given if isinstance(given, (list, tuple)) else [given] if given else []
+    paths = [path.lstrip("+-").rpartition(":")[2] for text in texts for path in str(text).split()]
+    return [path for path in paths if path.startswith("/")]
 
 
 def shared(model: Model) -> Iterator[Problem]:
@@ -124,7 +193,7 @@ def local(model: Model) -> Iterator[Problem]:
                     yield node.problem(place, "JOB_CHECKPOINT_DATA", value, wrong, "put the two beside each other")
 
 
-def connections(model: Model) -> Iterator[Problem]:
+def database_connections(model: Model) -> Iterator[Problem]:
     """A database lets in all jobs at once, and who makes their tables."""
     logins = [job.config.get("database") for node in model.spark_nodes for job in active(node)]
     told = [str(login.get("host")) for login in logins if isinstance(login, Mapping)]
@@ -138,3 +207,66 @@ def connections(model: Model) -> Iterator[Problem]:
             advice = f"raise it by {jobs + 1 - left:.0f} at least, and by one for each other reader"
             shown = next((value for name, value in said.items() if str(name).lower() == "max_connections"), 100)
             yield machine.problem("postgresql_config[max_connections]", "DATABASE_CONNECTIONS", shown, wrong, advice)
+
+
+@dataclass(frozen=True)
+class Way:
+    """A job that takes records from one place to another."""
+
+    source: Place
+    sink: Place
+    job: str
+    kind: str
+    node: str
+    dead: bool
+    """Whether it takes those alone that do not fit."""
+
+
+def loops(model: Model) -> Iterator[Problem]:
+    """Several jobs do not hand records round: they would breed without end. Of one alone the job itself says it."""
+    ours = {listener.advertised for broker in model.brokers for listener in broker.listeners}
+    ways = [way for node in model.spark_nodes for job in active(node) for way in _ways(node, job, ours)]
+    said: set[frozenset[str]] = set()
+    for last in sorted(reversed(ways), key=lambda one: one.kind != RELAY):  # it, or who was added last, closes it
+        way = _back(last, ways)
+        jobs = frozenset(one.job for one in way)
+        if len(jobs) < 2 or jobs in said or any(jobs >= other for other in said):
+            continue
+        said.add(jobs)
+        told = "; ".join(f"{one.job} ({one.node}) hands {one.source[1]} on to {one.sink[1]}" for one in way[1:])
+        what = "records that do not fit" if any(one.dead for one in way) else "records"
+        wrong = f"what it reads from {last.source[1]} comes back there, for {told}: {what} would go round without end"
+        advice = "write to where none of these jobs reads, or stop one of them"
+        hosts = tuple(dict.fromkeys(one.node for one in ways if (one.job, one.sink) == (last.job, last.sink)))
+        place = f"spark_job_jobs[{last.job}]"
+        warning = any(one.dead for one in way)
+        yield Problem(hosts, place, "JOB_LOOP", last.sink[1], wrong, advice, warning)
+
+
+def _ways(node: SparkNode, job: Job, ours: set[str]) -> Iterator[Way]:
+    if job.kind in READ_BACK:
+        return
+    servers = {entry.strip() for entry in str(job.kafka.get("bootstrap.servers")).split(",")}
+    cluster = "" if servers & ours else ",".join(sorted(servers))
+    source, sink = end(job, "input"), end(job, "output")
+    sources = [(cluster, topic) for topic in reads(job)]
+    sources += [(node.name, source[1])] if source and source[0] == "directory" else []
+    sinks = [((node.name if sink[0] == "directory" else cluster, sink[1]), False)] if sink else []
+    for one in sources:
+        for other, unfit in [*sinks, *(((cluster, topic), True) for topic in dead_letters(job))]:
+            if one != other:
+                yield Way(one, other, job.name, job.kind, node.name, unfit)
+
+
+def _back(first: Way, ways: list[Way]) -> list[Way]:
+    """Return the shortest way on which records come back to where a job took them, with it before all others."""
+    known, found = {first.sink}, [[first]]
+    for path in found:  # which grows: all of one length before those that are longer
+        for way in ways:
+            if way.source == path[-1].sink:
+                if way.sink == first.source:
+                    return [*path, way]
+                if way.sink not in known:
+                    known.add(way.sink)
+                    found.append([*path, way])
+    return []
