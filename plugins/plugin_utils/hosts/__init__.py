@@ -81,4 +81,4 @@ def check_hosts(
         *departed.log_dirs(model, probes, offline, alone or {}),
         *departed.emptied(model, probes, alone or {}, lost),
     ]
-    return list(risks.weighed_of_hosts(model, probes, problems))
+    return list(risks.with_accepted_risks_of_hosts(model, probes, problems))

@@ -46,7 +46,7 @@ class Verified:
 
 
 def archives(model: Model, machine: Machine) -> list[str]:
-    """Return the inputs that name archives of a host; wheels are judged with the jobs (declared_jobs)."""
+    """Return the inputs that name archives of a host; wheels are checked with the jobs (preflight/job_configs.py)."""
     return [name for name in model.input_names(machine, "archives") if not name.endswith("_wheel")]
 
 

@@ -22,20 +22,14 @@ def kept(model: Model, broker: Broker, probe: Mapping[str, Any]) -> Iterator[Pro
     elsewhere = "its disks are of the cluster there, and no broker would start elsewhere"
     if old != new:
         wrong = f"the server.properties of this host says {old or 'none'}: {elsewhere}"
-        advice = (
-            f"say {old or repr('')} again: no change of the configuration moves a cluster to another chroot; where "
-            "that file is wrong, accept_risks: [ZOOKEEPER_CHROOT_CHANGED] for one run"
-        )
+        advice = f"say {old or repr('')} again: no change of the configuration moves a cluster to another chroot"
         yield broker.problem("kafka_zookeeper_chroot", "ZOOKEEPER_CHROOT_CHANGED", new, wrong, advice)
     servers = _hosts(told.split(","))
     known = {str(address) for server in model.servers for address in (server.name, *server.addresses)}
     if broker.zookeeper_connect and not servers & (known | _hosts(broker.zookeeper_connect)):
         shown = ", ".join(sorted(servers))
         wrong = f"the server.properties of this host names {shown}, none of which is declared: {elsewhere}"
-        advice = (
-            "put the servers back, and replace them one by one, with a run after each; where these are the same under "
-            "other names, accept_risks: [ZOOKEEPER_SERVERS_CHANGED] for one run"
-        )
+        advice = "put the servers back, and replace them one by one, with a run after each"
         value = ",".join(broker.zookeeper_connect)
         yield broker.problem("kafka_zookeeper_connect", "ZOOKEEPER_SERVERS_CHANGED", value, wrong, advice)
 

@@ -269,7 +269,7 @@ RULES: tuple[Rule, ...] = (
 
 def check_model(model: Model) -> list[Problem]:
     """Return everything that is wrong with the model, in no order."""
-    return list(risks.weighed(model, (problem for rule in RULES for problem in rule(model))))
+    return list(risks.with_accepted_risks(model, (problem for rule in RULES for problem in rule(model))))
 
 
 def model_of(

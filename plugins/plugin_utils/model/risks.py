@@ -1,4 +1,4 @@
-"""Weakened security: refused in production, unless the site names it as wanted; then every preflight says so."""
+"""Security risks: refused in production unless `accept_risks` names them; an accepted risk is always reported."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ from dataclasses import replace
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 NAME = "accept_risks"
-# Said of what hosts answer, so that the inventory alone does not know whether they are there still.
-OF_HOSTS = ("ZOOKEEPER_CHROOT_CHANGED", "ZOOKEEPER_SERVERS_CHANGED")
-# What a site may accept by its code. Outside of production it is a warning.
+# Codes of checks that ask the hosts: the inventory alone does not show whether the risk still exists.
+# Each with the case in which to accept it.
+OF_HOSTS = {
+    "ZOOKEEPER_CHROOT_CHANGED": " for one run if that file is wrong",
+    "ZOOKEEPER_SERVERS_CHANGED": " for one run if these are the same servers under other names",
+}
+# Codes that a site may accept. Outside production they are warnings.
 RISKS = frozenset(
     (
-        # who may do what
+        # authentication and authorization
         "AUTHORIZER_NONE",
         "CLIENT_AUTH_NONE",
         "CLIENTS_TRUSTED",
@@ -27,7 +31,7 @@ RISKS = frozenset(
         "SUPER_USERS_MISSING",
         "TOKEN_CLEAR",
         "TOKEN_UNSIGNED",
-        # what can be read or changed on the way
+        # data in transit
         "ARCHIVE_CLEAR",
         "CIPHER_WEAK",
         "HOSTNAME_UNCHECKED",
@@ -41,27 +45,36 @@ RISKS = frozenset(
         "ZOOKEEPER_CLIENT_AUTH",
         "ZOOKEEPER_COMMANDS",
         "ZOOKEEPER_SUPER_DIGEST",
-        # what listens besides
+        # additional open ports
         "DEBUGGER_OPEN",
         "FIREWALL_OPEN",
         "JMX_OPEN",
         "JOB_OPEN",
-        # what a service that is taken over may do
+        # what a compromised service may do
         "SANDBOX_OPEN",
         # secrets
         "AUTHORITY_KEYS",
         "OPTION_SECRET",
         "PASSWORD_GUESSABLE",
         "PASSWORD_SHARED",
-        # versions that can lose records, for the way back from an upgrade
+        # versions that can lose records; needed for a rollback of an upgrade
         "KAFKA_VERSION",
         "ZOOKEEPER_VERSION",
-        # another place in ZooKeeper than the one that a broker was installed with
+        # another chroot or ensemble than the one that a broker was installed with
         *OF_HOSTS,
     )
 )
-# Refused outside of production as well, where they are not accepted.
+# Refused outside production too, unless accepted.
 ALWAYS = ("KAFKA_VERSION", "ZOOKEEPER_VERSION", *OF_HOSTS)
+
+RISK_UNKNOWN = ProblemKind("RISK_UNKNOWN", "no risk that can be accepted has this code", "use one of {codes}")
+RISK_UNKNOWN_MEANT = RISK_UNKNOWN.variant(advice="did you mean {near}?")
+RISK_IDLE = ProblemKind(
+    "RISK_IDLE",
+    "nothing here has this risk any more, and the next setting with it would be accepted without notice",
+    "remove it",
+    warning=True,
+)
 
 
 def known(model: Model) -> Iterator[Problem]:
@@ -69,48 +82,56 @@ def known(model: Model) -> Iterator[Problem]:
     for machine in model.functional:
         for code in dict.fromkeys(str(item) for item in machine.inputs.sequence(NAME)):
             if code not in RISKS:
-                near = nearest(code, RISKS)
-                advice = f"did you mean {near}?" if near else f"one of {', '.join(sorted(RISKS))}"
-                wrong = "no risk that can be accepted"
-                yield machine.problem(NAME, "RISK_UNKNOWN", code, wrong, advice)
+                if near := nearest(code, RISKS):
+                    yield machine.report(RISK_UNKNOWN_MEANT, NAME, code, near=near)
+                else:
+                    yield machine.report(RISK_UNKNOWN, NAME, code, codes=sorted(RISKS))
 
 
-def weighed(model: Model, problems: Iterable[Problem]) -> Iterator[Problem]:
-    """Yield the problems, risks as warnings where they are accepted and where it is not production."""
-    there = set[str]()
+def with_accepted_risks(model: Model, problems: Iterable[Problem]) -> Iterator[Problem]:
+    """Yield the problems of an inventory: risks as warnings where they are accepted, and outside production."""
+    reported = set[str]()
     for problem in problems:
-        there.add(problem.code)
-        yield from _weighed(model, problem)
+        reported.add(problem.code)
+        yield from _with_acceptance(model, problem)
     for machine in model.functional:
-        yield from _idle(machine, RISKS - there - set(OF_HOSTS))
+        yield from _idle(machine, RISKS - reported - set(OF_HOSTS))
 
 
-def weighed_of_hosts(model: Model, asked: Collection[str], problems: Iterable[Problem]) -> Iterator[Problem]:
-    """Yield likewise what is said of the hosts that were asked."""
-    there = set[str]()
+def with_accepted_risks_of_hosts(
+    model: Model, asked: Collection[str], problems: Iterable[Problem]
+) -> Iterator[Problem]:
+    """Yield the problems that were found on hosts likewise; `asked` are the names of the hosts that were asked."""
+    reported = set[str]()
     for problem in problems:
-        there.add(problem.code)
-        yield from _weighed(model, problem)
+        reported.add(problem.code)
+        yield from _with_acceptance(model, problem)
     for broker in model.brokers:
         if broker.name in asked:
-            yield from _idle(broker, set(OF_HOSTS) - there)
+            yield from _idle(broker, set(OF_HOSTS) - reported)
 
 
-def _weighed(model: Model, problem: Problem) -> Iterator[Problem]:
+def _with_acceptance(model: Model, problem: Problem) -> Iterator[Problem]:
+    """Yield a problem once for each of its hosts if its code can be accepted, else as it is.
+
+    The advice of a risk that is not accepted ends with how to accept it.
+    """
     if problem.code not in RISKS:
         yield problem
         return
+    when = OF_HOSTS.get(problem.code, "")
     for host in problem.hosts:
         machine = model.machines[host]
-        one = replace(problem, hosts=(host,))
         if problem.code in map(str, machine.inputs.sequence(NAME)):
-            yield replace(one, advice=f"accepted by {NAME}", warning=True)
+            yield replace(problem, hosts=(host,), advice=f"accepted by {NAME}", warning=True)
         else:
-            yield one if machine.production or one.code in ALWAYS else replace(one, warning=True)
+            refused = machine.production or problem.code in ALWAYS
+            advice = f"{problem.advice}, or {NAME}: [{problem.code}]{when}"
+            yield replace(problem, hosts=(host,), advice=advice, warning=problem.warning or not refused)
 
 
-def _idle(machine: Machine, gone: Collection[str]) -> Iterator[Problem]:
+def _idle(machine: Machine, absent: Collection[str]) -> Iterator[Problem]:
+    """Yield a warning for each accepted risk of a host that is among the `absent` codes."""
     for code in dict.fromkeys(map(str, machine.inputs.sequence(NAME))):
-        if code in gone:
-            wrong = "nothing here has it any more, and what has it next would be taken for wanted"
-            yield machine.problem(NAME, "RISK_IDLE", code, wrong, "take it out", warning=True)
+        if code in absent:
+            yield machine.report(RISK_IDLE, NAME, code)

@@ -67,7 +67,7 @@ OF_VERBS = {"replication_factor"}
 def names(model: Model) -> Iterator[Problem]:
     """A variable that begins with a role's name is one of its inputs; one that is almost a known name is suspect.
 
-    Whether a template of the site reads such a one is asked by declared_readers.
+    preflight/unused_variables.py then drops those that a template of the site reads.
     """
     everywhere, meant = laid() | OF_VERBS, cache(partial(_meant, model, *_parted(model)))
     for host, found in model.names.items():
