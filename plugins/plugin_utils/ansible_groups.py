@@ -1,4 +1,4 @@
-"""What groups of Ansible's inventory say of hosts, and which goes before which."""
+"""Reads which Ansible groups set a host's variables, in their order of precedence."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.group_layers import
 
 
 def layers_of(hostvars: Any, loader: Any) -> list[Layer]:
-    """Return what groups say, the weakest first: files of group_vars go before the file of hosts, whoever says it."""
+    """Return what the groups set, lowest precedence first: group_vars override the hosts file, for any group."""
     inventory, found = hostvars._inventory, list[Layer]()
     groups = weakest_first(group for group in inventory.groups.values() if group.name != "ungrouped")
     for group in groups:  # the first is all: it has no depth
@@ -25,14 +25,14 @@ def layers_of(hostvars: Any, loader: Any) -> list[Layer]:
 
 
 def groups_of(hostvars: Any, host: str) -> list[str]:
-    """Return the groups of a host, the one that goes before all others last."""
+    """Return the groups of a host, the one with the highest precedence last."""
     return [group.name for group in weakest_first(hostvars._inventory.get_host(host).get_groups())]
 
 
 def rivals_of(hostvars: Any, host: str) -> list[tuple[str, str]]:
-    """Return pairs of groups of a host of which neither is inside the other, the one that yields before the other.
+    """Return pairs of groups of a host of which neither contains the other; the second overrides the first.
 
-    Where a site says which goes first (ansible_group_priority), there is none.
+    There is none if the site sets ansible_group_priority for them.
     """
     groups = [
         group for group in hostvars._inventory.get_host(host).get_groups() if group.name not in ("all", "ungrouped")

@@ -1,4 +1,4 @@
-"""What this project uses of Ansible without its promise; tests/unit/test_ansible_internals.py says when it moves."""
+"""Wraps the private API of Ansible that this project uses; test_ansible_internals.py notices when it moves."""
 
 from __future__ import annotations
 
@@ -42,31 +42,31 @@ keep()  # here, for nothing much of this collection is imported before
 
 
 def written_in(text: str) -> str | None:
-    """Return the file that a text of the inventory comes from; None where it was computed, or given with -e."""
+    """Return the file in which a text of the inventory is written; None if it was computed or given with -e."""
     return written_at(text)[0]
 
 
 def written_at(value: Any) -> tuple[str | None, int | None, int | None]:
-    """Return file, line and column at which a value of the inventory begins, each None where it is not known."""
+    """Return file, line and column at which a value of the inventory begins; each None if it is not known."""
     origin = Origin.get_tag(value)
     return (origin.path, origin.line_num, origin.col_num) if origin else (None, None, None)
 
 
 def as_text(value: float) -> str:
-    """Return a number as text that is known to come from the same file."""
+    """Return a number as text that keeps its origin."""
     text: str = AnsibleTagHelper.tag_copy(value, str(value))
     return text
 
 
 def was_vaulted(text: str) -> bool:
-    """Tell whether a text was encrypted, by itself (ansible-vault encrypt_string) or with the whole file it is of."""
+    """Tell whether a text was encrypted, by itself (ansible-vault encrypt_string) or with its whole file."""
     path = written_in(text)
     return bool(VaultedValue.is_tagged_on(text)) or (path is not None and _is_vault(path))
 
 
 @cache
 def _is_vault(path: str) -> bool:
-    """Tell whether a file is encrypted by ansible-vault: what is read from it says no more than where it stood."""
+    """Tell whether a file is encrypted by ansible-vault: values read from it show only where they were written."""
     try:
         with open(path, "rb") as stream:
             return stream.read(14) == b"$ANSIBLE_VAULT"
@@ -75,19 +75,19 @@ def _is_vault(path: str) -> bool:
 
 
 def weakest_first(groups: Iterable[Any]) -> list[Any]:
-    """Return groups of the inventory in the order in which their variables go one before the other."""
+    """Return groups of the inventory by precedence: the variables of a later group override those of an earlier one."""
     found: list[Any] = sort_groups(groups)
     return found
 
 
 def made_by_the_run(variable_manager: Any, host: str) -> set[str]:
-    """Return the names of what earlier tasks of this run registered or set."""
+    """Return the names of variables that earlier tasks of this run registered or set."""
     caches = (getattr(variable_manager, name) for name in ("_nonpersistent_fact_cache", "_vars_cache"))
     return {name for cache in caches for name in cache.get(host, ())}
 
 
 def set_extra_variables(variable_manager: Any, extra: Mapping[str, Any]) -> None:
-    """Add variables that go before all others, as -e does."""
+    """Add variables that override all others, as -e does."""
     variable_manager._extra_vars = {**variable_manager._extra_vars, **extra}
 
 
@@ -96,7 +96,7 @@ _COMPILED: dict[tuple[Any, ...], Any] = {}
 
 
 class _Plugins(JinjaPluginIntercept):  # type: ignore[misc]
-    """Filters or tests; one of a collection is looked for once in a process, and not by each templar of each task."""
+    """Filters or tests; a collection's plugin is looked up once in a process, not by the templar of each task."""
 
     def __getitem__(self, key: str) -> Any:
         if "." not in key:
@@ -108,9 +108,9 @@ class _Plugins(JinjaPluginIntercept):  # type: ignore[misc]
 
 
 class _Environment(AnsibleEnvironment):  # type: ignore[misc]
-    """Compiles a text once for as many hosts as have it, in this process and in a run's others.
+    """Compiles a text once for all hosts that have it, in this process and in the other processes of the run.
 
-    Else that is half of what reading 100 hosts costs, and a third of what a host's own process computes.
+    Compiling is otherwise half of the time to read 100 hosts, and a third of the CPU of a host's own process.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -145,9 +145,9 @@ class _Environment(AnsibleEnvironment):  # type: ignore[misc]
 
 
 def _shared(key: tuple[Any, ...], compiled: Callable[[], Any], private: bool) -> Any:
-    """Return what another process of this run has compiled, from the folder of the run that only its user may read.
+    """Return what another process of this run has compiled, from the folder of the run that only its user can read.
 
-    Of what is secret, or may be since nobody knows where it was written, nothing is kept there.
+    Texts that are secret, or whose origin is unknown and so may be secret, are never kept there.
     """
     if private:
         return compiled()
@@ -164,9 +164,9 @@ def _shared(key: tuple[Any, ...], compiled: Callable[[], Any], private: bool) ->
 
 
 def compile_once() -> None:
-    """Have all templates of the run compiled once, also those of Ansible's own: names, conditions, other options.
+    """Compile each template of the run once, those of Ansible itself included: names, conditions and other options.
 
-    What each host's process would load for itself is loaded before they are forked.
+    This process loads what each host's process would otherwise load after the fork.
     """
     _engine.AnsibleEnvironment = _Environment
     test_loader._ensure_non_collection_wrappers()
@@ -174,12 +174,12 @@ def compile_once() -> None:
 
 @cache
 def environment(basedir: str) -> Any:
-    """Return where templates are compiled, for the templars of all hosts; `basedir` is that of Ansible's loader."""
+    """Return the environment that compiles templates for all hosts; `basedir` is that of Ansible's loader."""
     return _Environment(ansible_basedir=basedir)
 
 
 def templar_of(loader: Any, variables: Mapping[str, Any], once: bool = False) -> Templar:
-    """Return what renders the texts of one host; `once` computes each variable that they name a single time."""
+    """Return a templar for the texts of one host; with `once` it computes each variable a single time."""
     made = Templar(loader=loader, variables=variables)
     made._engine._environment = environment(loader.get_basedir())
     if once:
@@ -188,20 +188,20 @@ def templar_of(loader: Any, variables: Mapping[str, Any], once: bool = False) ->
 
 
 def with_more(variables: Mapping[str, Any], more: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return variables with some that go before them; what was computed of the others stays computed."""
+    """Return variables with some that override them; values that were already computed are kept."""
     return ChainMap(dict(more), variables)  # type: ignore[arg-type]  # it reads alone
 
 
 class OnceForEachTask:
-    """Base of an action whose options stand on many variables: each is computed once for a task.
+    """Base class of an action whose options depend on many variables: each is computed once for a task.
 
-    Else it is computed wherever it is named, with all that it stands on, and each text is compiled every time.
+    Without it a variable is computed, with all that it depends on, wherever it is named.
     """
 
     @classmethod
     @contextmanager
     def get_finalize_task_args_context(cls) -> Iterator[dict[str, Any]]:
-        """Give the options of one task something in common."""
+        """Return a context that the options of one task share."""
         yield {}
 
     @classmethod
@@ -220,9 +220,9 @@ def _remember(engine: Any) -> Any:
 
 
 class RunsHere(OnceForEachTask, ActionBase):  # type: ignore[misc]
-    """Action whose module, where the control node itself would run it, runs in a fork of this process.
+    """Action whose module runs in a fork of this process if the control node would run it anyway.
 
-    It has all of Ansible that it needs: neither a package for another Python is made, nor does that start.
+    The fork has Ansible loaded, so that no package is built for another Python and none is started.
     """
 
     _supports_async = True
@@ -243,7 +243,7 @@ class RunsHere(OnceForEachTask, ActionBase):  # type: ignore[misc]
         return answer
 
     def _would_run_here(self, variables: Mapping[str, Any]) -> bool:
-        """Tell whether this very Python would run it, as this user, in this environment."""
+        """Tell whether this Python would run the module, as this user and in this environment."""
         host = variables.get("ansible_delegated_vars", {}).get(self._task.delegate_to, variables)
         python = self._templar.template(host.get("ansible_python_interpreter"))
         alike = self._connection.transport == "local" and python == sys.executable
@@ -264,7 +264,7 @@ PROFILE = "legacy"
 
 
 def run_module(name: str, options: Mapping[str, Any], folder: str = ".") -> None:
-    """Be a module, in a process that ends with it: its warnings are in its answer, not said by the control node."""
+    """Run a module in a process that ends with it; its warnings are in its result and are not printed here."""
     os.chdir(folder)
     _internal.is_controller = False
     encoder = get_module_encoder(PROFILE, Direction.CONTROLLER_TO_MODULE)
@@ -276,7 +276,7 @@ def run_module(name: str, options: Mapping[str, Any], folder: str = ".") -> None
 def find_collections() -> None:
     """Let templates find plugins by their full names, as the command line does for a run.
 
-    Python may have imported this collection already, as any package; Ansible wants to have done so itself.
+    Python may have imported this collection as an ordinary package already; Ansible must have done it itself.
     """
     init_plugin_loader()
     packages = [

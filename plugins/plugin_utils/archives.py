@@ -1,4 +1,4 @@
-"""Where an archive comes from and whether it is the declared one; runs on the control node, no Ansible import."""
+"""Fetches archives and verifies their checksums, on the control node."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ UNREAD = (OSError, http.client.HTTPException)
 
 
 class ArchiveError(Exception):
-    """An archive that is not there or not the declared one; the text says what to do."""
+    """An archive that is missing or differs from its checksum; the text contains the advice."""
 
 
 def cache() -> Path:
-    """Return the folder of fetched archives, $XDG_CACHE_HOME/millrace or ~/.cache/millrace."""
+    """Return the folder of fetched archives: $XDG_CACHE_HOME/millrace or ~/.cache/millrace."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "millrace"
 
 
@@ -35,14 +35,14 @@ def is_url(source: str) -> bool:
 
 
 def opened(url: str) -> Any:
-    """Return the answer to a request, to be read and closed. Raises OSError."""
+    """Return the response to a request, for the caller to read and close. Raises OSError."""
     return urllib.request.urlopen(url, timeout=60, context=trusting(None))
 
 
 def expected(checksum: str) -> str:
-    """Return the 128 hexadecimal digits that `checksum` (sha512:HEX, sha512:FILE or sha512:URL) stands for.
+    """Return the 128 hexadecimal digits of `checksum` (sha512:HEX, sha512:FILE or sha512:URL).
 
-    Raises ArchiveError when the form is another or the file cannot be read.
+    Raises ArchiveError if it has another form or the file cannot be read.
     """
     algorithm, _, value = checksum.partition(":")
     if algorithm != "sha512" or not value:
@@ -66,7 +66,7 @@ def expected(checksum: str) -> str:
 def local(source: str, checksum: str) -> Path:
     """Return a file on this machine with the content of `source` (a path or a URL) and the SHA-512 `checksum`.
 
-    A URL is fetched once into the cache. Raises ArchiveError when it is missing or differs.
+    A URL is fetched once, into the cache. Raises ArchiveError if the archive is missing or differs.
     """
     if is_url(source):
         path = cache() / f"{checksum[:16]}-{source.rsplit('/', 1)[-1]}"
@@ -92,9 +92,9 @@ def local(source: str, checksum: str) -> Path:
 
 
 def zookeeper_client(path: Path) -> tuple[int, ...]:
-    """Return the version of the ZooKeeper client among the libraries of a Kafka archive, () where there is none.
+    """Return the version of the ZooKeeper client library in a Kafka archive; () if there is none.
 
-    Raises ArchiveError where the archive is as declared and cannot be read.
+    Raises ArchiveError if the archive has the right checksum and yet cannot be read.
     """
     try:
         with tarfile.open(path) as archive:
@@ -107,7 +107,7 @@ def zookeeper_client(path: Path) -> tuple[int, ...]:
 
 
 def fetch(url: str, path: Path) -> None:
-    """Download `url` to `path`, whole or not at all."""
+    """Download `url` to `path`, completely or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, new = tempfile.mkstemp(dir=path.parent)
     try:

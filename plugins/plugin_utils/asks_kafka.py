@@ -1,4 +1,4 @@
-"""An action whose module asks a Kafka cluster, through libraries that are imported once for a run."""
+"""Base of actions whose module asks a Kafka cluster; the Kafka libraries are imported once for a run."""
 
 from __future__ import annotations
 
@@ -16,4 +16,4 @@ for _name in LIBRARIES:
 
 
 class AsksKafka(RunsHere):
-    """RunsHere of a module that asks Kafka."""
+    """RunsHere for a module that asks Kafka."""

@@ -1,6 +1,6 @@
-"""Bytecode of this collection, kept as Python keeps all other: Ansible's finder compiles it at each start.
+"""Keeps the bytecode of this collection as Python keeps all other: Ansible's finder compiles it at each start.
 
-Uses of Ansible what it does not promise; tests/unit/test_bytecode.py says when that moves.
+Uses private API of Ansible; tests/unit/test_bytecode.py notices when it moves.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ COLLECTION = "ansible_collections.millrace.kafka"
 
 
 def keep() -> None:
-    """Have all that is imported of this collection from now on compiled once per version of its file.
+    """Compile what is imported of this collection from now on once per version of its file.
 
-    Where that cannot be written, or is broken (a disk was full), it is compiled each time, as before.
+    If the bytecode cannot be written or is broken (the disk was full), it is compiled each time, as before.
     """
     loader = _collection_finder._AnsibleCollectionPkgLoaderBase
     compiled = loader.get_code

@@ -1,4 +1,4 @@
-"""One line on what a run changed, from what its tasks answered."""
+"""Builds the last line of a run, which counts what the run changed, from the results of its tasks."""
 
 from __future__ import annotations
 
@@ -57,17 +57,17 @@ PLURALS = {
 
 
 class Closing:
-    """What was seen so far."""
+    """The changes counted so far."""
 
     def __init__(self) -> None:
-        """Nothing."""
+        """Start with no changes."""
         self.ours = False
         self.units: dict[tuple[str, str], list[str]] = {}
         self.numbers: dict[str, int] = {}
         self.others = 0
 
     def note(self, action: str, host: str, result: Mapping[str, Any]) -> None:
-        """Note the answer of one task; a changed one of another collection is counted alone."""
+        """Count the result of one task; changes by modules of other collections are counted separately."""
         self.ours = self.ours or (action in CHANGING and READ.get(action) not in result)
         changes = [str(change) for change in result.get("changes") or ()]
         if action == f"{COLLECTION}host_state":
@@ -87,7 +87,7 @@ class Closing:
             self.others += 1
 
     def of_host(self, change: str, host: str) -> None:
-        """Note one line of host_state, as `restart kafka.service` or `file /etc/hosts`."""
+        """Count one change that host_state reports, such as `restart kafka.service` or `file /etc/hosts`."""
         verb, _, what = change.partition(" ")
         if verb in UNITS:
             self.units.setdefault((UNITS[verb], what.removesuffix(".service")), []).append(host)
@@ -95,7 +95,10 @@ class Closing:
             self.count("firewall" if what.startswith("table ") else COUNTED.get(verb, "change"), 1)
 
     def of_cluster(self, changes: Iterable[str], result: Mapping[str, Any]) -> None:
-        """Note what was written on the cluster, as `create topic a: + 3 partitions`: after a failure what was done."""
+        """Count what was written to the cluster, such as `create topic a: + 3 partitions`.
+
+        After a failure these are the changes made before it.
+        """
         if not result.get("changed"):
             return
         if "outcome" in result:
@@ -106,12 +109,12 @@ class Closing:
             self.count(KINDS.get(kind, kind), 1)
 
     def count(self, what: str, number: int) -> None:
-        """Count what was changed."""
+        """Add a number of changes of one kind."""
         if number:
             self.numbers[what] = self.numbers.get(what, 0) + number
 
     def line(self, check_mode: bool, failed: Iterable[str] = ()) -> str:
-        """Return the line, '' where no task of ours could have changed anything; `failed` are the hosts that did."""
+        """Return the line, or '' if no task of ours could have changed anything; `failed` are the failed hosts."""
         if not self.ours:
             return ""
         said = [f"{verb} {unit} on {', '.join(sorted(set(hosts)))}" for (verb, unit), hosts in self.units.items()]

@@ -1,4 +1,4 @@
-"""Where a site's brokers and servers speak TLS, and what is on their disks for it. For the control node."""
+"""Lists the ports at which brokers and servers of a site speak TLS, with the certificates in their files."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import role_i
 def broker_endpoints(
     hosts: Sequence[str], hostvars: Mapping[str, Any], made: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return the listeners with TLS of all brokers.
+    """Return the TLS listeners of all brokers.
 
     Each is {host, broker, listener, inter_broker, address, port, keystore, truststore, serial, issuer, until,
-    trusted}. `made` is what the
-    action certificates answered for each host.
+    trusted}. `made` is the result of the action certificates for each host.
     """
     found = []
     for host in hosts:
@@ -43,7 +42,7 @@ def broker_endpoints(
 def zookeeper_endpoints(
     hosts: Sequence[str], hostvars: Mapping[str, Any], made: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return the client port of every ZooKeeper server with TLS: {host, address, port, serial, until, trusted}."""
+    """Return the TLS client port of every ZooKeeper server: {host, address, port, serial, until, trusted}."""
     found = []
     for host in hosts:
         values, answer = hostvars[host], made.get(host) or {"held": {}, "trusted": {}}

@@ -1,4 +1,4 @@
-"""A function in a process of its own that has all that this one has imported; what it prints, and how it ends."""
+"""Runs a function in a forked process that has everything imported; returns its output and exit status."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
 
 
 def forked(run: Callable[[], object]) -> tuple[int, str, str]:
-    """Return status, output and errors of a function; nothing that it changes is changed here.
+    """Return exit status, output and errors of a function; its changes do not affect this process.
 
-    Signals wait while there are two of this process: its handlers would run in the child, and raise there in the middle
-    of Ansible, or here before anybody knows of the child.
+    Signals are blocked while the fork happens: a handler would otherwise run in the child and raise inside Ansible, or
+    run here before the child is known.
     """
     pipes = [os.pipe(), os.pipe()]
     for stream in (sys.stdout, sys.stderr):
@@ -46,7 +46,7 @@ def forked(run: Callable[[], object]) -> tuple[int, str, str]:
 
 
 def _become(run: Callable[[], object], outputs: list[int], others: list[int], mask: set[int]) -> None:
-    """Be the child. Never returns: this is the middle of somebody else's program."""
+    """Run as the child. Never returns, since this is in the middle of the code of another program."""
     status = 1
     try:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # it would hold all secrets of this process
@@ -74,7 +74,7 @@ def _become(run: Callable[[], object], outputs: list[int], others: list[int], ma
 
 
 def _read(ends: list[int]) -> list[str]:
-    """Return what comes from each until both are closed."""
+    """Return the content of each pipe, read until both are closed."""
     found: dict[int, bytes] = dict.fromkeys(ends, b"")
     with selectors.DefaultSelector() as selector:
         for end in ends:

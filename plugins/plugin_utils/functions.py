@@ -1,4 +1,4 @@
-"""What a host can be: groups/<name>.yml describe it once, the group of that name says which hosts are it."""
+"""Reads the functions that a host can have: groups/<name>.yml describes one, the group of that name gives it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "groups"
 
 @dataclass(frozen=True)
 class Function:
-    """One file: the group's name, the roles that its hosts get, and what it adds to the inventory."""
+    """One file of groups/: its name, the roles of its hosts, and the variables that it adds to the inventory."""
 
     name: str
     order: int = 0
@@ -72,10 +72,10 @@ class Function:
 
 
 def read(load: Callable[[Path], Any] | None = None) -> dict[str, Function]:
-    """Return the functions by name, in their order, those of one order by name; `all` is the first.
+    """Return the functions by name, sorted by `order` and then by name; `all` is the first.
 
-    `load` reads a file, as Ansible's loader does where templates are to be computed. Raises ValueError where a file is
-    not what a function is.
+    `load` reads a file; pass the method of Ansible's loader if templates are to be computed. Raises ValueError if a
+    file is not a valid function.
     """
     found = []
     for file in FOLDER.glob("*.yml"):
@@ -93,7 +93,7 @@ def read(load: Callable[[Path], Any] | None = None) -> dict[str, Function]:
 
 
 def _strangers(ports: Any, known: Sequence[str]) -> Iterator[str]:
-    """Yield who may connect to ports and is nobody; what is a template is looked at where it is computed."""
+    """Yield the names of sources that may connect to a port but are not known; templates are checked once computed."""
     for port in ports if isinstance(ports, (list, tuple)) else ():
         names = port.get("from") if isinstance(port, Mapping) else ()
         for name in names if isinstance(names, (list, tuple)) else ():
@@ -102,7 +102,7 @@ def _strangers(ports: Any, known: Sequence[str]) -> Iterator[str]:
 
 
 def stranger(name: str, port: Any, known: Iterable[str]) -> str:
-    """Return what is wrong with a name of those who may connect to a port, and how to mend it."""
+    """Return the message for an unknown source of a port, and what to write instead."""
     near = nearest(name, known)
     advice = f"did you mean {near}?" if near else f"name some of {', '.join(sorted(known))}"
     return f"from = {name}: who may connect to port {port} is no function, and neither client nor admin; {advice}"
@@ -113,7 +113,7 @@ def _place(file: Path) -> str:
 
 
 def _faults(data: Mapping[Any, Any]) -> Iterator[str]:
-    """Yield what is wrong with the keys of a file, and how it is mended."""
+    """Yield what is wrong with the keys of a file, and how to correct it."""
     known = [one.name for one in fields(Function) if one.name != "name"]
     for key in data:
         if key not in known:
@@ -145,12 +145,12 @@ def _plain() -> dict[str, Function]:
 
 @cache
 def laid() -> frozenset[str]:
-    """Return the names of the variables that every host has from here."""
+    """Return the names of the variables that groups/*.yml set for every host."""
     return frozenset(name for function in _plain().values() for name in function.variables)
 
 
 def usual(name: str) -> Any:
-    """Return what a variable is that every host has from here, a template as it is written; None for no such one."""
+    """Return the value that groups/*.yml set for a variable, templates unrendered; None if they do not set it."""
     return next((function.variables[name] for function in _plain().values() if name in function.variables), None)
 
 
@@ -161,13 +161,13 @@ def functions() -> dict[str, Function]:
 
 
 def inputs(kind: str) -> list[tuple[str, str]]:
-    """Return the inputs of a kind (one of INPUTS), each with its function before it."""
+    """Return the inputs of a kind (one of INPUTS), each preceded by its function."""
     return [(function.name, name) for function in functions().values() for name in getattr(function, kind)]
 
 
 @cache
 def internal() -> re.Pattern[str]:
-    """Return what the roles' own variables are called that playbooks hand over or register; no inventory sets them."""
+    """Return the names of variables that playbooks pass or register for the roles; no inventory sets them."""
     prefixes = "|".join(function.prefix for function in functions().values())
     return re.compile(
         rf"java_found|({prefixes})_(restart_(listeners|brokers|admin|servers|tls)|pki|base|state|found)$"
@@ -176,10 +176,10 @@ def internal() -> re.Pattern[str]:
 
 
 def variables(known: Mapping[str, Function]) -> dict[str, Any]:
-    """Return what every host gets.
+    """Return the variables that every host gets.
 
-    The variables of all functions, and in `function_<kind>` what hosts of each have of it. Raises ValueError where two
-    functions say the same variable: every host has both, and nobody could tell which goes before.
+    These are the variables of all functions, and `function_<kind>` with the values of hosts of each function. Raises
+    ValueError if two functions set the same variable: a host may have both, and neither would override the other.
     """
     found: dict[str, Any] = {}
     for function in known.values():

@@ -1,4 +1,4 @@
-"""What groups of an inventory say, and in which order one goes before the other; no Ansible import."""
+"""Describes what the Ansible groups of an inventory set, in their order of precedence."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LAID = "millrace_laid"
 
 @dataclass(frozen=True)
 class Layer:
-    """What one group says in one place: in the file of hosts, or in its files of group_vars."""
+    """What one group sets in one place: in the hosts file or in its group_vars."""
 
     group: str
     in_files: bool
@@ -23,5 +23,5 @@ class Layer:
     """What of it the site did not write."""
 
     def wrote(self, name: str) -> bool:
-        """Tell whether the site itself says a variable here."""
+        """Tell whether the site itself sets a variable here."""
         return name in self.said and self.laid.get(name, self) is not self.said[name]

@@ -1,4 +1,4 @@
-"""Which lines of a broker's file a running broker can be told, and which it reads when it starts alone."""
+"""Splits a broker's file into settings that a running broker can take and settings that it reads at its start."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ FORMS = {**dict.fromkeys(THREADS, r"[1-9]\d*"), "compression.type": r"\w+"}
 def live_settings(
     properties: Mapping[str, Any], heap: Any, elsewhere: Collection[str] | None = None
 ) -> dict[str, str | None]:
-    """Return by name what a running broker can be told: what its file says, times in ms, None where it says nothing.
+    """Return the settings that a running broker can take, by name, times in ms; None for those the file does not set.
 
-    Left to a restart are a value that a cluster does not stand, one that only the broker itself can resolve, and what
-    makes the log cleaner begin anew where the heap has no room for a second one. What is said `elsewhere`, of running
-    brokers, is told there.
+    A restart is needed for a value that Kafka rejects for a whole cluster, for a value that only the broker itself can
+    resolve, and for what recreates the log cleaner if the heap has no room for a second one. Settings that are set
+    `elsewhere`, as dynamic settings, are left out.
     """
     told, room = dict[str, str | None](), room_for_cleaners(properties, heap)
     for name in LIVE:
@@ -39,6 +39,6 @@ def live_settings(
 
 
 def start_settings(properties: Mapping[str, Any], heap: Any) -> dict[str, Any]:
-    """Return the other lines of a broker's file: a difference in these is a restart owed."""
+    """Return the other settings of a broker's file: a difference in these makes a restart pending."""
     told = {synonym for name in live_settings(properties, heap) for synonym in synonyms(name)}
     return {str(name): value for name, value in properties.items() if str(name) not in told}

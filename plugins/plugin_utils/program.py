@@ -1,4 +1,4 @@
-"""A program of the collection that a host runs by itself: one file, with all of module_utils that it imports."""
+"""Packs a program of the collection into one file that a host runs by itself, with the module_utils that it imports."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 
 @cache
 def program(name: str) -> bytes:
-    """Return a zip file that Python runs: it calls `main` of a module below module_utils, as kafka.reassign.timer.
+    """Return a zip file that Python runs: it calls `main` of a module below module_utils, such as kafka.reassign.timer.
 
-    The same sources make the same bytes, wherever they are made. Raises ValueError where it would need Ansible.
+    The same sources make the same bytes on any machine. Raises ValueError if the program would need Ansible.
     """
     module = f"{PACKAGE}.{name}"
     packages = PACKAGE.split(".")
@@ -43,7 +43,7 @@ def program(name: str) -> bytes:
 
 
 def _sources(module: str) -> dict[str, str]:
-    """Return the texts of a module and of all that it imports of the collection, by their paths in the archive."""
+    """Return the texts of a module and of everything that it imports of the collection, by path in the archive."""
     found: dict[str, str] = {}
     left, seen = [module], set[str]()
     while left:
@@ -65,7 +65,7 @@ def _sources(module: str) -> dict[str, str]:
 
 
 def _imports(tree: ast.AST) -> Iterator[str]:
-    """Yield the names that a module imports, also those inside of functions."""
+    """Yield the names that a module imports, those inside functions included."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

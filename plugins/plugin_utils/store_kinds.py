@@ -1,4 +1,4 @@
-"""Of which kind a file with keys or CAs is, by the end of its name; no Ansible import."""
+"""Tells the kind of a key store or trust store by its file extension."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ OF_ZOOKEEPER = (".jks", ".pem", ".p12", ".bcfks")
 
 
 def kind_of(path: str) -> str:
-    """Return PKCS12, JKS, BCFKS or PEM, which may have any name."""
+    """Return PKCS12, JKS, BCFKS or PEM; PEM files may have any name."""
     return next((kind for end, kind in ENDS.items() if path.endswith(end)), "PEM")
 
 
 def told(path: str) -> str | None:
-    """Return the kind that ZooKeeper has to be told, None where it sees the same in the name."""
+    """Return the store type that ZooKeeper must be given, or None if it derives it from the name itself."""
     return None if path.endswith(OF_ZOOKEEPER) else kind_of(path)

@@ -1,4 +1,4 @@
-"""Tags of the command line; no Ansible import."""
+"""Checks the tags of the command line."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ ANSIBLE_TAGS = ("all", "always", "never", "tagged", "untagged")
 
 
 def unknown(run: Iterable[str], skip: Iterable[str]) -> list[str]:
-    """Return a warning for each option with tags that no task has: what was meant by them is left out without a word.
+    """Return a warning for each tag option that no task has: Ansible would silently skip everything.
 
-    A site's own plays may have tags of their own, so that this is no error.
+    It is a warning, since plays of a site itself may have tags of their own.
     """
     skip = list(skip)
     found = {
@@ -30,5 +30,5 @@ def unknown(run: Iterable[str], skip: Iterable[str]) -> list[str]:
 
 
 def only_asked(run: Iterable[str]) -> bool:
-    """Tell whether --tags chose phases of preflight and nothing else."""
+    """Tell whether --tags selected phases of preflight and nothing else."""
     return bool({*run}) and {*run} <= ASK

@@ -1,4 +1,7 @@
-"""What a task waits for, said while it waits: a module cannot, for Ansible reads its answer when it has ended."""
+"""Prints what a task waits for while it waits.
+
+A module cannot print: Ansible reads its result when it has ended.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +21,16 @@ Say = Callable[[str], object]
 
 
 def say(task: Any, variables: Mapping[str, Any] | None) -> Say:
-    """Return what prints words of a task of a host."""
+    """Return a function that prints text for a task on a host."""
     host = (variables or {}).get("inventory_hostname", "")
     return lambda words: Display().display(f"{host}: {task.name}: {words}")
 
 
 def in_parts(ask: Callable[[Mapping[str, Any]], dict[str, Any]], tell: Say) -> dict[str, Any]:
-    """Call a module that waits again and again until its wait has ended; return its last answer.
+    """Call a waiting module again and again until its wait is over; return its last result.
 
-    It says `changed` where any of them did. `ask` calls it with more options; what it answers as `waiting` is said
-    (module_utils/waits.py).
+    The result has `changed` set if any part changed something. `ask` calls the module with further options; what it
+    returns as `waiting` is printed (module_utils/waits.py).
     """
     begun, changed = time.monotonic(), False
     result = ask({"pause": int(EVERY)})
@@ -41,7 +44,7 @@ def in_parts(ask: Callable[[Mapping[str, Any]], dict[str, Any]], tell: Say) -> d
 
 @contextmanager
 def said(what: str, tell: Say) -> Iterator[None]:
-    """Say what is waited for while a module runs that does not say it."""
+    """Print what is waited for while a module runs that does not report it."""
     ended, begun = threading.Event(), time.monotonic()
 
     def tick() -> None:
@@ -58,9 +61,9 @@ def said(what: str, tell: Say) -> Iterator[None]:
 
 
 def module_in_parts(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Run the module of a RunsHere in parts: the `run` of an action whose module answers `waiting`.
+    """Run the module of a RunsHere in parts: the `run` of an action whose module returns `waiting`.
 
-    As a job of Ansible's (async) it runs once, for the whole wait: nobody would call it again for the next part.
+    As an async job of Ansible it runs once for the whole wait, since no process would call it for the next part.
     """
     result: dict[str, Any] = ActionBase.run(self, tmp, task_vars)
     if self._task.async_val:
@@ -75,7 +78,7 @@ def module_in_parts(self: Any, tmp: str | None = None, task_vars: dict[str, Any]
 
 
 def module_planned(self: Any, task_vars: dict[str, Any] | None) -> dict[str, Any]:
-    """Run the module of a RunsHere in parts, and print its plan before they begin."""
+    """Run the module of a RunsHere in parts, and print its plan first."""
     variables, printed = task_vars or {}, dict[str, Any]()
 
     def module(more: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,7 +95,7 @@ def module_planned(self: Any, task_vars: dict[str, Any] | None) -> dict[str, Any
 
 
 def module_said(waited_for: Callable[[Mapping[str, Any]], str]) -> Callable[..., dict[str, Any]]:
-    """Return the `run` of an action whose module says nothing; `waited_for` tells it from the module's options."""
+    """Return the `run` of an action whose module does not report its wait; `waited_for` names it from the options."""
 
     def run(self: Any, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = ActionBase.run(self, tmp, task_vars)

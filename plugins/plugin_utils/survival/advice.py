@@ -1,4 +1,4 @@
-"""Who has to act after a failure, and what he does."""
+"""Derives what the operator must do after a failure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MEND = "operator: mend the network"
 
 
 def advice(layout: Layout, kind: str, lost: frozenset[str], serves: bool, left: int) -> str:
-    """Return what the operator does; `left` replicas are alive in the partition that has the fewest."""
+    """Return what the operator does; `left` is the smallest number of live replicas of a partition."""
     lower = serves and left >= 1
     if kind == "cut":
         return MEND + (f", or lower min.insync.replicas to {left}" if lower else "")
@@ -27,7 +27,7 @@ def advice(layout: Layout, kind: str, lost: frozenset[str], serves: bool, left: 
 
 
 def _surviving_group(layout: Layout, lost: frozenset[str]) -> str:
-    """Return the datacenter of a group that lost no member while another lost all; '' where there is none."""
+    """Return the datacenter of a quorum group that lost no member while another lost all; '' if there is none."""
     groups: dict[int, list[Server]] = {}
     for voter in layout.voters:
         if voter.group is not None and voter.weight > 0:
@@ -40,7 +40,7 @@ def _surviving_group(layout: Layout, lost: frozenset[str]) -> str:
 
 
 def _needed(layout: Layout, lost: frozenset[str], serves: bool, left: int) -> str:
-    """Return the fewest servers that bring quorum and writes back, in words."""
+    """Return the fewest servers that restore quorum and writes, as text."""
     down = [voter.name for voter in layout.voters if voter.name in lost]
     alive = set(layout.names) - lost
     enough = (

@@ -1,4 +1,4 @@
-"""Each failure of a layout and what is left after it."""
+"""Enumerates the failures of a layout, and what is left after each."""
 
 from __future__ import annotations
 
@@ -39,25 +39,24 @@ class Row:
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """The functions of a server, or of a pair's."""
+        """The functions of a server, or of both servers of a pair."""
         return tuple(function for function, _, _ in self.shape)
 
     @property
     def datacenters(self) -> tuple[str, ...]:
-        """The datacenters of a server, or of a pair's."""
+        """The datacenters of a server, or of both servers of a pair."""
         return tuple(datacenter for _, datacenter, _ in self.shape)
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """Everything but the name, as the tables show it."""
+        """All fields but the name, in the order of the columns."""
         return (*("yes" if cell else "no" for cell in (self.quorum, self.writable, self.zero_loss)), self.who)
 
 
 def survival(layout: Layout) -> list[Row]:
     """Return a row for each failure: servers, racks, datacenters, cuts, networks, pairs of servers.
 
-    A cut is judged from the side of all other datacenters. Raises ValueError where Kafka would refuse to create a
-    topic.
+    A cut is judged from the side of all other datacenters. Raises ValueError if Kafka would refuse to create a topic.
     """
     outcome, names = _Outcome(layout), layout.names
     shapes = {name: _shape(layout, name) for name in names}
@@ -106,7 +105,7 @@ class _Outcome:
         self.quorums: dict[frozenset[str], tuple[bool, bool]] = {}
 
     def of(self, failure: str, kind: str, lost: frozenset[str], shape: tuple[tuple[str, str, str], ...] = ()) -> Row:
-        """Return the row of losing these servers for good, or of being cut off from them."""
+        """Return the row for losing these servers for good, or for being cut off from them."""
         most, serves, metadata_kept = self._most(lost), *self._quorum(lost & self.voter_names)
         gone = self._most(lost | self._without_session(lost)) if serves else most
         left = self.layout.replication_factor - gone
@@ -118,11 +117,11 @@ class _Outcome:
         return Row(failure, kind, lost, serves, writable, zero_loss, who, shape)
 
     def _without_session(self, lost: frozenset[str]) -> frozenset[str]:
-        """Return the brokers that are told of none of the servers that are left: the cluster goes on without them."""
+        """Return the brokers that can reach no remaining ZooKeeper server: the cluster continues without them."""
         return frozenset(broker.name for broker in self.layout.brokers if broker.told and broker.told <= lost)
 
     def _most(self, lost: frozenset[str]) -> int:
-        """Return the most replicas that one partition may have among these servers.
+        """Return the most replicas of one partition that may be on these servers.
 
         Each broker has replicas of some partition.
         """
@@ -132,17 +131,17 @@ class _Outcome:
         return len(brokers) if len(brokers) < 2 else max(len(brokers & replicas) for replicas in self.replica_sets)
 
     def _quorum(self, lost: frozenset[str]) -> tuple[bool, bool]:
-        """Tell whether the rest has a quorum, and whether each that may have acknowledged has a member in it."""
+        """Tell whether the rest has a quorum, and whether every quorum that may have acknowledged has a member left."""
         if lost not in self.quorums:
             self.quorums[lost] = quorum(self.layout, self.voter_names - lost), not quorum(self.layout, lost)
         return self.quorums[lost]
 
 
 def _networks(layout: Layout) -> Iterator[Row]:
-    """One network is down everywhere.
+    """Return the rows for the loss of one network everywhere.
 
-    Clients reach brokers on the one. On the other followers fetch, and leaders ask the controller to shrink an ISR:
-    even with a min ISR of 1 only the partitions led by the controller's own broker would go on.
+    Clients reach brokers over the client network. Over the replication network followers fetch, and leaders ask the
+    controller to shrink an ISR: even with a min ISR of 1 only partitions led by the controller would accept writes.
     """
     for network, serves, writable in (
         ("client", True, False),
@@ -181,7 +180,7 @@ def _racks(layout: Layout) -> Iterator[tuple[str, frozenset[str]]]:
 
 
 def _shape(layout: Layout, name: str) -> tuple[str, str, str]:
-    """Return function, datacenter and failure domain of a host; a broker's is the one that Kafka goes by."""
+    """Return function, datacenter and failure domain of a host; the domain of a broker is its broker.rack."""
     servers = [server for server in layout.servers if server.name == name]
     function = servers[0].function if len(servers) == 1 else "both"
     domain = next(

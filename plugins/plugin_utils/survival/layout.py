@@ -1,4 +1,4 @@
-"""A layout: the servers of one cluster, and what the survival of their data depends on."""
+"""Describes a layout: the servers of one cluster, and the settings on which the survival of their data depends."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Server:
 
 @dataclass(frozen=True)
 class Layout:
-    """The servers of one cluster, brokers in the order of their ids, and what the survival of their data depends on."""
+    """The servers of one cluster, brokers ordered by id, and the settings that decide the survival of their data."""
 
     servers: tuple[Server, ...]
     replication_factor: int
@@ -53,5 +53,5 @@ class Layout:
 
     @property
     def min_isr(self) -> int:
-        """min.insync.replicas as Kafka applies it: never more than the replicas that there are."""
+        """min.insync.replicas as Kafka applies it: never more than the number of replicas."""
         return min(self.min_insync_replicas, self.replication_factor)

@@ -1,4 +1,4 @@
-"""Who holds a quorum of the ZooKeeper ensemble of a layout."""
+"""Decides whether servers of a layout hold a quorum of its ZooKeeper ensemble."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where Kafka puts the replicas of a partition."""
+"""Enumerates where Kafka may place the replicas of a partition."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from itertools import count, zip_longest
 
 
 def placements(brokers: Mapping[int, str | None], replication_factor: int) -> set[frozenset[int]]:
-    """Return every replica set that Kafka 3.9 can give a partition of a new topic; `brokers`: broker.rack by id.
+    """Return every replica set that Kafka 3.9 can give a partition of a new topic; `brokers` is broker.rack by id.
 
-    AdminUtils puts the brokers into one ring, racks taking turns, and starts each partition's walk at the next
-    broker. The followers' distance from the leader is random at first and grows with each turn of the ring, by the
-    number of racks; the walk skips racks that have a replica while others have none. Without racks this is the walk
-    of a single rack. Raises ValueError where Kafka would.
+    AdminUtils arranges the brokers in a ring that alternates racks, and starts each partition at the next broker. The
+    distance of the followers from the leader is random at first and grows with each turn of the ring, by the number
+    of racks; racks that already have a replica are skipped while others have none. Without racks it is the ring of a
+    single rack. Raises ValueError if Kafka would.
     """
     racks = sorted(set(brokers.values()), key=str)
     if not 1 <= replication_factor <= len(brokers):

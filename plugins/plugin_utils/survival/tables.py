@@ -1,4 +1,4 @@
-"""The failures of a layout as a table: pairs of servers are summarised, and named where a name is exact."""
+"""Prints the failures of a layout as a table; pairs of servers are summarised, and named where a name is exact."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HEADLINE = ("what fails", "quorum", "writable", "zero loss", "who acts")
 def text_table(layout_name: str, rows: Sequence[Row]) -> str:
     """Return the rows for a terminal, under the layout's name.
 
-    Pairs are summarised, and named by their shape where that is exact.
+    Pairs are summarised, and named by what they have in common if that name fits no other pair.
     """
     return "\n".join(
         [layout_name, *table(HEADLINE, [cells for cells, _ in _lines(rows)]), *(f"  {line}" for line in _totals(rows))]
@@ -25,7 +25,7 @@ def text_table(layout_name: str, rows: Sequence[Row]) -> str:
 
 
 def markdown_table(rows: Sequence[Row], seen: Callable[[Sequence[Row]], str] | None = None) -> str:
-    """Return the same as Markdown, with a column more where `seen` tells what was seen of a line's failures."""
+    """Return the same table as Markdown; `seen` adds a column with what was observed of the failures of a row."""
     headline = (*HEADLINE, "seen") if seen else HEADLINE
     cells = [(*cells, seen(members)) if seen else cells for cells, members in _lines(rows)]
     lines = [f"| {' | '.join(line)} |" for line in (headline, ("---",) * len(headline), *cells)]
@@ -43,9 +43,9 @@ def _totals(rows: Sequence[Row]) -> list[str]:
 
 
 def _lines(rows: Sequence[Row]) -> list[tuple[tuple[str, ...], list[Row]]]:
-    """Return the cells of the tables with the rows that each line means.
+    """Return the cells of the tables with the rows that each line covers.
 
-    Single failures, pairs by outcome, those without any harm last.
+    Single failures come first, then pairs by outcome, harmless pairs last.
     """
     pairs, fine = [row for row in rows if row.kind == "pair"], list[Row]()
     outcomes: dict[tuple[str, ...], list[Row]] = {}
@@ -61,9 +61,9 @@ def _lines(rows: Sequence[Row]) -> list[tuple[tuple[str, ...], list[Row]]]:
 
 
 def _names(members: Sequence[Row], pairs: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
-    """Yield names that mean `members` among `pairs` and no other pair, and whom each means.
+    """Yield names that fit `members` among `pairs` and no other pair, with the pairs that each name covers.
 
-    By function, then by datacenter, then by the servers.
+    Names by function come first, then by datacenter, then by server.
     """
     for functions in dict.fromkeys(row.functions for row in members):
         wanted = {row.failure for row in members if row.functions == functions}
