@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the tables of inputs in roles/*/README.md from meta/argument_specs.yml; --check only says which ones differ."""
+"""Write the tables of inputs in roles/*/README.md from meta/argument_specs.yml; --check only reports differences."""
 
 import argparse
 import sys
@@ -19,7 +19,7 @@ HEADLINE = ("Name", "Type", "Required", "Default", "Description")
 
 
 def rows(options: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, ...]]:
-    """Yield one row for each option, those of its elements below it as `option[].key`."""
+    """Yield one row for each option. The options of a list's elements follow it as `option[].key`."""
     for name, option in options.items():
         kind = f"{option['type']} of {option['elements']}" if "elements" in option else option["type"]
         description = option["description"]
@@ -30,19 +30,25 @@ def rows(options: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, ..
             kind,
             "yes" if option.get("required") else "",
             default(option),
-            description.replace("|", r"\|").replace("<", "&lt;"),
+            escaped(description),
         )
         if "options" in option:
             yield from rows(option["options"], f"{prefix}{name}{'[]' if option['type'] == 'list' else ''}.")
 
 
+def escaped(text: str) -> str:
+    """Return a text for a cell of a Markdown table; inside of backticks, `<` stays as it is."""
+    parts = text.replace("|", r"\|").split("`")
+    return "`".join(part if number % 2 else part.replace("<", "&lt;") for number, part in enumerate(parts))
+
+
 def default(option: Mapping[str, Any]) -> str:
-    """Return a default as YAML writes it, '' where there is none."""
+    """Return a default in YAML, '' if there is none."""
     if "default" not in option:
         return ""
     value = option["default"]
     if isinstance(value, str):
-        return f"`{value}`"
+        return f"`{value}`" if value else '`""`'
     text = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=1000)
     return f"`{text.strip().removesuffix('...').strip()}`"
 
@@ -55,19 +61,16 @@ def table(specs: Mapping[str, Any]) -> str:
 
 
 def generate(role: Path) -> str:
-    """Return the README of a role with its table as it has to be.
-
-    Raises ValueError when the README has no place for it.
-    """
+    """Return the README of a role with its current table. Raises ValueError if the README has no markers for it."""
     text = (role / "README.md").read_text(encoding="utf-8")
     specs = yaml.safe_load((role / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))
     return between(role / "README.md", text, BEGIN, END, f"\n\n{table(specs)}\n\n")
 
 
 def main() -> int:
-    """Return 1 where --check finds a difference."""
+    """Return 1 if --check finds a difference."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 where a table differs")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if a table differs")
     check, differs = parser.parse_args().check, False
     for role in sorted(path.parents[1] for path in ROLES.glob("*/meta/argument_specs.yml")):
         readme, text = role / "README.md", generate(role)
