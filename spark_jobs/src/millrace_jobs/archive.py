@@ -1,7 +1,7 @@
-"""A directory of Parquet files that holds each record once, whatever is killed and whichever checkpoint is lost.
+"""Writes a directory of Parquet files that holds each record once, even after kills or a lost checkpoint.
 
-The directory itself says how far it is, by offsets: `_positions/<topic>` holds, for each partition, the offset after
-the last record. Names that begin with `_` are no data to Spark, DuckDB, Hive and their kin.
+The directory keeps its own progress, by offsets: `_positions/<topic>` holds the offset after the last record of each
+partition. Spark, DuckDB, Hive and similar tools ignore names that begin with `_`.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _LOCKS: dict[Path, TextIOWrapper] = {}
 class Archive:
     """A query that fills a directory; `__call__` is its foreachBatch.
 
-    A batch is written beside the data, its files are moved to their places under names that its offsets make, and last
-    the positions are written. What a kill left behind between the two is of one batch, which begins where they end; it
-    is removed at the start, and anything else beyond them is refused.
+    A batch is first written beside the data. Then its files are moved into place under names derived from its
+    offsets, and the positions are written last. A kill in between leaves files of one batch, which begins at the
+    positions; the next start removes them. Any other file beyond the positions is refused.
     """
 
     query: str
@@ -57,11 +57,11 @@ class Archive:
     dead: dict[str, int] = field(default_factory=dict)  # since the start, by reason
 
     def check(self, rows: DataFrame) -> None:
-        """Return if `rows` can be kept, and the directory holds what the checkpoint did of these very topics.
+        """Return if `rows` can be stored, and the directory holds the checkpoint's records of these very topics.
 
         Raises:
             JobError: a column is missing; the directory cannot be written, or another process writes the same topics;
-                a topic was deleted and made anew; the directory was emptied or put back.
+                a topic was deleted and recreated; the directory was emptied or restored from a backup.
         """
         missing = {*_COLUMNS, *self.sink.folders} - set(rows.columns)
         if missing:
@@ -109,7 +109,7 @@ class Archive:
             one.unlink()
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
-        """Keep what the directory does not hold yet."""
+        """Store the records of a batch that the directory does not hold yet."""
         ranges = ranges_of(self.checkpoint, batch_id)
         left = unapplied(ranges, self._held(), began_at(self.checkpoint), self.query, "archive")
         if not left:
@@ -128,7 +128,7 @@ class Archive:
             self.dead[reason] = self.dead.get(reason, 0) + number
 
     def _write(self, decoded: DataFrame, staged: Path) -> dict[str, int]:
-        """Write the rows beside the data; return how many records did not fit, by reason."""
+        """Write the rows beside the data; return the number of records that did not fit, by reason."""
         seen = Observation() if self.contract.codec == "json" else None
         watched = decoded if seen is None else decoded.observe(seen, *codec.counted(self.contract))
         rows = self.transform(codec.fitting(watched, self.contract)).withColumn(_NUMBER, F.col("partition"))
@@ -137,7 +137,7 @@ class Archive:
         return {} if seen is None else {reason: number for reason, number in seen.get.items() if number}
 
     def _move(self, staged: Path, left: Mapping[Place, Range]) -> None:
-        """Give the files of a batch their places and names, for good: a host may die right after."""
+        """Move the files of a batch into place and sync them: the host may crash right after."""
         places: set[Path] = set()
         for file in sorted(staged.rglob("part-*.parquet")):
             *folders, last = file.relative_to(staged).parent.parts
@@ -169,11 +169,11 @@ class Archive:
 
 
 def held(directory: Path, topics: Sequence[Topic], query: str, key: str) -> dict[Place, int]:
-    """The offset after the last record that an archive holds, for each partition; it may know nothing of a topic yet.
+    """Return the offset after the last record in an archive, by partition; empty if the topic has none yet.
 
     Raises:
-        JobError: a topic was deleted and made anew.
-        OSError: it cannot be read.
+        JobError: a topic was deleted and recreated.
+        OSError: the directory cannot be read.
     """
     found: dict[Place, int] = {}
     for topic in topics:
@@ -199,7 +199,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _replace(file: Path, held: Mapping[str, object]) -> None:
-    """Write a file whole or not at all, also where the host dies."""
+    """Replace a file atomically, so that it survives a crash of the host."""
     new = file.with_name(f".{file.name}.new")
     new.write_text(json.dumps(held), encoding="utf-8")
     _to_disk(new)
@@ -216,10 +216,10 @@ def _to_disk(path: Path) -> None:
 
 
 def _lock(path: Path) -> None:
-    """Keep other processes out.
+    """Lock the directory against other processes.
 
     Raises:
-        BlockingIOError: one of them is there.
+        BlockingIOError: another process holds the lock.
     """
     if path not in _LOCKS:
         file = path.open("w", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What a checkpoint began with, kept beside Spark's own files: with other topics or words its state means others."""
+"""Keeps the topics and parameters with which a checkpoint began, since with others its state would be wrong."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _FILE = "began-with"
 
 
 def check(config: Config, checkpoint: str, query: str) -> None:
-    """Return if the query may go on: its topics are those that it began with, and of one with state its parameters too.
+    """Return if the query may continue with its checkpoint: its topics are the same, and with state its parameters too.
 
-    A checkpoint of a release that kept nothing begins to keep what it finds.
+    A checkpoint of a release that kept neither records the current ones.
 
     Raises:
-        JobError: a topic was deleted and made anew, or a parameter is another one.
+        JobError: a topic was deleted and recreated, or a parameter has changed.
     """
     file = Path(checkpoint) / _FILE
     topics = {topic.name: topic_id(topic) for source in config.inputs.values() for topic in source.topics}

@@ -1,6 +1,6 @@
-"""Checks of single configuration values; each yields `KEY: what is wrong; what to do`.
+"""Checks single configuration values; each check yields `KEY: what is wrong; what to do`.
 
-Standard library only, as `config`.
+Standard library only, like `config`.
 """
 
 import posixpath
@@ -72,17 +72,17 @@ _KINDS = {
 
 
 def kind(value: object) -> str:
-    """What a JSON value is, in words."""
+    """Return the type of a JSON value as text."""
     return _KINDS.get(type(value), "null")
 
 
 def spelt_out(path: str) -> str:
-    """An absolute path without `.`, `..` and slashes that say nothing; POSIX alone keeps two at the beginning."""
+    """Return an absolute path without `.`, `..` and redundant slashes; POSIX keeps exactly two leading ones."""
     return posixpath.normpath("/" + path.lstrip("/"))
 
 
 def absolute_path(key: str, value: object) -> Iterator[str]:
-    """Text that begins with a slash, and can be a folder's path; whether it exists is another host's business."""
+    """Check for an absolute path of a folder; whether it exists is not checked, since the job runs on another host."""
     if not isinstance(value, str):
         yield f"{key}: is {kind(value)}; give an absolute path"
     elif not value.strip():
@@ -96,14 +96,14 @@ def absolute_path(key: str, value: object) -> Iterator[str]:
 
 
 def input_directory(key: str, value: object) -> Iterator[str]:
-    """An absolute path that Spark does not take for a pattern."""
+    """Check for an absolute path that Spark does not treat as a pattern."""
     yield from absolute_path(key, value)
     if isinstance(value, str) and set(value) & set("*?[]{}\\"):
         yield rf"{key}: {value!r} holds one of *?[]{{}}\, a pattern to Spark; rename the directory"
 
 
 def topic_name(key: str, value: object) -> Iterator[str]:
-    """A legal topic name, by the rule of Kafka's `Topic.validate`."""
+    """Check for a legal topic name, by the rule of Kafka's `Topic.validate`."""
     if not isinstance(value, str):
         yield f"{key}: is {kind(value)}; give a topic's name"
     elif not value.strip():
@@ -113,7 +113,7 @@ def topic_name(key: str, value: object) -> Iterator[str]:
 
 
 def topic_names(key: str, value: object) -> Iterator[str]:
-    """A list of legal topic names, each once."""
+    """Check for a list of legal topic names without duplicates."""
     if not isinstance(value, list) or not value:
         yield f"{key}: is {'empty' if value == [] else kind(value)}; give a list of topics' names"
         return
@@ -124,7 +124,7 @@ def topic_names(key: str, value: object) -> Iterator[str]:
 
 
 def interval(key: str, value: object) -> Iterator[str]:
-    """A time as Spark's processing-time trigger reads it."""
+    """Check for a duration as Spark's processing-time trigger reads it."""
     if not isinstance(value, str):
         yield f'{key}: is {kind(value)}; write it like "1 second"'
     elif not re.fullmatch(r"[0-9]{1,9} (millisecond|second|minute|hour)s?", value):
@@ -134,14 +134,14 @@ def interval(key: str, value: object) -> Iterator[str]:
 
 
 def duration(key: str, value: object) -> Iterator[str]:
-    """A time that is some, as `interval` writes it."""
+    """Check for a duration above zero, written like an `interval`."""
     yield from interval(key, value)
     if isinstance(value, str) and re.fullmatch(r"0+ \w+", value):
         yield f"{key}: {value!r} is no time; give more"
 
 
 def at_least(minimum: int, most: int = 2**31 - 1) -> Callable[[str, object], Iterator[str]]:
-    """A check for whole numbers from `minimum` to `most`, by default what Spark reads as an int."""
+    """Return a check for whole numbers from `minimum` to `most`; the default maximum is the largest int of Java."""
 
     def check(key: str, value: object) -> Iterator[str]:
         if not isinstance(value, int) or isinstance(value, bool):
@@ -155,7 +155,7 @@ def at_least(minimum: int, most: int = 2**31 - 1) -> Callable[[str, object], Ite
 
 
 def one_of(*known: str) -> Callable[[str, object], Iterator[str]]:
-    """A check for one of some words."""
+    """Return a check for one of some values."""
 
     def check(key: str, value: object) -> Iterator[str]:
         if value not in known:
@@ -166,7 +166,7 @@ def one_of(*known: str) -> Callable[[str, object], Iterator[str]]:
 
 
 def start(key: str, value: object) -> Iterator[str]:
-    """Where a query without a checkpoint begins: a word, or one of {"timestamp": ...} and {"group": ...}."""
+    """Check where a query without a checkpoint starts: a word, {"timestamp": ...} or {"group": ...}."""
     advice = 'give "earliest", "latest", {"timestamp": "2026-01-31T12:00:00Z"} or {"group": "name"}'
     if isinstance(value, dict) and len(value) == 1 and value.keys() <= {"timestamp", "group"}:
         ((word, of),) = value.items()
@@ -182,7 +182,7 @@ def start(key: str, value: object) -> Iterator[str]:
 
 
 def group_name(key: str, value: object) -> Iterator[str]:
-    """The name of a consumer group."""
+    """Check for the name of a consumer group."""
     if not isinstance(value, str):
         yield f"{key}: is {kind(value)}; give a consumer group's name"
     elif not value.strip():
@@ -198,7 +198,7 @@ def _moment(text: str) -> datetime | None:
 
 
 def database(key: str, value: object) -> Iterator[str]:
-    """Connection properties by libpq's own names; values are never repeated in a message."""
+    """Check connection properties with libpq's names; messages never contain values."""
     if not isinstance(value, dict):
         yield f'{key}: is {kind(value)}; write an object like {{"host": "db1", "dbname": "orders", "user": "project"}}'
         return
@@ -215,7 +215,7 @@ def database(key: str, value: object) -> Iterator[str]:
 
 
 def spark_properties(key: str, value: object) -> Iterator[str]:
-    """Spark properties by their own names, apart from those that have a key or a fixed value here."""
+    """Check Spark properties by name, except those with a key of their own or a fixed value."""
     if not isinstance(value, dict):
         yield f'{key}: is {kind(value)}; write an object like {{"spark.driver.memory": "1g"}}'
         return
@@ -229,7 +229,7 @@ def spark_properties(key: str, value: object) -> Iterator[str]:
 
 
 def kafka_properties(key: str, value: object) -> Iterator[str]:
-    """Properties of the Java client by their own names; values are never repeated in a message."""
+    """Check properties of the Java client by name; messages never contain values."""
     if not isinstance(value, dict):
         yield f'{key}: is {kind(value)}; write an object like {{"bootstrap.servers": "kafka1:9092"}}'
         return
@@ -247,7 +247,7 @@ def kafka_properties(key: str, value: object) -> Iterator[str]:
 
 
 def jaas_options(text: str) -> dict[str, str]:
-    """The options of a `sasl.jaas.config` value, such as `username` and `password`."""
+    """Return the options of a `sasl.jaas.config` value, such as `username` and `password`."""
     return {name: re.sub(r"\\(.)", r"\1", quoted) for name, quoted in _JAAS_OPTION.findall(text)}
 
 
@@ -264,7 +264,7 @@ def _servers(key: str, servers: object) -> Iterator[str]:
 
 
 def _security(key: str, properties: dict[str, str]) -> Iterator[str]:
-    """What both clients of a job, the Java one and librdkafka, can read."""
+    """Check that both clients of a job, the Java client and librdkafka, support the security settings."""
     for store in ("truststore", "keystore"):
         if f"ssl.{store}.location" in properties and properties.get(f"ssl.{store}.type") != "PEM":
             yield f"{key}.ssl.{store}.type: is not PEM, the one format that both clients read; use a PEM file"

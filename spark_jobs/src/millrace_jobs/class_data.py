@@ -1,4 +1,4 @@
-"""`millrace-jobs class-data --jars DIRECTORY`: loads what jobs load, so that its JVM leaves a class-data archive."""
+"""`millrace-jobs class-data --jars DIRECTORY`: loads the classes of jobs, for a class-data archive of the JVM."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from millrace_jobs.lifecycle import BatchLog
 
 
 def load(jars: Path) -> None:
-    """Run a job on files of its own, then load every class of the jars: there may be no broker to run a job with.
+    """Run a job on files of its own, then load every class of the jars; no broker is needed.
 
     Raises:
         JobError: there are no jars.
@@ -49,7 +49,7 @@ def load(jars: Path) -> None:
 
 
 def _load_classes(spark: SparkSession, jars: Path) -> None:
-    """Each but those that want a library that is not there."""
+    """Load each class, except those that need a missing library."""
     assert spark._jvm is not None
     loader = spark._jvm.java.lang.Thread.currentThread().getContextClassLoader()
     for jar in sorted(jars.glob("*.jar")):
@@ -59,7 +59,7 @@ def _load_classes(spark: SparkSession, jars: Path) -> None:
 
 
 def classes(jar: Path) -> Iterator[str]:
-    """The names of a jar's classes; not those for some versions of Java alone, nor its module's."""
+    """Return the class names of a jar, without version-specific ones and without module-info."""
     with ZipFile(jar) as file:
         for entry in file.namelist():
             name, dot, kind = entry.rpartition(".")

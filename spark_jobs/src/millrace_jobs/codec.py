@@ -1,8 +1,8 @@
-"""A contract at work: records become rows with a reason where they do not fit, and rows become records.
+"""Applies a contract: decodes records to rows, with a reason for those that do not fit, and encodes rows to records.
 
 `records` have the columns of `io.read`: key, value (bytes), and `record`, a struct of topic, partition, offset,
-timestamp, headers and key. A column's type is an object where text passes, and no text: a start pays for the
-first that Spark's parser reads.
+timestamp, headers and key. Column types are passed as objects instead of text: parsing the first one costs time at each
+start.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HEADER_BYTES = 10  # the most that the lengths of a header's key and value take
 
 
 def schema_of(contract: Contract) -> StructType:
-    """The columns of a contract."""
+    """Return the columns of a contract."""
     simple = {"STRING": T.StringType, "BINARY": T.BinaryType, "BIGINT": T.LongType}
     schema, told = T.StructType(), [column.split() for column in contract.schema.split(",")]
     if any(len(one) < 2 or one[1] not in simple or one[2:] not in ([], ["NOT", "NULL"]) for one in told):
@@ -36,17 +36,17 @@ def schema_of(contract: Contract) -> StructType:
 
 
 def as_headers(column: Column) -> Column:
-    """As Kafka's headers of a record."""
+    """Return a column as headers of a Kafka record."""
     pair = T.StructType().add("key", T.StringType()).add("value", T.BinaryType())
     return column.cast(T.ArrayType(pair))
 
 
 def decode(records: DataFrame, contract: Contract) -> DataFrame:
-    """Records -> the contract's columns beside `record`; of JSON also `reason`, null for each row that fits.
+    """Return the records with the contract's columns beside `record`; for JSON also `reason`, null for rows that fit.
 
-    Bytes: the records as they are. Text: the value as UTF-8, null where the record has none. JSON: reasons in this
+    Bytes: the records unchanged. Text: the value as UTF-8, null if the record has none. JSON: reasons in this
     order: null_value, oversized, null_key, unknown_version, malformed (not UTF-8, no JSON object, a wrong type, a
-    required column missing, the character NUL), trailing (more after the object), key_mismatch, and the contract's own.
+    required column missing, the character NUL), trailing (text after the object), key_mismatch, and the contract's own.
     """
     if contract.codec == "bytes":
         return records
@@ -66,23 +66,23 @@ def decode(records: DataFrame, contract: Contract) -> DataFrame:
 
 
 def reasons(contract: Contract) -> list[str]:
-    """All reasons that `decode` may give."""
+    """Return all reasons that `decode` may give."""
     key = ["null_key", "key_mismatch"] if contract.key is not None else []
     return ["null_value", "oversized", "unknown_version", "malformed", "trailing", *key, *contract.checks]
 
 
 def fitting(decoded: DataFrame, contract: Contract) -> DataFrame:
-    """The rows that fit, with the contract's columns and `record`; of bytes and text all do."""
+    """Return the rows that fit, with the contract's columns and `record`; for bytes and text these are all rows."""
     if contract.codec != "json":
         return decoded
     return decoded.where("reason IS NULL").select(*schema_of(contract).names, "record")
 
 
 def dead_letters(decoded: DataFrame, contract: Contract, job: str) -> DataFrame:
-    """The records that do not fit, as records of the dead-letter topic: key, value and headers as they came.
+    """Return the records that do not fit as records of the dead-letter topic: key, value and headers unchanged.
 
-    Added headers say why, who found it, and where it stands. The value is cut to `max_bytes` bytes, the key to 20 kB,
-    and headers beyond 20 kB are left out: a producer that refused one would stop the job.
+    Added headers contain the reason, the job, and topic, partition and offset. The value is cut to `max_bytes` bytes,
+    the key to 20 kB, and headers beyond 20 kB are dropped: a record that the producer refuses would stop the job.
     """
     said: list[tuple[str, Column]] = [
         ("dead_reason", F.col("reason")),
@@ -105,7 +105,7 @@ def dead_letters(decoded: DataFrame, contract: Contract, job: str) -> DataFrame:
 
 
 def with_dead_letters(records: DataFrame, topic: str | None, dead: list[tuple[DataFrame, str]]) -> DataFrame:
-    """Records and dead letters as one: `topic` says where each goes (null: to where the output has no topic)."""
+    """Return records and dead letters in one frame: `topic` is the target (null: the topic of the output)."""
     headers = F.col("headers") if "headers" in records.columns else as_headers(F.lit(None))
     every = records.select("key", "value", headers.alias("headers"), F.lit(topic).cast(T.StringType()).alias("topic"))
     for letters, name in dead:
@@ -114,17 +114,17 @@ def with_dead_letters(records: DataFrame, topic: str | None, dead: list[tuple[Da
 
 
 def counted(contract: Contract) -> list[Column]:
-    """What counts the rows of each reason."""
+    """Return the columns that count the rows of each reason."""
     return [F.count_if(F.col("reason") == reason).alias(reason) for reason in reasons(contract)]
 
 
 def encode(rows: DataFrame, contract: Contract, output: str) -> DataFrame:
-    """Rows of the contract's columns -> records: key and value as bytes, and `headers` where there are any.
+    """Return rows of the contract's columns as records: key and value as bytes, and `headers` if there are any.
 
-    A contract without a key takes a column `key` as it is.
+    A contract without a key takes a column `key` unchanged.
 
     Raises:
-        JobError: when the columns are not those of the contract.
+        JobError: the columns are not those of the contract.
     """
     schema = schema_of(contract)
     wanted = {field.name: field.dataType.simpleString() for field in schema}
@@ -145,7 +145,7 @@ def encode(rows: DataFrame, contract: Contract, output: str) -> DataFrame:
 
 
 def _bytes(value: Column, contract: Contract) -> Column:
-    """Bytes as they are; everything else as the text that it is."""
+    """Return bytes unchanged, and any other value as text in UTF-8."""
     return value if contract.codec == "bytes" else value.cast(T.StringType()).cast(T.BinaryType())
 
 
@@ -182,10 +182,10 @@ def _reason(contract: Contract, schema: StructType) -> Column:
 
 
 def _alone(text: Column) -> Column:
-    """Whether a text that begins with a JSON object is no more than that: Spark's reader ends with the object.
+    """Tell whether nothing follows the JSON object at the start of a text: Spark's reader stops after the object.
 
-    Between brackets it is read to its end: of both kinds, for what follows the object may close one of them, and the
-    list is to hold one thing.
+    The text is parsed as a list, with both kinds of closing brackets, since the rest may close one of them; the list
+    must have one item.
     """
     listed = F.from_json(F.concat(F.lit("["), text, F.lit("]")), "array<struct<>>")
     named = F.from_json(F.concat(F.lit('{"":'), text, F.lit("}")), "map<string,struct<>>")

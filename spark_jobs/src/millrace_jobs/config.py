@@ -1,7 +1,6 @@
-"""The configuration of a job: one JSON object, checked as a whole before anything starts.
+"""Reads and checks the configuration of a job: one JSON object, checked as a whole before anything starts.
 
-Standard library only, and plain dataclasses: a preflight on a host without PySpark imports this module straight out of
-the wheel, and so nothing that would have to be installed.
+Standard library and plain dataclasses only: preflight imports this module from the wheel, on a host without PySpark.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ JOBS: dict[str, Job] = discovered()
 
 @dataclass(frozen=True)
 class Config:
-    """What a job needs to run. Paths are absolute; `None` leaves the choice to Spark."""
+    """The configuration of a job. Paths are absolute; `None` leaves the choice to Spark."""
 
     job: str
     inputs: Mapping[str, Input]
@@ -49,7 +48,7 @@ class Config:
 
     @property
     def topics(self) -> list[Topic]:
-        """The topics that must exist before the job starts."""
+        """Return the topics that must exist before the job starts."""
         ends = [end for one in self.inputs.values() for end in (*one.topics, one.dead_letters)]
         read = [getattr(self.parameters, name) for name in JOBS[self.job].reads]
         more = [Topic(name, self.kafka) for name in read if name]
@@ -57,7 +56,7 @@ class Config:
 
 
 def problems(job: str, data: Mapping[str, object]) -> list[str]:
-    """Everything that is wrong with `data` as the configuration of `job`.
+    """Return all problems of `data` as the configuration of `job`.
 
     Each line reads `KEY: what is wrong; what to do`. An empty list means that `parse` accepts it.
     """
@@ -73,7 +72,7 @@ def problems(job: str, data: Mapping[str, object]) -> list[str]:
 
 
 def parse(job: str, data: Mapping[str, object]) -> Config:
-    """Turn `data` into the configuration of `job`.
+    """Return `data` as the configuration of `job`.
 
     Raises:
         ConfigError: with all of `problems(job, data)`.
@@ -180,7 +179,7 @@ def _shared_topics(spec: Job, data: Mapping[str, object]) -> Iterator[str]:
 
 
 def _shared_folders(spec: Job, data: Mapping[str, object]) -> Iterator[str]:
-    """What is read, what is written and the checkpoint: none may be another, or lie below it, however it is spelt."""
+    """Yield inputs, outputs and checkpoints of which one is inside another or the same folder."""
     keys = {
         "checkpoint": "checkpoint",
         **{part.name: f"{part.name}_directory" for part in (*spec.inputs, *spec.outputs)},

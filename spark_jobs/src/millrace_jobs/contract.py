@@ -1,4 +1,4 @@
-"""What a topic holds: the shape of its records, and where those go that have another. Standard library only."""
+"""Declares what a topic holds: the shape of its records, and the topic of dead letters. Standard library only."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ VERSION_HEADER = "schema_version"
 
 @dataclass(frozen=True)
 class Contract:
-    """A topic's default name, and what each of its records is; `codec` does the enforcing.
+    """The default name of a topic and the form of its records; `codec` enforces it.
 
-    `bytes`: key and value are what they are; every record fits.
+    `bytes`: key and value are any bytes; every record fits.
     `text`: the value is UTF-8 text, and `schema` names its one column; every record fits.
     `json`: the value is one JSON object with the columns of `schema`; one that does not fit is a dead letter.
     """
@@ -29,7 +29,7 @@ class Contract:
     max_bytes: int = 1_000_000  # a longer value is a dead letter, and only its beginning is kept
 
     def __post_init__(self) -> None:
-        """Refuse what could not be kept."""
+        """Reject a declaration that cannot be enforced."""
         if (self.codec == "json") != (self.dead_letters is not None):
             raise ValueError(f"contract {self.topic}: JSON needs dead_letters, and text has none: every text fits")
 

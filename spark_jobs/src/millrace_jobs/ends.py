@@ -1,4 +1,4 @@
-"""Where a job reads and writes, as its configuration says. Standard library only."""
+"""Describes where a job reads and writes, as its configuration sets it. Standard library only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REAL_TIME = "real-time"
 
 @dataclass(frozen=True)
 class Topic:
-    """A Kafka topic, and the client properties (Kafka's own names) that reach it."""
+    """A Kafka topic, and the client properties (Kafka's names) to reach it."""
 
     name: str
     client: Mapping[str, str]
@@ -24,14 +24,14 @@ class Topic:
 
 @dataclass(frozen=True)
 class Directory:
-    """A directory of files in place of a topic, so that a job runs without Kafka."""
+    """A directory of files instead of a topic, so that a job runs without Kafka."""
 
     path: str
 
 
 @dataclass(frozen=True)
 class Database:
-    """A PostgreSQL database: libpq's own names and values."""
+    """A PostgreSQL database: connection properties with libpq's names."""
 
     client: Mapping[str, str]
 
@@ -41,14 +41,14 @@ End = Topic | Directory | Database
 
 @dataclass(frozen=True)
 class Start:
-    """Where a query without a checkpoint begins; `of` is the time (ISO 8601) or the name of the group."""
+    """Where a query without a checkpoint starts; `of` is the time (ISO 8601) or the name of the group."""
 
     at: Literal["earliest", "latest", "timestamp", "group"] = "earliest"
     of: str = ""
 
 
 def start_of(value: object) -> Start:
-    """Where to begin, of a value that `checks.start` took."""
+    """Return the start for a value that `checks.start` accepted."""
     if isinstance(value, dict):
         ((at, of),) = value.items()
         return Start(at, str(of))

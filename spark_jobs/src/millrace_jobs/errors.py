@@ -1,20 +1,20 @@
-"""Failures that a person can act on: one line each, no traceback."""
+"""Failures that a person can act on: one line each, without a traceback."""
 
 
 class JobError(Exception):
-    """The job cannot start or go on; the message says why and what to do."""
+    """The job cannot start or continue; the message contains the reason and what to do."""
 
 
 class Away(JobError):
-    """Brokers gave no answer for too long for a query; it may begin again, and goes on where it was."""
+    """Brokers did not answer for too long; the query can be started again and continues where it was."""
 
 
 class Stopped(JobError):
-    """A stop was asked for while the job waited for somebody; what it waited with is done after the start."""
+    """A stop was requested while the start waited; the rest of the start is skipped."""
 
 
 class ConfigError(Exception):
-    """The configuration is refused; `problems` holds one line for each thing to change."""
+    """The configuration is refused; `problems` has one line for each thing to change."""
 
     def __init__(self, problems: list[str]) -> None:
         """Keep every problem, so that one run shows them all."""

@@ -1,4 +1,4 @@
-"""Offsets of a consumer group: what lag tools see of a job. They are told, and never read back as truth."""
+"""Commits the offsets of a job to a consumer group, for lag tools. A job never reads them back as its position."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Offsets = dict[tuple[str, int], int]
 
 
 def offsets_of(progress_end: str | None) -> Offsets:
-    """The next offsets that a source's progress names; none for a source that is no topic."""
+    """Return the next offsets in the progress of a source; empty for a source that is not a topic."""
     try:
         found = json.loads(progress_end or "{}")
     except ValueError:
@@ -42,10 +42,10 @@ def offsets_of(progress_end: str | None) -> Offsets:
 
 
 def committed(client: Mapping[str, str], group: str, topic: str) -> str:
-    """The offsets that a group committed, as Spark's startingOffsets; a partition without one from its first record.
+    """Return the committed offsets of a group as Spark's startingOffsets; a partition without one starts at 0.
 
     Raises:
-        JobError: the group holds none of this topic, or nobody answers.
+        JobError: the group has no offsets of this topic, or no broker answers.
     """
     consumer = Consumer({**client, "group.id": group, "enable.auto.commit": False, "log_level": 0})
     try:
@@ -63,10 +63,10 @@ def committed(client: Mapping[str, str], group: str, topic: str) -> str:
 
 
 def _settled(ask: Callable[[], T]) -> T:
-    """The answer of a group's coordinator: for a moment after a start or a move there is none, and it is asked again.
+    """Return the answer of the group's coordinator, retried: right after a start or a move there is none for a moment.
 
     Raises:
-        KafkaException: it refuses, or there is none for long.
+        KafkaException: the coordinator refuses, or does not answer for long.
     """
     deadline = time.monotonic() + _ANSWER_SECONDS
     while True:
@@ -79,10 +79,10 @@ def _settled(ask: Callable[[], T]) -> T:
 
 
 class GroupCommitter:
-    """Commits the newest finished offsets of a job's queries, by a thread of its own: no batch waits for it."""
+    """Commits the newest finished offsets of a job's queries in a thread of its own, so that no batch waits."""
 
     def __init__(self, client: Mapping[str, str], group: str, queries: int = 1) -> None:
-        """Start the thread; nothing is committed before that many queries said how far they are."""
+        """Start the thread; the first commit waits until that many queries have reported offsets."""
         self._queries = queries
         self._consumer = Consumer({**client, "group.id": group, "enable.auto.commit": False, "log_level": 0})
         self._group = group
@@ -94,7 +94,7 @@ class GroupCommitter:
         self._thread.start()
 
     def offer(self, query: str, offsets: Offsets) -> None:
-        """Take the end of a finished batch; of several queries on a partition the least counts."""
+        """Take the end of a finished batch; if several queries read a partition, the smallest offset counts."""
         if offsets:
             with self._changed:
                 self._of_query[query] = offsets
@@ -102,7 +102,7 @@ class GroupCommitter:
                 self._changed.notify()
 
     def close(self) -> None:
-        """Commit what is left, and end."""
+        """Commit the rest, and end the thread."""
         with self._changed:
             self._closed = True
             self._changed.notify()

@@ -1,4 +1,4 @@
-"""The only place where a stream is opened or a sink written: topics, or files that stand in for them."""
+"""Opens streams and writes sinks, the only module that does: topics, or files in place of topics."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _ENVELOPE = ("topic", "partition", "offset", "timestamp", "headers", "key")
 
 
 def read(spark: SparkSession, source: Input, checkpoint: str, headers: bool) -> DataFrame:
-    """Open a source as a stream of key, value and `record` (the envelope), in batches of what its limit allows.
+    """Open a source as a stream of key, value and `record` (the envelope), in batches bounded by its limit.
 
-    Offsets of a topic that vanished stop the query. `source.start` counts while `checkpoint` is new. Of a directory,
-    each file is read once: the key is its base name, the value one line of it, empty lines included.
+    If offsets of a topic have vanished, the query stops. `source.start` applies while `checkpoint` is new. Each file
+    of a directory is read once: the key is its base name, the value one line of it, empty lines included.
     """
     if isinstance(source.end, Topic):
         options = {
@@ -62,9 +62,9 @@ def read(spark: SparkSession, source: Input, checkpoint: str, headers: bool) -> 
 
 
 def to_topic(records: DataFrame, sink: Topic, mode: str, linger: str = LINGER) -> DataStreamWriter:
-    """A writer of records to a topic: acknowledged by all replicas in sync, at least once.
+    """Return a writer of records to a topic: acknowledged by all in-sync replicas, at least once.
 
-    A column `topic` says of each record where it goes instead.
+    A column `topic` overrides the target of a record.
     """
     options = _sink_options(sink, linger)
     if "topic" in records.columns:
@@ -73,9 +73,9 @@ def to_topic(records: DataFrame, sink: Topic, mode: str, linger: str = LINGER) -
 
 
 def to_directory(records: DataFrame, path: str, mode: str, dead_letters: Topic | None) -> DataStreamWriter:
-    """A writer of records to a directory, as text; a batch that is repeated replaces what it wrote.
+    """Return a writer of records to a directory, as text; a repeated batch replaces what it wrote.
 
-    Records with a `topic` are dead letters, and go there.
+    Records with a `topic` are dead letters, and go to `dead_letters`.
     """
 
     def write_json_lines(batch: DataFrame, batch_id: int) -> None:
@@ -91,7 +91,7 @@ def to_directory(records: DataFrame, path: str, mode: str, dead_letters: Topic |
 
 
 def send(records: DataFrame, sink: Topic) -> None:
-    """Write the records of one batch to a topic; a column `topic` says of each where it goes instead."""
+    """Write the records of one batch to a topic; a column `topic` overrides the target of a record."""
     options = _sink_options(sink)
     if "topic" in records.columns:
         del options["topic"]
@@ -99,7 +99,7 @@ def send(records: DataFrame, sink: Topic) -> None:
 
 
 def client_options(client: Mapping[str, str]) -> dict[str, str]:
-    """Client properties as Spark's options."""
+    """Return client properties as options of Spark."""
     return {f"kafka.{name}": value for name, value in client.items()}
 
 
@@ -110,12 +110,12 @@ def _sink_options(sink: Topic, linger: str = LINGER) -> dict[str, str]:
 
 
 def _isolation(source: Input, checkpoint: str) -> str:
-    """The isolation level of a source: kept beside the checkpoint, for another one has other last offsets.
+    """Return the isolation level of a source; it is kept beside the checkpoint, since the other level ends elsewhere.
 
-    A checkpoint that says none is of a release that read uncommitted records.
+    A checkpoint without one is from a release that read uncommitted records.
 
     Raises:
-        JobError: the checkpoint began with another one.
+        JobError: the checkpoint began with the other level.
     """
     said, names = source.isolation, [topic.name for topic in source.topics]
     kept = [Path(checkpoint) / f"isolation-{name}" for name in names]
@@ -149,5 +149,5 @@ def _start(source: Input, topic: Topic, checkpoint: str) -> dict[str, str]:
 
 
 def _file_name() -> Column:
-    """The base name as the directory lists it. Spark gives it as in a URI: `a%20b` for `a b`, a plain `+`."""
+    """Return the base name as the directory lists it. Spark encodes it as in a URI: `a%20b` for `a b`, a plain `+`."""
     return F.url_decode(F.replace(F.col("_metadata.file_name"), F.lit("+"), F.lit("%2B")))

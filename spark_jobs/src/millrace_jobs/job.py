@@ -1,4 +1,4 @@
-"""What a job is: parameters, inputs, outputs and one pure function. Standard library only."""
+"""Declares what a job is: parameters, inputs, outputs and one pure function. Standard library only."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ _STREAM: dict[str, Check] = {
 
 
 def parameter(check: Check, **given: Any) -> Any:
-    """A field of a job's parameters: its check, and `default=` where it has one."""
+    """Return a field of a job's parameters: its check, and `default=` if it has one."""
     return field(metadata={"check": check}, **given)
 
 
 @dataclass(frozen=True)
 class NoParameters:
-    """Of a job that has none."""
+    """Parameters of a job that has none."""
 
 
 @dataclass(frozen=True)
 class Job:
     """A job, as the last line of its module declares it.
 
-    `transform(parameters, **inputs)` is pure: a DataFrame by name of each input -> one for each output, by name, or
-    the DataFrame alone where there is one output. A job without Spark has `loop(parameters, outputs, stopping)`
-    instead, which returns once `stopping` is set; `reads` are those of its parameters that name topics to read.
+    `transform(parameters, **inputs)` is pure: it takes a DataFrame for each input, by name, and returns one for each
+    output, by name, or a single DataFrame if there is one output. A job without Spark has `loop(parameters, outputs,
+    stopping)` instead, which returns once `stopping` is set; `reads` are its parameters that name topics to read.
     """
 
     summary: str
@@ -55,7 +55,7 @@ class Job:
     shuffles: bool = False  # its state is spread over tasks: it takes shuffle_partitions
 
     def __post_init__(self) -> None:
-        """Refuse what Spark would refuse: in real time no second branch may look for dead letters."""
+        """Reject what Spark would reject: a real-time query cannot have a second branch for dead letters."""
         if self.real_time and any(part.contract and part.contract.dead_letters for part in self.inputs):
             raise ValueError(f"{self.summary}: real_time is for contracts of bytes or text")
 
@@ -73,28 +73,28 @@ class Job:
 
     @cached_property
     def required(self) -> tuple[str, ...]:
-        """The keys that must be given."""
+        """The keys that must be set."""
         own = [one.name for one in fields(self.parameters) if one.default is MISSING]
         parts = [key for part in (*self.inputs, *self.outputs) for key in part.required]
         return tuple(dict.fromkeys([*([] if self.loop else ["checkpoint"]), *parts, *own]))
 
     @property
     def input_topic(self) -> str | None:
-        """The first input's topic where none is named; None for a job that reads none."""
+        """The default topic of the first input; None for a job that reads none."""
         return self.inputs[0].topic if self.inputs else None
 
     @property
     def output_topic(self) -> str | None:
-        """The first output's topic where none is named; None for a job that writes none."""
+        """The default topic of the first output; None for a job that writes none."""
         return self.outputs[0].topic
 
     def parameters_of(self, data: Mapping[str, object]) -> Any:
-        """The parameters that `data`, which was checked, makes."""
+        """Return the parameters from `data`, which was checked."""
         return self.parameters(**{one.name: data[one.name] for one in fields(self.parameters) if one.name in data})
 
 
 def discovered() -> dict[str, Job]:
-    """Each module of `millrace_jobs.jobs` with its `JOB`: adding a job is adding its file."""
+    """Return each module of `millrace_jobs.jobs` with its `JOB`: to add a job is to add its file."""
     package = importlib.import_module("millrace_jobs.jobs")
     names = sorted(module.name for module in pkgutil.iter_modules(package.__path__))
     return {name: importlib.import_module(f"millrace_jobs.jobs.{name}").JOB for name in names}

@@ -1,4 +1,4 @@
-"""PySpark, imported when it is first used: a control node that has none still reads what jobs declare."""
+"""Imports PySpark at its first use, so that a control node without PySpark can read the declarations of jobs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 
 class _Later:
-    """A module that is imported when something of it is asked for."""
+    """A module that is imported when an attribute of it is read."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -1,4 +1,4 @@
-"""Who works with a checkpoint: one process, a job or a `reposition` that moves it away."""
+"""Locks a checkpoint for one process: a job, or a `reposition` that moves it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ FILE = ".lease"
 
 @contextmanager
 def held(checkpoint: str) -> Iterator[None]:
-    """Hold a checkpoint, which is made where it is not there, until the end; a process that dies lets go of it.
+    """Lock a checkpoint, which is created if it is missing; the lock ends with the block or with the process.
 
     Raises:
-        JobError: another process holds it, or it cannot be opened.
+        JobError: another process holds the lock, or the checkpoint cannot be opened.
     """
     file = Path(checkpoint) / FILE
     try:

@@ -1,4 +1,4 @@
-"""The life of running queries: stop between two batches on a signal, report batches and failures."""
+"""Runs queries to their end: stops them between two batches on a signal, reports batches and failures."""
 
 from __future__ import annotations
 
@@ -57,14 +57,15 @@ _BATCH_POLL_SECONDS = 0.01  # shorter than the planning of a batch, so that the 
 def await_end(
     running: Sequence[Running], stopping: Event, ending: Event | None = None, watch: KafkaWatch | None = None
 ) -> None:
-    """Return after `stopping` is set, the running batches are done and all queries are stopped.
+    """Wait until `stopping` is set, then let the running batches finish and stop all queries.
 
-    Where one query ends by itself the others are stopped too, and all where `watch` sees a topic made anew. `ending`,
-    or `stopping` without it, is set meanwhile: what batches wait for ends with it.
+    If one query ends by itself, the others are stopped too; all stop if `watch` sees a recreated topic. Then
+    `ending`, or
+    `stopping` without it, is set, which ends the waits inside batches.
 
     Raises:
-        Away: a query failed since brokers gave no answer.
-        JobError: a query failed, the message is its cause; or a topic is another one.
+        Away: a query failed because brokers did not answer. JobError: a query failed, the message is its cause; or a
+        topic was recreated.
     """
     queries, anew = [one.query for one in running], watch.anew if watch is not None else []
     while all(query.isActive for query in queries) and not anew and not stopping.wait(_POLL_SECONDS):
@@ -98,7 +99,7 @@ def await_end(
 
 @contextmanager
 def errors_of_spark() -> Iterator[None]:
-    """Turn what Spark refuses at the start (a missing directory, no Kafka connector) into a JobError."""
+    """Turn errors of Spark at the start (a missing directory, no Kafka connector) into a JobError."""
     try:
         yield
     except PySparkException as error:
@@ -106,7 +107,7 @@ def errors_of_spark() -> Iterator[None]:
 
 
 def _cause(failure: StreamingQueryException) -> str:
-    """The messages of `failure` on one line, without stack frames and the plan of the query, and the cures known."""
+    """Return the messages of `failure` on one line, without stack frames and the query plan, and the known remedies."""
     message = str(failure).split("=== Streaming Query ===")[0]
     said = " ".join(line for line in message.splitlines() if line and not line[0].isspace())
     return "; ".join([said.rstrip(". "), *(cure for words, cure in _CURES.items() if words in said)])
@@ -119,9 +120,9 @@ def _end(query: StreamingQuery) -> None:
 
 
 def _finish_batch(query: StreamingQuery) -> None:
-    """Wait until the query is between two batches; at full load that is where the next one has just begun.
+    """Wait until the query is between two batches; at full load that is just after the next one has begun.
 
-    A query that asks brokers for offsets, and gets none, has begun no batch; one that says that it ended, has none.
+    A query that waits for offsets from brokers has no batch; neither has one that has ended.
     """
     pause = Event()
     running, asks_since = _last_trigger(query), math.inf
@@ -136,8 +137,8 @@ def _finish_batch(query: StreamingQuery) -> None:
 def _stop(query: StreamingQuery) -> None:
     """Stop the query, and return once it does nothing more.
 
-    Its batches are over where it says that it ended; what is left is to close its clients, and a client of Kafka that
-    was interrupted while it asked closes once brokers answer. Those that stay silent are left to the process's end.
+    Its batches are over once it reports its end; then its clients are closed. An interrupted Kafka client closes only
+    when brokers answer; one whose brokers stay silent is left to the end of the process.
     """
     failure: list[Exception] = []
 
@@ -163,23 +164,23 @@ def _last_trigger(query: StreamingQuery) -> str | None:
 
 
 class _Heard(JStreamingQueryListener):
-    """What the JVM tells of batches: their progress in one piece, as PySpark's own `lastProgress` takes it.
+    """Reads the progress of batches from the JVM in one piece, as PySpark's own `lastProgress` does.
 
-    PySpark's listener asks for each field by itself. Each of its maps ends with an exception of Java, and to find that
-    one's name PySpark has the JVM look through all jars, some hundred times a batch: 0.1 CPU seconds.
+    PySpark's listener asks for each field separately. Each of its maps ends with an exception of Java, for whose name
+    PySpark makes the JVM search all jars, some hundred times a batch: 0.1 CPU seconds.
     """
 
     def onQueryProgress(self, jevent: Any) -> None:
-        """Hand it on."""
+        """Pass the progress on."""
         progress = StreamingQueryProgress.fromJson(json.loads(jevent.progress().json()))
         self.pylistener.onQueryProgress(QueryProgressEvent(progress))
 
 
 class BatchLog(StreamingQueryListener):
-    """Reports each batch that read rows, as a line that ends in JSON; tells the consumer group its offsets."""
+    """Logs each batch that read rows, as a line that ends in JSON, and passes offsets to the consumer group."""
 
     def __init__(self, group: GroupCommitter | None = None) -> None:
-        """Report to `group` too, where there is one."""
+        """Report offsets to `group` too, if there is one."""
         super().__init__()
         self._group = group
         self._dead: dict[str, list[Mapping[str, int]]] = {}
@@ -187,19 +188,19 @@ class BatchLog(StreamingQueryListener):
 
     @property
     def _jlistener(self) -> Any:
-        """What PySpark registers; where it does without, it hears of progress field by field again."""
+        """The listener that PySpark registers; releases without this attribute read the progress field by field."""
         if not hasattr(self, "_jlistenerobj"):
             assert SparkContext._jvm is not None
             self._jlistenerobj = SparkContext._jvm.PythonStreamingQueryListenerWrapper(_Heard(self))
         return self._jlistenerobj
 
     def know(self, running: Sequence[Running]) -> None:
-        """Count what these leave out, beside what others of their names did before."""
+        """Count the dead letters and late rows of these queries, added to those of earlier queries of the same name."""
         for one in running:
             self._dead.setdefault(one.query.name, []).append(one.dead)
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
-        """Log the batch: its number, the rows it read, the seconds it took; then the same and more as JSON."""
+        """Log the batch: its number, rows and seconds; then these and more as JSON."""
         progress = event.progress
         self._tallies.setdefault(progress.name or "", Tally()).take(progress)
         if rows := rows_of(progress):
@@ -211,7 +212,7 @@ class BatchLog(StreamingQueryListener):
         self.report(progress)
 
     def report(self, progress: StreamingQueryProgress) -> None:
-        """Tell the group how far a query is."""
+        """Pass the offsets of a query to the group."""
         if self._group is not None:
             offsets: Offsets = {}
             for source in progress.sources:
@@ -219,7 +220,7 @@ class BatchLog(StreamingQueryListener):
             self._group.offer(progress.name or "", offsets)
 
     def tell_last(self, running: Sequence[Running]) -> None:
-        """Tell the group the ends of queries that were stopped: the last events of a session may never come."""
+        """Pass the last offsets of stopped queries to the group: the last events of a session may never arrive."""
         for one in running:
             if (progress := one.query.lastProgress) is not None:
                 self.report(progress)
@@ -242,10 +243,10 @@ class BatchLog(StreamingQueryListener):
         return {**facts, "dead_letters": dict(dead)} if dead else facts
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
-        """Nothing to say."""
+        """Do nothing."""
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
-        """Nothing to say."""
+        """Do nothing."""
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
-        """Nothing to say: `await_end` reports it."""
+        """Do nothing: `await_end` reports it."""

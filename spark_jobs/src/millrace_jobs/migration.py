@@ -1,4 +1,4 @@
-"""What `--migrate` does: the schema of a read model, and the rights on it of the user that runs the job."""
+"""Implements `--migrate`: brings the schema of a read model up to date and grants the job's user its rights."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _WRITES = ("SELECT", "INSERT", "UPDATE")
 
 
 def migrate(database: Database, sink: PostgresSink, user: str | None, pending: bool) -> list[str]:
-    """Bring the schema to what this release knows, and give `user` what a job needs of it and lacks.
+    """Bring the schema to this release's version, and grant `user` the missing rights of a job.
 
-    Returns a line for each; with `pending` nothing is done, and they say what would be.
+    Returns a line for each change; with `pending` nothing is changed and the lines list what would be.
 
     Raises:
-        JobError: the database holds versions that this release does not know.
-        psycopg.Error: it does not answer, or does not let this user make tables.
+        JobError: the database has versions that this release does not know.
+        psycopg.Error: it does not answer, or does not let this user create tables.
     """
     with postgres.connect(database) as connection, connection.transaction():
         if pending:

@@ -1,4 +1,4 @@
-"""`millrace-jobs new-job NAME`: the two files of a new job, its module and its test."""
+"""`millrace-jobs new-job NAME`: writes the two files of a new job, its module and its test."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def new_job(name: str, repository: Path) -> list[Path]:
     """Write both files below the repository; return their paths.
 
     Raises:
-        JobError: the name is no name of a job or is taken, or this is no checkout.
+        JobError: the name is invalid or taken, or this is no checkout.
     """
     if not re.fullmatch(r"[a-z]+(_[a-z0-9]+)+", name):
         raise JobError(f"{name}: is no name of a job; write a verb and a noun, as count_words")

@@ -1,4 +1,4 @@
-"""Says once a minute that the brokers give no answer, and that they are back; sees topics that are made anew."""
+"""Logs once a minute that brokers do not answer, and when they do again; detects recreated topics."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _POLL_SECONDS = 0.5
 
 
 class KafkaWatch:
-    """Asks the brokers for topics now and then, by a thread of its own.
+    """Asks the brokers for topics at intervals, in a thread of its own.
 
-    `silent` while there is no answer; `anew` are topics that were deleted and made anew since they were first seen.
+    `silent` while there is no answer; `anew` are topics that were deleted and recreated since they were first seen.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class KafkaWatch:
         ask_seconds: float = _ASK_SECONDS,
         answer_seconds: float = _ANSWER_SECONDS,
     ) -> None:
-        """Start the thread; `client` as librdkafka names its properties, `topics` what it is asked for."""
+        """Start the thread; `client` has librdkafka's properties, `topics` are the topics to ask for."""
         self.silent = False
         self.anew: list[str] = []
         self._ids: dict[str, str] = {}
@@ -43,14 +43,14 @@ class KafkaWatch:
         self._thread.start()
 
     def await_answer(self, stopping: Event) -> None:
-        """Return once brokers answer, or `stopping` is set; they are asked at once."""
+        """Return once brokers answer, or `stopping` is set; the first question is asked at once."""
         self.silent = True
         self._wake.set()
         while self.silent and not stopping.wait(_POLL_SECONDS):
             pass
 
     def close(self) -> None:
-        """End, without a wait for an answer."""
+        """End the thread without waiting for an answer."""
         self._closed.set()
         self._wake.set()
 
@@ -77,7 +77,7 @@ class KafkaWatch:
                 since, next_line, self.silent = time.monotonic(), 0.0, False
 
     def _ask(self, admin: AdminClient) -> None:
-        """Return if a broker says anything of the topics, even that there are none: none is made by the question.
+        """Return if a broker answers about the topics, even that they do not exist; the question does not create them.
 
         Raises:
             KafkaException, NoAnswer: there is no answer.

@@ -1,6 +1,6 @@
-"""The sources and sinks that a job composes: which keys each takes, and what it makes of them.
+"""Declares the sources and sinks that a job composes: their configuration keys, and what they are bound to.
 
-Standard library only: a control node reads them out of the wheel.
+Standard library only: a control node reads them from the wheel.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ Data = Mapping[str, object]
 
 @dataclass(frozen=True)
 class KafkaSource:
-    """A topic, read with its whole envelope; with `files`, a directory of lines may stand in for it.
+    """A topic, read with its whole envelope; with `files`, a directory of lines may replace it.
 
-    With `several`, as many topics as the configuration names.
+    With `several`, it reads all topics that the configuration names.
     """
 
     contract: Contract
@@ -39,7 +39,7 @@ class KafkaSource:
     several: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what could not be read."""
+        """Reject a declaration that cannot be read."""
         if self.files and self.contract.codec != "text":
             raise ValueError(f"{self.name}: lines of files have no envelope, which {self.contract.codec} needs")
         if self.several and self.contract.topic is not None:
@@ -47,7 +47,7 @@ class KafkaSource:
 
     @property
     def topic(self) -> str | None:
-        """The topic where none is named."""
+        """The default topic."""
         return self.contract.topic
 
     @property
@@ -56,7 +56,7 @@ class KafkaSource:
 
     @property
     def keys(self) -> dict[str, Check]:
-        """The keys that it takes."""
+        """The configuration keys."""
         keys: dict[str, Check] = {
             self._key: checks.topic_names if self.several else checks.topic_name,
             f"{self.name}_start": checks.start,
@@ -75,11 +75,11 @@ class KafkaSource:
 
     @property
     def required(self) -> tuple[str, ...]:
-        """The keys that must be given."""
+        """The keys that must be set."""
         return () if self.contract.topic else (self._key,)
 
     def contradictions(self, data: Data) -> Iterator[str]:
-        """What is wrong with keys together."""
+        """Yield problems of keys together."""
         yield from _either(self.name, data)
         on_files = self.files and f"{self.name}_directory" in data
         idle, used, end = ("offsets", "files", "directory") if on_files else ("files", "offsets", "topic")
@@ -90,19 +90,19 @@ class KafkaSource:
                 yield f"{key}: the {self.name} is a directory, which has none; remove it"
 
     def read_of(self, data: Data) -> list[str]:
-        """The topics that `data` makes it read; none for a directory, or where the name is missing."""
+        """Return the topics to read according to `data`; empty for a directory, or if the name is missing."""
         if f"{self.name}_directory" in data:
             return []
         found = data.get(self._key, self.contract.topic)
         return [str(name) for name in (found if isinstance(found, list) else [found]) if name is not None]
 
     def topics_of(self, data: Data) -> list[str]:
-        """All topics that `data` makes of it."""
+        """Return all topics that `data` names for it."""
         found = self.read_of(data)
         return [*found, *filter(None, [self.dead_letters_of(data)])] if found else []
 
     def bind(self, data: Data, client: Mapping[str, str]) -> Input:
-        """What to read."""
+        """Return what to read."""
         topics = self.read_of(data)
         dead = self.dead_letters_of(data)
         return Input(
@@ -118,7 +118,7 @@ class KafkaSource:
         )
 
     def dead_letters_of(self, data: Data) -> str | None:
-        """The topic of records that do not fit; None for a contract that every record fits."""
+        """Return the topic of records that do not fit; None for a contract that every record fits."""
         default = self.contract.dead_letters
         return str(data.get("dead_letter_topic", default)) if default else None
 
@@ -133,31 +133,31 @@ class FileSource:
 
     @property
     def keys(self) -> dict[str, Check]:
-        """The keys that it takes."""
+        """The configuration keys."""
         return {"max_files_per_trigger": checks.at_least(1), f"{self.name}_directory": checks.input_directory}
 
     @property
     def required(self) -> tuple[str, ...]:
-        """The keys that must be given."""
+        """The keys that must be set."""
         return (f"{self.name}_directory",)
 
     def contradictions(self, data: Data) -> Iterator[str]:
-        """Nothing can be."""
+        """Yield nothing: there are no such problems."""
         return iter(())
 
     def topics_of(self, data: Data) -> list[str]:
-        """None."""
+        """Return none."""
         return []
 
     def bind(self, data: Data, client: Mapping[str, str]) -> Input:
-        """What to read."""
+        """Return what to read."""
         limit = number(data, "max_files_per_trigger", MAX_FILES_PER_TRIGGER)
         return Input(Directory(str(data[f"{self.name}_directory"])), max_files=limit)
 
 
 @dataclass(frozen=True)
 class KafkaSink:
-    """A topic, at least once: Spark's sink is never transactional. With `files`, a directory may stand in for it."""
+    """A topic, at least once: Spark's sink is never transactional. With `files`, a directory may replace it."""
 
     contract: Contract
     name: str = "output"
@@ -166,40 +166,40 @@ class KafkaSink:
 
     @property
     def topic(self) -> str | None:
-        """The topic where none is named."""
+        """The default topic."""
         return self.contract.topic
 
     @property
     def keys(self) -> dict[str, Check]:
-        """The keys that it takes."""
+        """The configuration keys."""
         files: dict[str, Check] = {f"{self.name}_directory": checks.absolute_path} if self.files else {}
         return {f"{self.name}_topic": checks.topic_name, **files}
 
     @property
     def required(self) -> tuple[str, ...]:
-        """The keys that must be given."""
+        """The keys that must be set."""
         return () if self.contract.topic else (f"{self.name}_topic",)
 
     def contradictions(self, data: Data) -> Iterator[str]:
-        """What is wrong with keys together."""
+        """Yield problems of keys together."""
         yield from _either(self.name, data)
 
     def topics_of(self, data: Data) -> list[str]:
-        """The topic that `data` makes of it; none for a directory."""
+        """Return the topic that `data` names for it; none for a directory."""
         found = data.get(f"{self.name}_topic", self.contract.topic)
         return [] if f"{self.name}_directory" in data or found is None else [str(found)]
 
     def bind(self, data: Data, client: Mapping[str, str]) -> Topic | Directory:
-        """What to write to."""
+        """Return what to write to."""
         topics = self.topics_of(data)
         return Topic(topics[0], client) if topics else Directory(str(data[f"{self.name}_directory"]))
 
 
 @dataclass(frozen=True)
 class FileSink:
-    """A directory of Parquet files, exactly once: each record stands in one file, below folders by `folders`.
+    """A directory of Parquet files, exactly once: each record is in one file, in subfolders by `folders`.
 
-    Rows have the columns `topic`, `partition` and `offset` of the records that they come from.
+    Rows have the columns `topic`, `partition` and `offset` of their records.
     """
 
     folders: tuple[str, ...]
@@ -209,33 +209,33 @@ class FileSink:
 
     @property
     def keys(self) -> dict[str, Check]:
-        """The keys that it takes."""
+        """The configuration keys."""
         return {f"{self.name}_directory": checks.absolute_path}
 
     @property
     def required(self) -> tuple[str, ...]:
-        """The keys that must be given."""
+        """The keys that must be set."""
         return (f"{self.name}_directory",)
 
     def contradictions(self, data: Data) -> Iterator[str]:
-        """Nothing can be."""
+        """Yield nothing: there are no such problems."""
         return iter(())
 
     def topics_of(self, data: Data) -> list[str]:
-        """None."""
+        """Return none."""
         return []
 
     def bind(self, data: Data, client: Mapping[str, str]) -> Directory:
-        """What to write to."""
+        """Return what to write to."""
         return Directory(str(data[f"{self.name}_directory"]))
 
 
 @dataclass(frozen=True)
 class PostgresSink:
-    """A table of a read model, exactly once: rows and the offsets they come from are one transaction.
+    """A table of a read model, exactly once: rows and their offsets are written in one transaction.
 
-    A row whose key is there replaces it, column by column; `merge` says otherwise, in SQL that knows the row as
-    `excluded` and the one that is there by the name `held`.
+    A row replaces the stored row with the same key, column by column, unless `merge` overrides that, in SQL that
+    calls the new row `excluded` and the stored row `held`.
     """
 
     table: str
@@ -248,24 +248,24 @@ class PostgresSink:
 
     @property
     def keys(self) -> dict[str, Check]:
-        """The keys that it takes."""
+        """The configuration keys."""
         return {"database": checks.database}
 
     @property
     def required(self) -> tuple[str, ...]:
-        """The keys that must be given."""
+        """The keys that must be set."""
         return ("database",)
 
     def contradictions(self, data: Data) -> Iterator[str]:
-        """Nothing can be."""
+        """Yield nothing: there are no such problems."""
         return iter(())
 
     def topics_of(self, data: Data) -> list[str]:
-        """None."""
+        """Return none."""
         return []
 
     def bind(self, data: Data, client: Mapping[str, str]) -> Database:
-        """What to write to."""
+        """Return what to write to."""
         return Database(properties(data["database"]))
 
 
@@ -274,13 +274,13 @@ Sink = KafkaSink | FileSink | PostgresSink
 
 
 def number(data: Data, key: str, default: int) -> int:
-    """A whole number, or the default."""
+    """Return a whole number, or the default."""
     value = data.get(key)
     return value if isinstance(value, int) else default
 
 
 def properties(value: object) -> dict[str, str]:
-    """Values as a properties file spells them: true, not True, and 10000000, not 1e7."""
+    """Return values as a properties file writes them: true, not True, and 10000000, not 1e7."""
     pairs = value.items() if isinstance(value, dict) else ()
     return {name: _spelt(item) for name, item in pairs}
 

@@ -1,4 +1,4 @@
-"""Whether something is at a path."""
+"""Tests whether a path exists."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from pathlib import Path
 
 
 def there(path: Path) -> bool:
-    """Whether something is there; Path.exists says no, from Python 3.14 on, also of what may not be looked at.
+    """Tell whether a path exists. From Python 3.14 on, Path.exists returns False also without permission to look.
 
     Raises:
-        OSError: it cannot be told.
+        OSError: it cannot be determined.
     """
     try:
         path.stat()

@@ -1,4 +1,4 @@
-"""Which records a batch holds, by offsets: what makes writing it twice, or after a lost checkpoint, harmless."""
+"""Reads which offsets a batch holds, so that writing it twice, or after a lost checkpoint, does no harm."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Range:
 
 
 def ranges_of(checkpoint: str, batch: int) -> dict[Place, Range]:
-    """The records of a batch, as the checkpoint planned them before it began.
+    """Return the offset ranges of a batch, as the checkpoint planned them before it began.
 
-    Spark writes offsets/<batch> first, a version, a line about the query, and a line for each source; what the first
-    batch began with stands in sources/<number>/0. A partition that is new begins at 0.
+    Spark writes offsets/<batch> first: a version, a line about the query, and a line for each source. The start of
+    the first batch is in sources/<number>/0. A partition that is new begins at 0.
     """
     folder = Path(checkpoint)
     until = _planned(folder / "offsets" / str(batch))
@@ -50,13 +50,13 @@ def unapplied(
     query: str,
     sink: str = "database",
 ) -> dict[Place, Range]:
-    """What of the ranges the sink does not hold yet.
+    """Return the parts of the ranges that the sink does not hold yet.
 
-    A sink that holds nothing of a partition lacks what came since the checkpoint `began`: a start that is later than
-    the first record is somebody's wish, a checkpoint that went on is none.
+    If a sink holds nothing of a partition, it needs everything since the checkpoint `began`: a start after the first
+    record was chosen by the operator, a checkpoint that continued was not.
 
     Raises:
-        JobError: a range begins after what the sink holds: the records between would be missing for good.
+        JobError: a range begins after the sink's position: the records in between would be missing for good.
     """
     left: dict[Place, Range] = {}
     for (topic, partition), one in ranges.items():
@@ -81,22 +81,22 @@ def unapplied(
 
 
 def check_sink(checkpoint: str, applied: Mapping[Place, int], query: str, sink: str = "database") -> None:
-    """Return if the sink holds what the batches did that the checkpoint has finished.
+    """Return if the sink holds the batches that the checkpoint has finished.
 
     Raises:
-        JobError: it was emptied, or put back to an older state.
+        JobError: it was emptied, or restored to an older state.
     """
     done = {place: Range(at, at) for place, at in planned_until(checkpoint).items()}
     unapplied(done, applied, began_at(checkpoint), query, sink)
 
 
 def has_begun(checkpoint: str) -> bool:
-    """Whether a batch was planned. The directory of the plans is there as soon as a query tried to start."""
+    """Tell whether a batch was planned. The folder of plans exists as soon as a query has tried to start."""
     return any((Path(checkpoint) / "offsets").glob("[0-9]*"))
 
 
 def began_at(checkpoint: str) -> dict[Place, int]:
-    """Where the query began, as Spark keeps it for good; a partition that came later began at 0."""
+    """Return the offsets at which the query began, which Spark keeps for good; later partitions began at 0."""
     found: dict[Place, int] = {}
     for file in sorted(Path(checkpoint).glob("sources/*/0")):
         found |= _offsets(file.read_text(encoding="utf-8"))
@@ -104,7 +104,7 @@ def began_at(checkpoint: str) -> dict[Place, int]:
 
 
 def planned_until(checkpoint: str) -> dict[Place, int]:
-    """Where a query goes on: the end of its last finished batch, else where it began; {} without a checkpoint."""
+    """Return where a query continues: after its last finished batch, else where it began; {} without a checkpoint."""
     folder = Path(checkpoint)
     done = [int(file.name) for file in (folder / "commits").glob("[0-9]*") if file.name.isdigit()]
     if done:
@@ -113,9 +113,10 @@ def planned_until(checkpoint: str) -> dict[Place, int]:
 
 
 def between(batch: DataFrame, ranges: Mapping[Place, Range], planned: Mapping[Place, Range]) -> DataFrame:
-    """The records of these ranges, of a batch that was planned to hold those.
+    """Return the records of these ranges, from a batch that was planned to hold `planned`.
 
-    One that is wanted whole stays as it is: offsets in a query are code, which Spark would compile for each batch.
+    A partition that is needed completely is not filtered: offsets in a query are code that Spark compiles for each
+    batch.
     """
     if ranges == planned:
         return batch

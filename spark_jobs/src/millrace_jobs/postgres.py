@@ -1,4 +1,4 @@
-"""A read model in PostgreSQL: rows, and the offsets that they come from, in one transaction."""
+"""Writes a read model in PostgreSQL: rows and the offsets they come from, in one transaction."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _STAGED = sql.Identifier("staged")
 
 
 class Moved(Exception):
-    """Somebody applied records since the positions were read."""
+    """Another process applied records since the positions were read."""
 
 
 # A host that has vanished is noticed after half a minute, also in the middle of a COPY or a COMMIT.
@@ -45,19 +45,19 @@ _SILENCE = {
 
 
 def connect(database: Database) -> Connection:
-    """A connection on which a transaction is what `transaction()` says."""
+    """Return a connection on which `transaction()` begins and ends each transaction."""
     defaults = {"connect_timeout": "10", "application_name": "millrace-jobs", **_SILENCE}
     return psycopg.connect(autocommit=True, **{**defaults, **database.client})  # type: ignore[arg-type]
 
 
 def patiently(what: Callable[[], T], stopping: Event) -> T:
-    """Do it again while the database is away, and say so once a minute.
+    """Retry while the database does not answer, and log that once a minute.
 
-    A commit whose answer was lost is no harm: the positions tell the next attempt.
+    A commit whose answer was lost does no harm: the positions show it to the next attempt.
 
     Raises:
         Stopped: `stopping` was set meanwhile.
-        JobError: the database answers, and does not take it.
+        JobError: the database answers, and refuses.
     """
     since, next_line = time.monotonic(), 0.0
     while True:
@@ -83,16 +83,16 @@ def _refused(error: psycopg.Error) -> JobError:
 
 
 def applied(connection: Connection, query: str) -> dict[Place, int]:
-    """The offset after the last record that the database holds, for each partition."""
+    """Return the offset after the last record that the database holds, by partition."""
     rows = connection.execute("SELECT topic, partition, until_offset FROM job_positions WHERE query = %s", (query,))
     return {(topic, partition): until for topic, partition, until in rows.fetchall()}
 
 
 def check_topic(connection: Connection, query: str, topic: str, topic_id: str) -> None:
-    """Return if what the query has applied came from this very topic.
+    """Return if the query's applied records came from this very topic.
 
     Raises:
-        JobError: it was deleted and made anew: offsets that are new would look applied.
+        JobError: the topic was deleted and recreated: new offsets would look applied.
     """
     found = connection.execute(
         "SELECT topic_id FROM job_positions WHERE query = %s AND topic = %s AND topic_id <> %s",
@@ -116,10 +116,10 @@ def apply(
     rows: pa.Table,
     dead: Mapping[str, int],
 ) -> None:
-    """Write rows, the ranges that they come from and what was left out of them, all or nothing.
+    """Write rows, the ranges that they come from and the counts of dead letters, in one transaction.
 
     Raises:
-        Moved: the database does not hold `held` any more; nothing was written.
+        Moved: the positions are no longer `held`; nothing was written.
     """
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(hashtext('job_positions'), hashtext(%s))", (query,))
@@ -142,7 +142,7 @@ def apply(
 
 
 def _merge(connection: Connection, sink: PostgresSink, rows: pa.Table) -> None:
-    """COPY the rows beside the table, then insert them or put them in place of those that are there."""
+    """COPY the rows into a temporary table, then insert them or update the rows with the same keys."""
     from pyarrow import csv
 
     if not rows.num_rows:

@@ -1,4 +1,4 @@
-"""What a query left out since its start, and what it keeps in mind: of its progress, batch by batch."""
+"""Counts dead letters and late rows of a query since its start, and reads its state size, batch by batch."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from millrace_jobs.runtime import DEAD
 
 
 def rows_of(progress: StreamingQueryProgress) -> int:
-    """How many records a batch took. Spark counts them twice where a second branch looks for dead letters."""
+    """Return the number of records of a batch. Spark counts them twice if a second branch writes dead letters."""
     twice = any(name.startswith(DEAD) for name in progress.observedMetrics)
     return progress.numInputRows // 2 if twice else progress.numInputRows
 
 
 @dataclass
 class Tally:
-    """Of one query. `dead_letters`: records by reason; `late`: rows that came after their watermark."""
+    """The counters of one query. `dead_letters`: records by reason; `late`: rows after their watermark."""
 
     dead_letters: dict[str, int] = field(default_factory=dict)
     late: int = 0
     _batch: int = -1
 
     def take(self, progress: StreamingQueryProgress) -> None:
-        """Count a batch, each once: an idle query tells of its last one again."""
+        """Count a batch once: an idle query reports its last one again."""
         if progress.batchId <= self._batch:
             return
         self._batch = progress.batchId
@@ -36,7 +36,7 @@ class Tally:
         self.late += sum(one.numRowsDroppedByWatermark for one in progress.stateOperators)
 
     def facts(self, progress: StreamingQueryProgress) -> dict[str, object]:
-        """What there is to say of it: nothing that the query does not have."""
+        """Return the counters that the query has."""
         found: dict[str, object] = {"dead_letters": dict(self.dead_letters)} if self.dead_letters else {}
         if progress.stateOperators:
             found["state_rows"] = sum(one.numRowsTotal for one in progress.stateOperators)

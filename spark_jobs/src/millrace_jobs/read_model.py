@@ -1,4 +1,4 @@
-"""One batch of a read model: what the database lacks of it is decoded, transformed and applied, exactly once."""
+"""Applies a batch to a read model: decodes, transforms and writes the records that the database does not hold yet."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass
 class ReadModel:
-    """A query that keeps a table; `__call__` is its foreachBatch.
+    """A query that maintains a table; `__call__` is its foreachBatch.
 
-    Dead letters go out before the transaction: after a kill between the two they go out again, with the same position
+    Dead letters are sent before the transaction: after a kill between the two they are sent again, with the same offset
     in their headers, and are counted once.
     """
 
@@ -46,7 +46,7 @@ class ReadModel:
     _connection: postgres.Connection | None = None
 
     def check(self, stopping: Event) -> None:
-        """Return if the database has this release's schema, and what the checkpoint has done of this very topic.
+        """Return if the database has this release's schema and the checkpoint's records of this very topic.
 
         Waits while it does not answer.
 
@@ -63,7 +63,7 @@ class ReadModel:
         check_sink(self.checkpoint, postgres.applied(self._connected(), self.query), self.query)
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
-        """Apply what the database does not hold yet."""
+        """Apply the records of a batch that the database does not hold yet."""
         ranges = ranges_of(self.checkpoint, batch_id)
         while not postgres.patiently(lambda: self._apply(batch, ranges), self.ending):
             _LOG.warning("%s: another process applies the same records: is the job running twice?", self.query)
@@ -87,7 +87,7 @@ class ReadModel:
         return True
 
     def _rows(self, decoded: DataFrame) -> tuple[pa.Table, dict[str, int]]:
-        """What the transform makes of the rows that fit, and how many do not: all of one pass over the records."""
+        """Return the transformed rows and the number of records that do not fit, from one pass over the records."""
         seen = Observation()
         fitting = codec.fitting(decoded.observe(seen, *codec.counted(self.contract)), self.contract)
         rows = self.transform(fitting).toArrow()

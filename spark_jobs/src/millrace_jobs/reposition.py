@@ -1,4 +1,4 @@
-"""`millrace-jobs reposition JOB`: let a job read on from other offsets, with a fresh checkpoint."""
+"""`millrace-jobs reposition JOB`: makes a job continue from other offsets, with a fresh checkpoint."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Move:
-    """One partition: where the fresh checkpoint begins, and where the one that is there goes on (None: nowhere yet)."""
+    """One partition: where the fresh checkpoint starts, and where the current one continues (None: nowhere yet)."""
 
     topic: str
     partition: int
@@ -45,10 +45,10 @@ class Move:
 
 
 def asked(arguments: argparse.Namespace) -> Start | None:
-    """The start that the command line names; None for the configuration's own.
+    """Return the start that the command line names; None for the one in the configuration.
 
     Raises:
-        ConfigError: it is none.
+        ConfigError: it is not a valid start.
     """
     found: list[str] = []
     if arguments.to_group is not None:
@@ -67,11 +67,11 @@ def asked(arguments: argparse.Namespace) -> Start | None:
 
 
 def moves(config: Config, start: Start | None) -> dict[str, list[Move]]:
-    """By name of each input: what would happen to its partitions. `start` stands for that of the configuration.
+    """Return what would happen to the partitions of each input, by name. `start` replaces that of the configuration.
 
     Raises:
-        JobError: the job reads no topic, its start lies before the first record that is left, what the sink holds would
-            be followed by a gap, or nobody answers.
+        JobError: the job reads no topic, the start lies before the first remaining record, a gap would follow the
+            sink's position, or no broker answers.
     """
     found: dict[str, list[Move]] = {}
     held = planned_until(checkpoints(config)[0])
@@ -93,13 +93,13 @@ def moves(config: Config, start: Start | None) -> dict[str, list[Move]]:
 
 
 def checkpoints(config: Config) -> list[str]:
-    """The folders that hold the progress of the job's queries."""
+    """Return the folders that hold the progress of the job's queries."""
     outputs = JOBS[config.job].outputs
     return [config.checkpoint] if len(outputs) == 1 else [str(Path(config.checkpoint) / one.name) for one in outputs]
 
 
 def table(found: dict[str, list[Move]]) -> Iterator[str]:
-    """The moves as lines for people."""
+    """Return the moves as lines for people."""
     rows = [("topic", "partition", "from", "to", "records", "again", "left out")]
     rows += [
         (one.topic, f"{one.partition}", f"{one.begin}", f"{one.end}", f"{one.end - one.begin}", f"{one.again}",
@@ -116,13 +116,13 @@ def table(found: dict[str, list[Move]]) -> Iterator[str]:
 
 
 def apply(config: Config, found: dict[str, list[Move]]) -> Path | None:
-    """Put the checkpoint aside, and leave word of the offsets for the next start; return where the old one is.
+    """Set the checkpoint aside, and leave the offsets for the next start; return where the old checkpoint is.
 
-    The new checkpoint is made whole beside the old one, behind links. Whatever is killed in between, either the old one
-    is in its place, or `finish` puts the new one there. One that is refused has changed nothing.
+    The new checkpoint is completed beside the old one, behind links. After a kill at any moment either the old one is
+    in place, or `finish` puts the new one there. A refused move has changed nothing.
 
     Raises:
-        JobError: a process works with the checkpoint, or it cannot be moved.
+        JobError: a process uses the checkpoint, or it cannot be moved.
     """
     checkpoint = _place(config)
     new = _new(checkpoint)
@@ -146,10 +146,10 @@ def apply(config: Config, found: dict[str, list[Move]]) -> Path | None:
 
 
 def finish(config: Config) -> None:
-    """Put the checkpoint in place that a killed `apply` made; drop it where the old one has gone on since.
+    """Put the checkpoint in place that a killed `apply` made; delete it if the old one has continued since.
 
     Raises:
-        JobError: another process works with the checkpoint, or it cannot be moved.
+        JobError: another process uses the checkpoint, or it cannot be moved.
     """
     checkpoint = _place(config)
     new = _new(checkpoint)
@@ -166,10 +166,10 @@ def finish(config: Config) -> None:
 
 
 def _place(config: Config) -> Path:
-    """Where the checkpoint lies, behind links: what is put in its place has to be on the same file system.
+    """Return where the checkpoint is, behind links: its replacement must be on the same file system.
 
     Raises:
-        JobError: root was to follow a link of somebody who can lead it to what is not theirs.
+        JobError: root would follow a link that another user can redirect.
     """
     named = Path(config.checkpoint)
     place = Path(os.path.realpath(named))
@@ -182,7 +182,7 @@ def _place(config: Config) -> Path:
 
 @contextmanager
 def _said(checkpoint: Path, advice: str) -> Iterator[None]:
-    """Turn what the system refuses into words."""
+    """Turn errors of the operating system into a JobError with advice."""
     try:
         yield
     except OSError as error:
@@ -202,7 +202,7 @@ def _new(checkpoint: Path) -> Path:
 
 
 def _put(new: Path, checkpoint: Path) -> Path | None:
-    """Put the new checkpoint in the place of the old one, whose new name is returned; an empty one is none."""
+    """Replace the old checkpoint by the new one and return the old one's new name; an empty one has none."""
     old: Path | None = None
     if there(checkpoint) and {path.name for path in checkpoint.iterdir()} <= {lease.FILE}:
         shutil.rmtree(checkpoint)
@@ -219,7 +219,7 @@ def _put(new: Path, checkpoint: Path) -> Path | None:
 
 
 def _make(config: Config, found: dict[str, list[Move]], checkpoint: Path, part: Path) -> None:
-    """Make a checkpoint that belongs to whom the old one does, or its folder: root may be who asks for it."""
+    """Make a checkpoint with the owner of the old one, or of its folder: root may run this command."""
     part.mkdir(parents=True)
     for folder in checkpoints(config):
         for name, several in found.items():

@@ -1,4 +1,4 @@
-"""The runtime of all jobs: from a configuration to running queries."""
+"""Turns a configuration into running queries, for all jobs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DEAD = "dead "  # begins the name of what a query's progress counts of dead lett
 
 @dataclass
 class Running:
-    """A started query; `failure` is what its batch said before Spark wrapped it, `dead` what it left out."""
+    """A started query; `failure` is the error of its batch before Spark wrapped it, `dead` counts dead letters."""
 
     query: StreamingQuery
     failure: list[JobError] = field(default_factory=list)
@@ -35,14 +35,13 @@ class Running:
 
 
 def start(spark: SparkSession, config: Config, stopping: Event, ending: Event | None = None) -> list[Running]:
-    """Start one query for each output of the job; several keep their progress in folders below the checkpoint.
+    """Start one query for each output of the job; several have their progress in folders below the checkpoint.
 
-    What the start waits for ends with `stopping`; what batches wait for ends with `ending`, or without it as well.
+    Waits of the start end with `stopping`; waits of batches end with `ending`, or with `stopping` if there is none.
 
     Raises:
-        Stopped: `stopping` was set meanwhile.
-        JobError: rows do not fit the contract of an output, or what a checkpoint, a database or an archive holds does
-            not fit.
+        Stopped: `stopping` was set meanwhile. JobError: rows do not fit the contract of an output, or the content of
+        a checkpoint, a database or an archive does not fit.
     """
     job = JOBS[config.job]
     if config.real_time:
@@ -76,7 +75,7 @@ def _start(spark: SparkSession, config: Config, job: Job, sink: Sink, stopping: 
 
 
 def _writer(spark: SparkSession, config: Config, job: Job, sink: KafkaSink, checkpoint: str) -> DataStreamWriter:
-    """What the job's function makes of its inputs; with the first output goes what does not fit their contracts."""
+    """Return the writer of an output; the first output also gets the records that do not fit their contracts."""
     frames, dead = {}, []
     for part in job.inputs:
         source, contract = config.inputs[part.name], part.contract
@@ -124,7 +123,7 @@ def _archive(config: Config, job: Job, sink: FileSink, name: str, checkpoint: st
 
 
 def _only_source(job: Job) -> tuple[KafkaSource, Contract]:
-    """The source of a job whose sink holds offsets: one, of topics, for offsets are what such a sink goes by."""
+    """Return the source of a job whose sink stores offsets: a single one, whose offsets are the positions."""
     (part,) = job.inputs
     assert isinstance(part, KafkaSource)
     return part, part.contract
@@ -141,10 +140,10 @@ def _function(config: Config, job: Job, sink: Sink) -> Callable[[DataFrame], Dat
 
 
 def _check_slots(spark: SparkSession, config: Config) -> None:
-    """In real time each partition keeps a task slot for good; one that gets none is never read.
+    """Check that in real time each partition has a task slot of its own; without one it would never be read.
 
     Raises:
-        JobError: there are fewer.
+        JobError: there are fewer slots.
     """
     partitions = sum(len(starts.partitions(source)) for source in config.inputs.values())
     slots = spark.sparkContext.defaultParallelism
@@ -161,7 +160,7 @@ def _one(made: Any, name: str) -> DataFrame:
 
 
 def _kept(batches: ReadModel | Archive, failure: list[JobError]) -> Any:
-    """The batch function, whose own words outlive Spark's wrapping of them."""
+    """Wrap the batch function to keep its own error, which Spark wraps in others."""
 
     def batch(frame: DataFrame, batch_id: int) -> None:
         try:

@@ -1,4 +1,4 @@
-"""The schema of a read model: plain SQL files that the wheel carries, applied in their order, each once."""
+"""Applies the schema of a read model: SQL files of the wheel, in order, each once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CREATE TABLE IF NOT EXISTS job_migrations (
 
 @dataclass(frozen=True)
 class Migration:
-    """One version of a model."""
+    """One version of a schema."""
 
     model: str
     version: int
@@ -31,12 +31,12 @@ class Migration:
 
     @property
     def digest(self) -> str:
-        """What tells its text from another."""
+        """The digest of its text."""
         return hashlib.sha256(self.sql.encode()).hexdigest()
 
 
 def migrations(model: str) -> list[Migration]:
-    """All of a model and of the positions, in their order."""
+    """Return all versions of a model and of the positions, in order."""
     found = []
     for name in (POSITIONS, model):
         for file in sorted(files("millrace_jobs.migrations").joinpath(name).iterdir(), key=lambda file: file.name):
@@ -47,10 +47,10 @@ def migrations(model: str) -> list[Migration]:
 
 
 def migrate(connection: psycopg.Connection, model: str) -> list[str]:
-    """Apply what the database lacks, all in one transaction; return what was applied, as `orders 1`.
+    """Apply the missing versions in one transaction; return them, such as `orders 1`.
 
     Raises:
-        JobError: the database holds versions that this wheel does not know.
+        JobError: the database has versions that this wheel does not know.
     """
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(hashtext('job_migrations'))")
@@ -68,10 +68,10 @@ def migrate(connection: psycopg.Connection, model: str) -> list[str]:
 
 
 def check(connection: psycopg.Connection, model: str) -> None:
-    """Return if the database holds just the versions that this wheel knows.
+    """Return if the database has exactly the versions of this wheel.
 
     Raises:
-        JobError: it lacks one, holds another, or one whose text was another.
+        JobError: a version is missing, unknown, or had another text.
     """
     if found := lacking(connection, model):
         raise JobError(
@@ -81,10 +81,10 @@ def check(connection: psycopg.Connection, model: str) -> None:
 
 
 def lacking(connection: psycopg.Connection, model: str) -> list[str]:
-    """Return the versions that the database lacks, as `orders 1`; nothing is written.
+    """Return the missing versions, such as `orders 1`; nothing is written.
 
     Raises:
-        JobError: it holds one that this wheel does not know, or one whose text was another.
+        JobError: the database has a version that this wheel does not know, or one that had another text.
     """
     with connection.transaction():
         there = connection.execute("SELECT to_regclass('job_migrations') IS NOT NULL").fetchone()

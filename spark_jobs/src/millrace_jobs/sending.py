@@ -1,4 +1,4 @@
-"""Events that a seed chooses, sent to a topic at a rate: what the generators share."""
+"""Sends generated events to a topic at a given rate; shared by the generators."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ class Event:
 
 
 def event_id(chance: random.Random) -> str:
-    """An id that no other event has."""
+    """Return a unique id."""
     return str(uuid.UUID(int=chance.getrandbits(128), version=4))
 
 
 def written(moment: datetime) -> str:
-    """A time as JSON holds it: UTC, milliseconds."""
+    """Return a time as JSON holds it: UTC, milliseconds."""
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def producer_of(client: Mapping[str, str], **settings: object) -> Producer:
-    """A producer whose records are acknowledged by all replicas in sync, each once and in order."""
+    """Return an idempotent producer: acknowledged by all in-sync replicas, each record once and in order."""
     from confluent_kafka import Producer
 
     from millrace_jobs.topics import admin_properties, retries
@@ -58,10 +58,10 @@ def producer_of(client: Mapping[str, str], **settings: object) -> Producer:
 
 
 def queue(producer: Producer, topic: str, value: str | bytes, key: str | bytes, headers: Headers, heard: Heard) -> None:
-    """Queue a record; `heard` is told what becomes of it, also where the client refuses it at once.
+    """Queue a record; `heard` gets its result, also if the client refuses it at once.
 
-    It does so with one that is too large, and with a topic of which brokers said meanwhile that it is not there, or not
-    for this user.
+    The client does so for a record that is too large, and for a topic that brokers have reported as missing or
+    forbidden.
 
     Raises:
         BufferError: the queue is full.
@@ -78,10 +78,10 @@ def queue(producer: Producer, topic: str, value: str | bytes, key: str | bytes, 
 
 
 def heeding(act: Callable[[], int], heard: Heard) -> int:
-    """What poll() or flush() says; `heard` is told of an error after which the producer sends no more.
+    """Run poll() or flush(); pass a fatal error, after which the producer sends nothing more, to `heard`.
 
-    They raise it, as where a user may write nowhere. What they call meanwhile runs with that exception pending, so it
-    may do no more than note what it is told: whatever it asks of the library then fails, as SystemError.
+    Both raise it, for instance if the user has no WRITE permission. Their callbacks run with that exception pending, so
+    they must only take notes: any call of the library from there fails with a SystemError.
     """
     from confluent_kafka import KafkaException
 
@@ -96,7 +96,7 @@ def heeding(act: Callable[[], int], heard: Heard) -> int:
 
 
 def reason(errors: Sequence[KafkaError]) -> str:
-    """Why records were refused, and what helps, where that is known: what ended the producer, else the first."""
+    """Return why records were refused, and the remedy if known: the fatal error, else the first one."""
     from confluent_kafka import KafkaError as Known
 
     mends = {
@@ -116,7 +116,7 @@ def reason(errors: Sequence[KafkaError]) -> str:
 def send(
     events: Iterator[Event], sink: Topic, contract: Contract, per_second: int, most: int, stopping: threading.Event
 ) -> None:
-    """Send until `stopping` is set, or `most` events are sent (0: without end); return once each is acknowledged.
+    """Send until `stopping` is set, or `most` events are sent (0: no limit); return once each is acknowledged.
 
     Raises:
         JobError: an event was refused for good.
@@ -155,7 +155,7 @@ def send(
 
 
 class _Sender:
-    """What becomes of events."""
+    """Counts stored and refused events."""
 
     def __init__(self, topic: str) -> None:
         self.topic, self.sent = topic, 0
@@ -163,17 +163,17 @@ class _Sender:
         self._next_line = time.monotonic() + _LOG_SECONDS
 
     def heard(self, error: KafkaError | None, message: Message | None) -> None:
-        """An event is stored, or refused."""
+        """Count an event as stored or refused."""
         if error is None:
             self.sent += 1
         else:
             self.errors.append(error)
 
     def tell(self, waiting: int, last: bool = False) -> None:
-        """Say how many are stored, once a minute.
+        """Log the number of stored events, once a minute.
 
         Raises:
-            JobError: one was refused.
+            JobError: an event was refused.
         """
         if self.errors:
             lacks = "an event was refused, so the topic lacks it, and some that were on their way may be there"

@@ -1,4 +1,4 @@
-"""A job is asked to stop by SIGTERM or SIGINT."""
+"""Sets an event when SIGTERM or SIGINT asks a job to stop."""
 
 import signal
 from threading import Event
@@ -8,7 +8,7 @@ _NUMBERS = (signal.SIGTERM, signal.SIGINT)
 
 
 def stop_on_signals(stopping: Event) -> None:
-    """Let SIGTERM and SIGINT set `stopping`; a second signal, whichever of both, ends the process at once."""
+    """Make SIGTERM and SIGINT set `stopping`; a second signal of either kind ends the process at once."""
 
     def ask(number: int, frame: FrameType | None) -> None:
         stopping.set()

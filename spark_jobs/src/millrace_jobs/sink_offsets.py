@@ -1,4 +1,4 @@
-"""What sinks that hold offsets themselves make of a start: they are asked before a checkpoint is moved, not after."""
+"""Asks sinks that store offsets whether they accept a start, before a checkpoint is moved."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from millrace_jobs.topics import topic_id
 
 
 def check(config: Config, begins: Mapping[Place, int]) -> None:
-    """Return if no sink would refuse a fresh checkpoint that begins there.
+    """Return if no sink would refuse a fresh checkpoint that starts there.
 
     Raises:
-        JobError: what lies between a sink's records and the start would be missing, one line for each partition; a
-            topic was made anew; or a sink does not answer.
+        JobError: records between a sink's position and the start would be missing, one line for each partition; a topic
+            was recreated; or a sink does not answer.
     """
     outputs = JOBS[config.job].outputs
     topics = [topic for one in config.inputs.values() for topic in one.topics]

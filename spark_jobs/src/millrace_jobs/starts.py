@@ -1,4 +1,4 @@
-"""Where a query with a fresh checkpoint begins, as offsets of each partition."""
+"""Resolves where a query with a fresh checkpoint starts, to offsets of each partition."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ Offsets = dict[str, dict[str, int]]  # topic -> partition -> offset, as Spark's 
 
 
 def milliseconds(moment: str) -> int:
-    """A time with its zone (ISO 8601), in ms since 1970."""
+    """Return a time with its zone (ISO 8601) in ms since 1970."""
     return round(datetime.fromisoformat(moment.replace("Z", "+00:00")).timestamp() * 1000)
 
 
 def of_group(client: Mapping[str, str], group: str, source: Input) -> str:
-    """What a group committed of all topics of a source, as Spark's startingOffsets.
+    """Return the committed offsets of a group for all topics of a source, as Spark's startingOffsets.
 
     Raises:
-        JobError: the group holds none of a topic, or nobody answers.
+        JobError: the group has none for a topic, or no broker answers.
     """
     found: Offsets = {}
     for topic in source.topics:
@@ -39,7 +39,7 @@ def of_group(client: Mapping[str, str], group: str, source: Input) -> str:
 
 
 def told(checkpoint: str, source: Input) -> str | None:
-    """What `tell` left for a source, as Spark's startingOffsets; what came since, from its first record."""
+    """Return the offsets that `tell` left for a source, as Spark's startingOffsets; newer partitions start at 0."""
     left: Offsets = {}
     for topic in source.topics:
         file = _file(checkpoint, topic.name)
@@ -56,7 +56,7 @@ def told(checkpoint: str, source: Input) -> str | None:
 
 
 def tell(checkpoint: str, source: Input, offsets: Offsets) -> None:
-    """Let the query whose fresh checkpoint this becomes begin there, whatever its configuration says."""
+    """Store offsets for the query whose fresh checkpoint this becomes; they override its configuration."""
     for topic in source.topics:  # in a file of its own, so that their order in the configuration means nothing
         file = _file(checkpoint, topic.name)
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -64,10 +64,10 @@ def tell(checkpoint: str, source: Input, offsets: Offsets) -> None:
 
 
 def resolve(source: Input, start: Start) -> dict[tuple[str, int], tuple[int, int, int]]:
-    """For each partition: its first offset, the one where `start` begins, and its end.
+    """Return for each partition its first offset, the offset of `start`, and its end.
 
     Raises:
-        JobError: the group holds none of a topic, or nobody answers.
+        JobError: the group has none for a topic, or no broker answers.
     """
     found: dict[tuple[str, int], tuple[int, int, int]] = {}
     group = json.loads(of_group(_client(source), start.of, source)) if start.at == "group" else {}
@@ -91,10 +91,10 @@ def resolve(source: Input, start: Start) -> dict[tuple[str, int], tuple[int, int
 
 
 def partitions(source: Input) -> list[tuple[str, int]]:
-    """All partitions of a source.
+    """Return all partitions of a source.
 
     Raises:
-        JobError: nobody answers.
+        JobError: no broker answers.
     """
     with _consumer(source) as consumer:
         return [(topic.name, number) for topic in source.topics for number in _partitions(consumer, topic.name)]
@@ -110,7 +110,7 @@ def _client(source: Input) -> dict[str, str]:
 
 @contextmanager
 def _consumer(source: Input) -> Iterator[Consumer]:
-    """A consumer that is in no group and commits nothing."""
+    """Return a consumer that is in no group and commits nothing."""
     settings = {"group.id": "millrace-jobs", "enable.auto.commit": False, "log_level": 0}
     consumer = Consumer({**_client(source), **settings})
     try:

@@ -1,4 +1,4 @@
-"""Wait until the topics of a job exist."""
+"""Waits until the topics of a job exist, and reads their ids."""
 
 import logging
 import time
@@ -37,10 +37,10 @@ _NAMES = {
 def wait_for_topics(topics: Sequence[Topic], seconds: int, stopping: Event) -> None:
     """Return once every topic exists, or when `stopping` is set.
 
-    Asking for all topics, not for one by name, keeps a broker from creating what is asked for.
+    It asks for all topics, since a question for one by name may create it.
 
     Raises:
-        JobError: after `seconds`, naming the missing topics, the servers and the last failure.
+        JobError: after `seconds`, with the missing topics, the servers and the last failure.
     """
     if not topics:
         return
@@ -66,12 +66,12 @@ def wait_for_topics(topics: Sequence[Topic], seconds: int, stopping: Event) -> N
 
 
 def topic_id(topic: Topic) -> str:
-    """What tells a topic from another that had its name before (KIP-516).
+    """Return the id of a topic, which tells it from an earlier topic of the same name (KIP-516).
 
-    Brokers hear of a new topic one after the other, so one that does not know it yet is asked again.
+    Brokers learn of a new topic one after the other, so a broker that does not know it yet is asked again.
 
     Raises:
-        JobError: nobody tells it.
+        JobError: no broker reports it.
     """
     client = _admin_client(topic.client)  # its answers end with it
     deadline = time.monotonic() + _DESCRIBE_SECONDS
@@ -88,7 +88,7 @@ def topic_id(topic: Topic) -> str:
 
 
 def admin_properties(client: Mapping[str, str]) -> dict[str, str]:
-    """The properties of a Java client under librdkafka's names, without those that only Java knows."""
+    """Return the properties of a Java client under librdkafka's names, without those that only Java has."""
     properties = {name: client[java] for java, names in _NAMES.items() if java in client for name in names}
     login = jaas_options(client.get("sasl.jaas.config", ""))
     properties.update({f"sasl.{name}": login[name] for name in ("username", "password") if name in login})
@@ -98,10 +98,10 @@ def admin_properties(client: Mapping[str, str]) -> dict[str, str]:
 
 
 def retries(client: Mapping[str, str]) -> dict[str, str]:
-    """How soon a producer tries again: as its job says, or each 100 ms, as Java's did before Kafka 3.7.
+    """Return the retry settings of a producer: those of its job, or every 100 ms, as Java did before Kafka 3.7.
 
-    Since then clients double the pause up to a second, as long as writes stand still where a partition has another
-    leader and the try before came a moment too early.
+    Since then clients double the pause up to a second. A write that is retried just before a partition has its new
+    leader then waits that long.
     """
     names = ("retry.backoff.ms", "retry.backoff.max.ms")
     # Java's clients take 0 and more as well; what neither takes, librdkafka says itself.

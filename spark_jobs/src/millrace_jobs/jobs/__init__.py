@@ -1,1 +1,1 @@
-"""One module per job, which ends in its `JOB`; the names of the modules are those of the jobs."""
+"""One module per job, which ends in its `JOB`; the module has the name of the job."""

@@ -1,4 +1,4 @@
-"""Average the readings of each sensor over windows of their own time: one row a window, when it is over."""
+"""Average the readings of each sensor over event-time windows: one row for each window, when it is over."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Parameters:
-    """How long a window is, and how late a reading may be."""
+    """The length of a window, and how late a reading may arrive."""
 
     window: str = parameter(checks.duration, default="1 minute")
     late_by: str = parameter(checks.duration, default="1 minute")
 
 
 def transform(parameters: Parameters, input: DataFrame) -> DataFrame:
-    """A window is over once some reading is `late_by` past its end; what comes for it then is late, and counted."""
+    """Emit a window once a reading is `late_by` past its end; later readings for it are dropped and counted."""
     window = F.window("at", parameters.window).alias("window")
     averages = (
         input.withWatermark("at", parameters.late_by)

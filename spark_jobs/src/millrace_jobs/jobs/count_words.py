@@ -18,7 +18,7 @@ _SEPARATORS = r"(?U)\W+"
 
 
 def split_words(lines: DataFrame) -> DataFrame:
-    """`line` -> one `word` a row, lower-cased. Empty words and null lines give no row.
+    """Return one lower-cased `word` a row for each `line`. Empty words and null lines give no row.
 
     The line is lower-cased before it is split, so a Greek final sigma depends on its whole line.
     """
@@ -27,12 +27,12 @@ def split_words(lines: DataFrame) -> DataFrame:
 
 
 def count(words: DataFrame) -> DataFrame:
-    """`word` rows -> word and count; on a stream, the running count of each word that a batch changed."""
+    """Return the count of each word; on a stream, the running count of each word that a batch changed."""
     return words.groupBy("word").agg(F.count(F.lit(1)).alias("count"))
 
 
 def transform(parameters: NoParameters, input: DataFrame) -> DataFrame:
-    """Counts stay exact across restarts: a killed batch sends the same counts again."""
+    """Return word and count. Counts stay exact across restarts: a killed batch sends the same counts again."""
     return count(split_words(input))
 
 

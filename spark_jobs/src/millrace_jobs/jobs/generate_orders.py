@@ -1,4 +1,4 @@
-"""Send order events that a seed chooses, at a rate: key = the order's id, so that its events keep their order."""
+"""Send generated order events at a rate, repeatable by seed: key = the order's id, which keeps their order."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Parameters:
 
 
 def order_events(seed: int, customers: int) -> Iterator[Event]:
-    """Endless events, the same for the same arguments: each order is created, updated some times, and ended."""
+    """Yield events without end, the same for the same arguments: each order is created, updated, and ended."""
     chance = random.Random(seed)
     orders: list[list[int]] = []  # number, events so far, events in all
     made = 0
@@ -62,9 +62,9 @@ def order_events(seed: int, customers: int) -> Iterator[Event]:
 
 
 def loop(parameters: Parameters, outputs: Mapping[str, Topic], stopping: threading.Event) -> None:
-    """Send until `stopping` is set, or all events are sent; return once each is acknowledged by all replicas in sync.
+    """Send until `stopping` is set, or all events are sent; return once all in-sync replicas have acknowledged each.
 
-    A restart begins with the first event again: at least once, with the same ids.
+    A restart sends from the first event again: at least once, with the same ids.
 
     Raises:
         JobError: an event was refused for good.

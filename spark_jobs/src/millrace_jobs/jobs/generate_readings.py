@@ -1,4 +1,4 @@
-"""Send readings of sensors that a seed chooses, at a rate, some of them late: key = the sensor's id."""
+"""Send generated sensor readings at a rate, repeatable by seed, some of them late: key = the sensor's id."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Parameters:
 
 
 def readings(seed: int, sensors: int) -> Iterator[Event]:
-    """Endless events, the same for the same arguments: each sensor in its turn, all once a second.
+    """Yield events without end, the same for the same arguments: each sensor in turn, all once a second.
 
-    One of a hundred comes up to ten minutes after its time.
+    One in a hundred arrives up to ten minutes late.
     """
     chance = random.Random(f"readings of {seed}")
     for position in range(2**62):

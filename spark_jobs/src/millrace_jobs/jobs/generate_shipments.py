@@ -31,9 +31,9 @@ class Parameters:
 
 
 def shipments(seed: int, customers: int) -> Iterator[Event]:
-    """Endless events, the same for the same arguments: of each closed order none, one or two shipments.
+    """Yield events without end, the same for the same arguments: zero to two shipments for each closed order.
 
-    They leave within an hour after the order was closed, and come in the order in which orders were closed.
+    They leave within an hour after the order was closed, in the order in which orders were closed.
     """
     chance = random.Random(f"shipments of {seed}")
     for order in order_events(seed, customers):

@@ -1,4 +1,4 @@
-"""Join closed orders with their shipments: one row for each shipment, and one for an order that has none in time."""
+"""Join closed orders with their shipments: one row for each shipment, and one for an order without any in time."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Parameters:
-    """How long after an order's end its shipments may leave, and how late an event may come."""
+    """How long after an order's end its shipments may leave, and how late an event may arrive."""
 
     within: str = parameter(checks.duration, default="2 hours")
     late_by: str = parameter(checks.duration, default="10 minutes")
 
 
 def transform(parameters: Parameters, input: DataFrame, shipments: DataFrame) -> DataFrame:
-    """Both sides are kept no longer than `within` and `late_by` together say: that bounds the state."""
+    """Join both sides; each is kept for `within` plus `late_by`, which bounds the state."""
     closed = (
         input.where("event = 'OrderClosed'")
         .select("order_id", F.col("at").alias("closed_at"))

@@ -1,4 +1,4 @@
-"""Send canaries to a topic, and measure how long each takes until it is read where it arrives."""
+"""Send canaries to a topic, and measure the time until each is read from the topic in which it arrives."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WANTED = {"p50_ms": 0.5, "p99_ms": 0.99, "p999_ms": 0.999}
 
 @dataclass(frozen=True)
 class Parameters:
-    """Where canaries are read, how many are sent, and how often is said what they took."""
+    """Where canaries are read, how many are sent, and how often latencies are reported."""
 
     arrives_topic: str = parameter(checks.topic_name, default="")  # unless given, where they are sent
     canaries_per_second: int = parameter(checks.at_least(1, 10_000), default=10)
@@ -41,7 +41,7 @@ class Parameters:
 
 @dataclass
 class Canaries:
-    """Those on their way, and what the others took; all times are ns of one clock, for one process sends and reads."""
+    """Canaries on their way, and the latencies of the others; all times are ns of the clock of this process."""
 
     patience: int  # ns
     sent: dict[int, int] = field(default_factory=dict)  # number -> when
@@ -49,12 +49,12 @@ class Canaries:
     missing: int = 0
 
     def arrived(self, number: int, now: int) -> None:
-        """One is there; a second copy of it, or one that was given up, counts no more."""
+        """Count a canary as arrived; a second copy, or one already counted as missing, is ignored."""
         if (when := self.sent.pop(number, None)) is not None:
             self.took.append(now - when)
 
     def report(self, now: int) -> dict[str, float]:
-        """What there is to say since the last report: percentiles by nearest rank, in ms; then begin anew."""
+        """Return the report since the last one, percentiles by nearest rank in ms, and reset the counters."""
         gone = [number for number, when in self.sent.items() if now - when > self.patience]
         for number in gone:
             del self.sent[number]
@@ -68,15 +68,15 @@ class Canaries:
 
 
 def percentile(values: Sequence[int], part: float) -> int:
-    """The least value that `part` of all do not exceed (nearest rank)."""
+    """Return the smallest value that `part` of all values do not exceed (nearest rank)."""
     return sorted(values)[max(0, math.ceil(part * len(values)) - 1)]
 
 
 def loop(parameters: Parameters, outputs: Mapping[str, Topic], stopping: threading.Event) -> None:
-    """Send, read and report until `stopping` is set; while nobody answers too, and what is sent then is missing.
+    """Send, read and report until `stopping` is set, also while no broker answers; canaries sent then are missing.
 
     Raises:
-        JobError: a canary is refused for good, or the topic where they arrive cannot be read.
+        JobError: a canary is refused for good, or the target topic cannot be read.
     """
     from millrace_jobs.outage import KafkaWatch
     from millrace_jobs.topics import admin_properties
@@ -123,7 +123,7 @@ def loop(parameters: Parameters, outputs: Mapping[str, Topic], stopping: threadi
 
 
 def _passes(error: KafkaError) -> bool:
-    """Whether brokers were away, and nobody refused anything."""
+    """Tell whether the error is an outage of brokers, which ends by itself, and not a refusal."""
     from confluent_kafka import KafkaError as Known
 
     away = (Known._MSG_TIMED_OUT, Known._TIMED_OUT, Known._TRANSPORT, Known._ALL_BROKERS_DOWN)
@@ -135,7 +135,7 @@ def _say(canaries: Canaries) -> None:
 
 
 def _at_the_end(topic: Topic) -> Consumer:
-    """A consumer of what comes from now on, in no group."""
+    """Return a consumer that reads from the end of a topic, in no group."""
     from confluent_kafka import Consumer, KafkaException, TopicPartition
 
     from millrace_jobs.topics import admin_properties

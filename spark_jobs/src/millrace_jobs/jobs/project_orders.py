@@ -1,4 +1,4 @@
-"""Keep the last state of each order in PostgreSQL: a read model of topic orders, exactly once."""
+"""Maintain the last state of each order in PostgreSQL: a read model of topic orders, exactly once."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ _LAST = {"status": "event", "customer": "customer", "amount_cents": "amount_cent
 
 
 def transform(parameters: NoParameters, input: DataFrame) -> DataFrame:
-    """Events of some batch -> one row for each of their orders.
+    """Return one row for each order in a batch of events.
 
-    What an event does not say, customer or amount, stays as the one before said it. Which is before, the events' own
-    count says, which is kept of each column: they stand in several partitions where a topic got more of them. Of two
-    with the same count, as of a producer that began anew, the later record of a partition is taken.
+    A column that an event does not set, customer or amount, keeps the value of the event before. The order of events
+    is given by their own count, which is stored for each column: after partitions were added, events of an order are
+    in several partitions. If two have the same count, as after a restart of a producer, the later record of a
+    partition wins.
     """
     last = []
     for name, said in _LAST.items():
@@ -37,7 +38,7 @@ def transform(parameters: NoParameters, input: DataFrame) -> DataFrame:
 
 
 def _later(name: str) -> dict[str, str]:
-    """How a column and its count are merged: a batch may hold older events than the row, of another partition."""
+    """Return how a column and its count are merged: a batch may have older events than the row."""
     count = f"{name}_sequence"
     older = f"excluded.{count} IS NULL OR excluded.{count} < held.{count}"
     return {

@@ -1,4 +1,4 @@
-"""Send the records of a topic on to another, as they are: key, value and headers."""
+"""Copy the records of a topic to another, unchanged: key, value and headers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def transform(parameters: NoParameters, input: DataFrame) -> DataFrame:
-    """Without state, so that no record waits for another."""
+    """Return the records. There is no state, so that no record waits for another."""
     return input.select("key", "value", "record.headers")
 
 
