@@ -1,6 +1,7 @@
-"""The generated tables are those of their sources, and what CONTRIBUTING.md names is there."""
+"""Generated tables match their sources; files, variables, pages and headings that pages name exist."""
 
 import re
+import subprocess
 from pathlib import Path
 from types import ModuleType
 
@@ -30,14 +31,65 @@ def test_a_generated_page_is_up_to_date(generator: ModuleType) -> None:
     assert generator.PAGE.read_text(encoding="utf-8") == generator.page(), "run: make docs"
 
 
-def test_contributing_leads_to_files_and_words_that_are_there() -> None:
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    named = re.findall(r"`([\w.-]+/[\w./-]*)`", text)
-    assert [name for name in named if not (ROOT / name).exists()] == []
+def tracked(*patterns: str) -> list[str]:
+    """Return the tracked files of these patterns, all files without one."""
+    found = subprocess.check_output(["git", "ls-files", "-z", "--", *patterns], cwd=ROOT, text=True).split("\0")
+    return [name for name in found if (ROOT / name).is_file()]
+
+
+@pytest.mark.parametrize(
+    ("page", "fewest_files", "fewest_variables"), [("CONTRIBUTING.md", 20, 0), ("docs/how-to.md", 100, 60)]
+)
+def test_files_and_variables_that_a_page_names_exist(page: str, fewest_files: int, fewest_variables: int) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    paths = re.findall(r"`([\w.-]+/[\w./-]*)`", text)
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+    modules, names = re.findall(r"`(\w+\.py)`", text), {Path(name).name for name in tracked("*.py")}
+    assert [module for module in modules if module not in names] == []
     known = {*site_words(), *(name for role in ROLES for name in argument_spec(role))}
-    words = re.findall(rf"`((?:{'|'.join(ROLES)})_\w+)`", text)
-    assert [word for word in words if word not in known] == []
-    assert (len(named) > 20, len(words) > 10) == (True, True)
+    variables = re.findall(rf"`((?:{'|'.join(ROLES)})_\w+)`", text)
+    assert [name for name in variables if name not in known] == []
+    assert (len(paths) > fewest_files, len(variables) >= fewest_variables) == (True, True)
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return {
+        re.sub(r"[^\w\- ]", "", title.strip().lower()).replace(" ", "-")
+        for title in re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    }
+
+
+@pytest.mark.parametrize("page", tracked("*.md"))
+def test_links_lead_to_files_and_headings(page: str) -> None:
+    missing = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", (ROOT / page).read_text(encoding="utf-8")):
+        path, _, anchor = target.partition("#")
+        file = (ROOT / page).parent / path if path else ROOT / page
+        if not re.match("https?:", target) and not (file.exists() and (not anchor or anchor in anchors(file))):
+            missing.append(target)
+    assert missing == []
+
+
+READ_BY_ALL = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/control_node.md",
+    "docs/glossary.md",
+    "docs/how-to.md",
+    "docs/write-a-job.md",
+)
+
+
+@pytest.mark.parametrize("page", READ_BY_ALL)
+def test_paragraphs_and_cells_are_short(page: str) -> None:
+    """At most 6 lines in a paragraph or item, 200 characters in a cell of a table."""
+    text = re.sub(r"```.*?```", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
+    blocks = re.split(r"\n(?=\s*(?:\n|[-|#]|\d+\. ))", text)
+    assert [block for block in blocks if block.strip().count("\n") >= 6] == []
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert [cell for row in rows for cell in re.split(r" \| ?|^\| ", row) if len(cell) > 200] == []
 
 
 def rows_of(layout: str) -> list[Row]:
