@@ -36,7 +36,7 @@ PROBES: tuple[dict[str, Any], ...] = (
     {
         "code": "LOG_DIR_DUPLICATE",
         "where": f"{KAFKA}/kafka_log_dirs",
-        "advice": "move these folders out of /data/kafka2, for the broker serves from /data/kafka1",
+        "advice": "move these folders out of /data/kafka2, since the broker serves from /data/kafka1",
         "change": twice([*SERVED]),
     },
     {
@@ -55,13 +55,13 @@ PROBES: tuple[dict[str, Any], ...] = (
     {
         "code": "ADMIN_LISTENER_CHANGED",
         "where": f"{KAFKA}/kafka_listeners[REPLICATION]",
-        "advice": "name another listener in kafka_admin_listeners",
+        "advice": "set kafka_admin_listeners to another listener",
         "change": answer(units={"kafka.service": "active"}, listeners={"CLIENT": 9092, "REPLICATION": 9094}),
     },
     {
         "code": "ZOOKEEPER_CHROOT_CHANGED",
         "where": f"{KAFKA}/kafka_zookeeper_chroot",
-        "advice": "say /kafka again",
+        "advice": "set /kafka again",
         "change": answer(zookeeper_connect="198.18.2.11:2281,198.18.2.12:2281/kafka", meta_properties=SERVED),
         "declared": {"kafka_zookeeper_chroot": "/kafka2"},
     },
@@ -81,27 +81,27 @@ PROBES: tuple[dict[str, Any], ...] = (
     {
         "code": "KAFKA_ROLLBACK",
         "where": f"{KAFKA}/kafka_version",
-        "advice": "stay with 3.9.2",
+        "advice": "set kafka_version to 3.9.2",
         "change": broker("3.9.2", "3.9"),
         "declared": {"kafka_version": "3.8.1"},
     },
     {
         "code": "PROTOCOL_LOWERED",
         "where": f"{KAFKA}/{PLACE}",
-        "advice": 'take it out, or write "3.9"',
+        "advice": 'remove it, or set "3.9"',
         "change": broker("3.9.2", "3.9"),
         "declared": {"kafka_config": {"inter.broker.protocol.version": "3.8"}},
     },
     {
         "code": "PROTOCOL_TOO_NEW",
         "where": f"group kafka/{PLACE}",
-        "advice": 'kafka_config: {inter.broker.protocol.version: "3.8"}, until all run 3.9.2',
+        "advice": 'kafka_config: {inter.broker.protocol.version: "3.8"}, until all brokers run 3.9.2',
         "change": broker("3.8.1"),
     },
     {
         "code": "PROTOCOL_WITH_BINARIES",
         "where": f"{KAFKA}/{PLACE}",
-        "advice": "take it out in a run of its own",
+        "advice": "remove it in a separate run",
         "change": broker("3.9.1", "3.8"),
     },
 )

@@ -178,12 +178,12 @@ PROBES: tuple[Probe, ...] = (
         declared={"base_time_sync_required": True},
     ),
     Probe(
-        "JAVA_VERSION", f"{KAFKA}/java_executable", "install one of these", answer(java={"/usr/bin/java": "11.0.22"})
+        "JAVA_VERSION", f"{KAFKA}/java_executable", "install Java 17 or 21", answer(java={"/usr/bin/java": "11.0.22"})
     ),
     Probe(
         "JAVA_ABSENT",
         f"{KAFKA}/kafka_java_executable",
-        "name another java",
+        "set the path of another java",
         declared={"kafka_java_executable": "/opt/jdk-21/bin/java"},
     ),
     Probe(
@@ -192,7 +192,7 @@ PROBES: tuple[Probe, ...] = (
         "fs.nr_open",
         answer(limits={"nr_open": 1048576, "nofile": 4096, "capabilities": 0}),
     ),
-    Probe("HEAP_RAM", f"{KAFKA}/kafka_heap", "half of it", answer(memory=400 * 2**20)),
+    Probe("HEAP_RAM", f"{KAFKA}/kafka_heap", "half of the memory", answer(memory=400 * 2**20)),
     Probe(
         "DATABASE_RAM",
         f"{DATABASE}/postgresql_config[shared_buffers]",
@@ -208,7 +208,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("DISK_VOLATILE", f"{KAFKA}/kafka_log_dirs", "mount a disk", mount("/data/kafka2", type="tmpfs")),
     Probe("DISK_REMOTE", f"{ZOOKEEPER}/zookeeper_data_log_dir", "local disk", mount(LOG, type="nfs4"), ZOOKEEPER),
     Probe(
-        "DISK_FOREIGN", f"{KAFKA}/kafka_log_dirs", "nothing is ever deleted", mount("/data/kafka2", names=["pg_wal"])
+        "DISK_FOREIGN", f"{KAFKA}/kafka_log_dirs", "Nothing is ever deleted", mount("/data/kafka2", names=["pg_wal"])
     ),
     Probe(
         "LOG_DIR_DROPPED",
@@ -229,10 +229,10 @@ PROBES: tuple[Probe, ...] = (
     Probe(
         "BROKER_DROPPED",
         "group kafka/kafka_broker_id",
-        "first playbooks/reassign.yml -e drain=4",
+        "first run playbooks/reassign.yml -e drain=4",
         undeclared={"4": 12, "5": 0},
     ),
-    Probe("DEVICE_SHARED", f"{KAFKA}/kafka_log_dirs", "a device for each", mount("/data/kafka2", device=300)),
+    Probe("DEVICE_SHARED", f"{KAFKA}/kafka_log_dirs", "a separate device for each", mount("/data/kafka2", device=300)),
     Probe(
         "DISK_TOO_SMALL",
         f"{KAFKA}/kafka_log_dirs",
@@ -243,7 +243,7 @@ PROBES: tuple[Probe, ...] = (
     Probe(
         "KAFKA_ID_CHANGED",
         f"{KAFKA}/kafka_broker_id",
-        "declare 7 again",
+        "set kafka_broker_id to 7 again",
         answer(meta_properties={"/data/kafka1": {"cluster.id": "x", "broker.id": "7"}}),
     ),
     Probe(
@@ -261,15 +261,17 @@ PROBES: tuple[Probe, ...] = (
     Probe(
         "DATABASE_DATA_VERSION",
         f"{DATABASE}/postgresql_version",
-        'say postgresql_version: "15", or bring the data to /data/postgresql/17 (pg_upgrade',
+        'set postgresql_version: "15", or migrate the data to /data/postgresql/17 (pg_upgrade',
         of_release("debian 13", ["15", "lost+found"]),
         DATABASE,
         inventory="lab_orders",
     ),
-    Probe("ZOOKEEPER_ID_CHANGED", f"{ZOOKEEPER}/zookeeper_id", "declare 3 again", answer(myid="3"), ZOOKEEPER),
+    Probe(
+        "ZOOKEEPER_ID_CHANGED", f"{ZOOKEEPER}/zookeeper_id", "set zookeeper_id to 3 again", answer(myid="3"), ZOOKEEPER
+    ),
     *(Probe(**probe) for probe in installed_probes.PROBES),
     Probe("ECHO_DROPPED", ZOOKEEPER, "REJECT (not DROP)", peer("198.18.2.12:7", "timeout"), ZOOKEEPER),
-    Probe("PEER_UNREACHABLE", KAFKA, "open the way", peer("198.18.2.22:9093", "timeout")),
+    Probe("PEER_UNREACHABLE", KAFKA, "allow the connection in both directions", peer("198.18.2.22:9093", "timeout")),
     Probe("FIREWALL_NFT", f"{KAFKA}/base_firewall", "install the package nftables", answer(nft="no such program")),
     Probe(
         "FIREWALL_SSH_CLOSED", "dc1-spark1/base_firewall_closed", "ansible_port", answer(ssh_port=2200), "dc1-spark1"

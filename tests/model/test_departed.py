@@ -102,8 +102,8 @@ def test_no_disk_is_mounted_over_one_from_which_its_broker_serves(told: dict[str
     found = check_hosts(model(probe), probed(probe))
     assert [(one.code, one.value) for one in found] == ([("LOG_DIR_EMPTY", BOTH[1])] if said else [])
     for one in found:
-        assert "serves still from the disk that was mounted there before" in one.message
-        assert "stop.yml -l dc1-kafka1), then playbooks/replace_disk.yml -e broker=1 -e log_dir=" in one.advice
+        assert "still serves from the disk that was mounted there before" in one.message
+        assert "stop.yml -l dc1-kafka1), then run playbooks/replace_disk.yml -e broker=1 -e log_dir=" in one.advice
 
 
 def test_a_log_dir_in_which_the_broker_has_begun_is_its_own() -> None:

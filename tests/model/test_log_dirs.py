@@ -29,7 +29,7 @@ def test_a_log_dir_that_is_taken_out() -> None:
 
 
 ONE, TWO = SERVED
-AWAY = "the one whose disk was away, else of the one with the older files"
+AWAY = "the log dir whose disk was away, else out of the one with the older files"
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ AWAY = "the one whose disk was away, else of the one with the older files"
         (
             (["t-0"], ["t-0"]),
             {"log_dirs": [ONE, TWO], "serves": [f"{TWO}/"]},
-            f"LOG_DIR_DUPLICATE {ONE}, for the broker serves from {TWO}",
+            f"LOG_DIR_DUPLICATE {ONE}, since the broker serves from {TWO}",
         ),
         ((["t-0"], ["t-0"]), {"log_dirs": [f"{ONE}/"]}, f"LOG_DIR_RETURNED {TWO}"),
         ((["t-0"], ["t-0"]), {"log_dirs": [TWO], "serves": [TWO]}, f"LOG_DIR_RETURNED {ONE}"),
@@ -91,10 +91,8 @@ def test_a_log_dir_that_is_taken_out_again() -> None:
     answers[KAFKA]["mounts"][TWO]["names"] = ["t-0"]
     both, alone = check_hosts(model(probe), answers)
     assert (both.code, alone.code) == ("LOG_DIR_DROPPED", "LOG_DIR_DROPPED")
-    assert "it holds t-0, which other log dirs" in both.message and "move these folders out of it" in both.advice
-    assert (
-        "it holds u-0: the broker would come back without" in alone.message and "empty=1:/data/kafka3" in alone.advice
-    )
+    assert "contains t-0, which other log dirs" in both.message and "move these folders out of it" in both.advice
+    assert "contains u-0: the broker would start without" in alone.message and "empty=1:/data/kafka3" in alone.advice
 
 
 def test_a_disk_that_fails_holds_nothing_twice() -> None:

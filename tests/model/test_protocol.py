@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts.protocol import PROTOCOL, protocols
+from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts.protocol import PROTOCOL, protocol_steps
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from model.probes import lab
 
@@ -38,7 +38,7 @@ def codes(version: str, pin: Pin, *brokers: Broker | None, registered: Collectio
         for number, one in enumerate(brokers, start=1)
         if one is not None
     }
-    found = list(protocols(declared(version, pin), probes, registered))
+    found = list(protocol_steps(declared(version, pin), probes, registered))
     assert not any(problem.warning for problem in found)
     return sorted({problem.code for problem in found})
 
@@ -126,7 +126,8 @@ def test_a_host_with_nothing_beside_brokers_that_are_not_of_the_run(
 def test_a_host_that_was_installed_anew_around_its_disks() -> None:
     """They say that there is a cluster, whoever answers."""
     probe: dict[str, Any] = {"releases": {}, "meta_properties": {"/data/kafka1": {"cluster.id": "x"}}}
-    found = list(protocols(declared("3.9.2", None), {"dc1-kafka1": probe}))
+    found = list(protocol_steps(declared("3.9.2", None), {"dc1-kafka1": probe}))
     assert [(problem.code, problem.variable) for problem in found] == [("PROTOCOL_UNKNOWN", "kafka_version")]
     assert found[0].advice.endswith("(-l dc1-kafka1,dc1-kafka2)")
-    assert "(-l dc1-kafka1,dc1-kafka3)" in next(protocols(declared("3.9.2", None), {"dc1-kafka1": probe}, ["3"])).advice
+    first = next(protocol_steps(declared("3.9.2", None), {"dc1-kafka1": probe}, ["3"]))
+    assert "(-l dc1-kafka1,dc1-kafka3)" in first.advice

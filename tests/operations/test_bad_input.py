@@ -10,7 +10,7 @@ MISTAKES: dict[str, tuple[tuple[str, str], list[str]]] = {
         ("kafka_broker_id: 3", "kafka_broker_id: 7"),
         [
             "KAFKA_ID_CHANGED dc1-kafka3/kafka_broker_id = 7",
-            "/data/kafka1/meta.properties says broker.id=3",
+            "/data/kafka1/meta.properties has broker.id=3",
             "declare 3 again",
         ],
     ),

@@ -1,6 +1,6 @@
-"""Checks of what the hosts answered (module host_probe) against what the inventory declares; no Ansible import.
+"""Compares the hosts (as the module host_probe sees them) with the inventory.
 
-One module per subject; a check reads a machine and its answer and yields what is wrong.
+One module per subject. A check reads a machine and its probe and yields problems.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Pro
 Probe = Mapping[str, Any]
 Check = Callable[[Model, Machine, Probe], Iterator[Problem]]
 
-OF_A_MACHINE: tuple[Check, ...] = (
+MACHINE_CHECKS: tuple[Check, ...] = (
     host_facts.addresses,
     host_facts.clock,
     host_facts.java,
     host_facts.limits,
     host_facts.memory,
     connections.firewall,
-    disks.of_functions,
+    disks.function_disks,
     databases.data,
     databases.memory,
 )
@@ -50,35 +50,36 @@ def check_hosts(
     lost: Collection[str] = (),
     registered: Collection[str] = (),
 ) -> list[Problem]:
-    """Return everything on the probed hosts that contradicts the model.
+    """Return every difference between the probed hosts and the model.
 
-    `probes` holds the answers of the hosts of this run (with --limit: of some); the others are not judged.
-    `undeclared` holds, by id, the replicas of brokers that nobody declares, `offline` the partitions without a leader,
-    `alone`, by id, those of them with which that broker alone was in sync, `lost` those whose records are given up,
-    `registered` the ids of brokers that live.
+    `probes` holds the probe of each host of this run; a host that --limit excludes has none and is not checked.
+    The others come from the module kafka_cluster: `undeclared` is {broker id: number of replicas} of brokers that are
+    not in the inventory, `offline` the partitions without a leader, `alone` {broker id: offline partitions of which
+    that broker was the only in-sync replica}, `registered` the ids of the brokers that are up. `lost` are the
+    partitions whose records the user gave up (-e lost=...).
     """
     problems: list[Problem] = []
-    older = {host: connections.older_ports(model.machines[host], probe) for host, probe in probes.items()}
+    older = {host: connections.ports_with_older_rules(model.machines[host], probe) for host, probe in probes.items()}
     for host, probe in probes.items():
-        for check in OF_A_MACHINE:
+        for check in MACHINE_CHECKS:
             problems += check(model, model.machines[host], probe)
         problems += connections.reachable(model, host, probe, older)
     for broker in model.brokers:
         if broker.name in probes:
-            problems += disks.of_a_broker(broker, probes[broker.name])
-            problems += log_dirs.of_a_broker(broker, probes[broker.name])
-            problems += chroots.kept(model, broker, probes[broker.name])
+            problems += disks.broker_disks(broker, probes[broker.name])
+            problems += log_dirs.broker_log_dirs(broker, probes[broker.name])
+            problems += chroots.zookeeper_moved(model, broker, probes[broker.name])
     for server in model.servers:
         if server.name in probes:
-            problems += disks.of_a_server(model, server, probes[server.name])
+            problems += disks.server_disks(model, server, probes[server.name])
     problems += [
-        *disks.clusters(model, probes),
+        *disks.foreign_clusters(model, probes),
         *disks.capacity(model, probes),
-        *archives.verified(model, probes),
-        *ports.changed(model, probes),
-        *protocol.protocols(model, probes, registered),
-        *departed.brokers(model, probes, undeclared or {}),
-        *departed.log_dirs(model, probes, offline, alone or {}),
-        *departed.emptied(model, probes, alone or {}, lost),
+        *archives.missing_archives(model, probes),
+        *ports.changed_ports(model, probes),
+        *protocol.protocol_steps(model, probes, registered),
+        *departed.dropped_brokers(model, probes, undeclared or {}),
+        *departed.dropped_log_dirs(model, probes, offline, alone or {}),
+        *departed.empty_log_dirs(model, probes, alone or {}, lost),
     ]
     return list(risks.with_accepted_risks_of_hosts(model, probes, problems))

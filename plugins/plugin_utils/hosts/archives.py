@@ -1,4 +1,4 @@
-"""What hosts still lack, verified on the control node before it is sent."""
+"""Verifies, on the control node, the archives that hosts do not have yet."""
 
 from __future__ import annotations
 
@@ -14,45 +14,54 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.archives import (
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 
-class Verified:
-    """The archives of a run: each, and each checksum, is read once, and an archive only if some host lacks it."""
+class VerifiedArchives:
+    """The archives of one run. Each checksum and each archive is read once, and an archive only if a host has none."""
 
     def __init__(self) -> None:
-        """Begin with none."""
-        self._known: dict[tuple[Callable[..., Any], tuple[Any, ...]], Any] = {}
+        """Start with an empty cache."""
+        self._results: dict[tuple[Callable[..., Any], tuple[Any, ...]], Any] = {}
 
     def once(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what a function returns, or raise the ArchiveError that it raises, as it was the first time."""
-        key = (function, arguments)
-        if key not in self._known:
-            try:
-                self._known[key] = function(*arguments)
-            except ArchiveError as error:
-                self._known[key] = error
-        if isinstance(self._known[key], ArchiveError):
-            raise self._known[key]
-        return self._known[key]
+        """Return the result of `function(*arguments)`; a second call returns, or raises, the result of the first.
 
-    def path(self, source: str, checksum: str, there: Collection[str]) -> Path | None:
-        """Return the verified file; None where nobody so far lacks it. Raises ArchiveError."""
+        Raises ArchiveError if the function does.
+        """
+        key = (function, arguments)
+        if key not in self._results:
+            try:
+                self._results[key] = function(*arguments)
+            except ArchiveError as error:
+                self._results[key] = error
+        if isinstance(self._results[key], ArchiveError):
+            raise self._results[key]
+        return self._results[key]
+
+    def path(self, source: str, checksum: str, installed: Collection[str]) -> Path | None:
+        """Return the verified file, or None while every host so far has it.
+
+        `installed` are the digests of the archives that a host has. Raises ArchiveError.
+        """
         digest = self.once(expected, checksum)
-        if digest in there and (local, (source, digest)) not in self._known:
+        if digest in installed and (local, (source, digest)) not in self._results:
             return None
         path: Path = self.once(local, source, digest)
         return path
 
 
 def archives(model: Model, machine: Machine) -> list[str]:
-    """Return the inputs that name archives of a host; wheels are checked with the jobs (preflight/job_configs.py)."""
+    """Return the inputs that name archives of a host, without wheels: preflight/job_configs.py checks those."""
     return [name for name in model.input_names(machine, "archives") if not name.endswith("_wheel")]
 
 
-def verified(model: Model, probes: Mapping[str, Mapping[str, Any]]) -> Iterator[Problem]:
-    """Yield what is wrong with archives that some host lacks; what every host has needs no reading of large files."""
-    found = Verified()
+ARCHIVE = ProblemKind("ARCHIVE", "{error}", "{advice}")
+
+
+def missing_archives(model: Model, probes: Mapping[str, Mapping[str, Any]]) -> Iterator[Problem]:
+    """Yield the errors of archives that a host does not have; an archive that every host has is not read."""
+    verified = VerifiedArchives()
     for host, probe in probes.items():
         machine = model.machines[host]
         for name in archives(model, machine):
@@ -60,18 +69,25 @@ def verified(model: Model, probes: Mapping[str, Mapping[str, Any]]) -> Iterator[
             if not source or not checksum:
                 continue
             try:
-                path = found.path(source, checksum, probe["archives"].values())
+                path = verified.path(source, checksum, probe["archives"].values())
                 if path and name == "kafka_archive" and machine.inputs.get("kafka_zookeeper_keystore"):
-                    yield from _client(machine, found.once(zookeeper_client, path))
+                    yield from _client_version(machine, verified.once(zookeeper_client, path))
             except ArchiveError as error:
-                wrong, _, advice = str(error).partition("; ")
-                yield machine.problem(name, "ARCHIVE", None, wrong, advice or "correct the archive or its checksum")
+                text, _, advice = str(error).partition("; ")
+                advice = advice or "correct the archive or its checksum"
+                yield machine.report(ARCHIVE, name, error=text, advice=advice)
 
 
-def _client(machine: Machine, client: tuple[int, ...]) -> Iterator[Problem]:
-    """Judge the version of ZooKeeper's client in an archive of Kafka, () where it is not known."""
-    if client and (client < (3, 8, 5) or (3, 9) <= client < (3, 9, 3)):
-        held = f"it holds ZooKeeper's client {'.'.join(map(str, client))}"
-        wrong = f"{held}, which can deadlock over TLS while it connects (ZOOKEEPER-4293): the broker hangs then"
-        advice = "use the archive of `make archives`, or exchange the client in yours (docs/security.md)"
-        yield machine.problem("kafka_archive", "ZOOKEEPER_CLIENT", None, wrong, advice, warning=True)
+ZOOKEEPER_CLIENT = ProblemKind(
+    "ZOOKEEPER_CLIENT",
+    "the archive contains the ZooKeeper client {version}, which can deadlock while it connects with TLS "
+    "(ZOOKEEPER-4293): the broker would hang",
+    "use the archive of `make archives`, or replace the client in yours (docs/security.md)",
+    warning=True,
+)
+
+
+def _client_version(machine: Machine, version: tuple[int, ...]) -> Iterator[Problem]:
+    """Yield a warning if Kafka's archive has a ZooKeeper client that can deadlock; () is an unknown version."""
+    if version and (version < (3, 8, 5) or (3, 9) <= version < (3, 9, 3)):
+        yield machine.report(ZOOKEEPER_CLIENT, "kafka_archive", version=".".join(map(str, version)))

@@ -1,4 +1,4 @@
-"""A broker stays where its cluster is kept: below the same znode, of the same ZooKeeper servers."""
+"""Keeps a broker with its cluster: in the same chroot (znode) of the same ZooKeeper servers."""
 
 from __future__ import annotations
 
@@ -7,33 +7,43 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
+
+# model/risks.py adds to the advice when these may be accepted.
+ZOOKEEPER_CHROOT_CHANGED = ProblemKind(
+    "ZOOKEEPER_CHROOT_CHANGED",
+    "server.properties on this host has the chroot {old}. The disks belong to the cluster there, and no broker starts "
+    "with another",
+    "set {restore} again: a changed setting does not move a cluster",
+)
+ZOOKEEPER_SERVERS_CHANGED = ProblemKind(
+    "ZOOKEEPER_SERVERS_CHANGED",
+    "server.properties on this host names {servers}, and none of these is declared. The disks belong to the cluster "
+    "there, and no broker starts with another",
+    "declare the old servers again and replace them one by one, with a run after each",
+)
 
 
-def kept(model: Model, broker: Broker, probe: Mapping[str, Any]) -> Iterator[Problem]:
-    """A broker with data finds its cluster again, whose id its disks name: elsewhere it would not start.
+def zookeeper_moved(model: Model, broker: Broker, probe: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield a problem if a broker that has data would connect to another chroot, or to another ensemble.
 
-    An ensemble grows and changes server by server; one that has nothing of what the broker was told is another.
+    An ensemble is another one if it has none of the servers of the installed server.properties: servers may be added
+    and replaced one by one.
     """
-    told, _, path = probe["zookeeper_connect"].partition("/")
-    if not told or not any(meta.get("cluster.id") for meta in probe["meta_properties"].values()):
+    installed, _, path = probe["zookeeper_connect"].partition("/")
+    if not installed or not any(meta.get("cluster.id") for meta in probe["meta_properties"].values()):
         return
     old, new = f"/{path}".rstrip("/"), str(broker.inputs.get("kafka_zookeeper_chroot") or "").rstrip("/")
-    elsewhere = "its disks are of the cluster there, and no broker would start elsewhere"
     if old != new:
-        wrong = f"the server.properties of this host says {old or 'none'}: {elsewhere}"
-        advice = f"say {old or repr('')} again: no change of the configuration moves a cluster to another chroot"
-        yield broker.problem("kafka_zookeeper_chroot", "ZOOKEEPER_CHROOT_CHANGED", new, wrong, advice)
-    servers = _hosts(told.split(","))
+        restore = old or "''"
+        yield broker.report(ZOOKEEPER_CHROOT_CHANGED, "kafka_zookeeper_chroot", new, old=old or "none", restore=restore)
+    servers = _hosts(installed.split(","))
     known = {str(address) for server in model.servers for address in (server.name, *server.addresses)}
     if broker.zookeeper_connect and not servers & (known | _hosts(broker.zookeeper_connect)):
-        shown = ", ".join(sorted(servers))
-        wrong = f"the server.properties of this host names {shown}, none of which is declared: {elsewhere}"
-        advice = "put the servers back, and replace them one by one, with a run after each"
         value = ",".join(broker.zookeeper_connect)
-        yield broker.problem("kafka_zookeeper_connect", "ZOOKEEPER_SERVERS_CHANGED", value, wrong, advice)
+        yield broker.report(ZOOKEEPER_SERVERS_CHANGED, "kafka_zookeeper_connect", value, servers=sorted(servers))
 
 
 def _hosts(entries: list[str]) -> set[str]:
-    """Return who is named, without ports: another port is the same server."""
+    """Return the hosts of host:port entries: another port is the same server."""
     return {entry.strip().rpartition(":")[0].strip("[]") or entry.strip() for entry in entries}

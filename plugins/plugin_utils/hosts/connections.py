@@ -1,4 +1,4 @@
-"""Who reaches whom: the host's own firewall, and the connections that were tried."""
+"""Checks connections: the rules of a host's firewall, and the connections that host_probe tried."""
 
 from __future__ import annotations
 
@@ -11,64 +11,84 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types im
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.ports import of_services
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.required_connections import peers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.nft_rules import ECHO, installed, lets_in, lines
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 Probe = Mapping[str, Any]
 
+FIREWALL_NFT = ProblemKind(
+    "FIREWALL_NFT",
+    "this host has firewall rules, and nft cannot load them ({error})",
+    "install the package nftables, or set base_firewall: false",
+)
+FIREWALL_SSH_CLOSED = ProblemKind(
+    "FIREWALL_SSH_CLOSED",
+    "Ansible connects to this port, and the firewall would close every port but SSH",
+    "set ansible_port of the host to this port",
+)
+FIREWALL_CONTROL_NODE = ProblemKind(
+    "FIREWALL_CONTROL_NODE",
+    "the control node checks the health of the cluster from this address, and no rule allows it",
+    "add the address to firewall_extra_sources.admin",
+)
+
 
 def firewall(model: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
-    """Rules can be loaded, and let in the control node where it asks whether the cluster is whole."""
-    rules, alone = rules_of(machine), left_alone(machine)
-    if (rules or alone) and probe["nft"]:
-        wrong = f"there are rules for this host, and nft cannot load them ({probe['nft']})"
-        advice = "install the package nftables, or set base_firewall: false"
-        yield machine.problem("base_firewall", "FIREWALL_NFT", True, wrong, advice)
-    if alone and probe["ssh_port"] not in (0, *alone):
-        wrong = "Ansible's own connection comes in at this port, and the host is to be closed but for SSH"
-        advice = "declare it as the ansible_port of the host"
-        yield machine.problem("base_firewall_closed", "FIREWALL_SSH_CLOSED", probe["ssh_port"], wrong, advice)
-    for address, port in _asked(model, machine) if not model.all_groups.get("admin") else ():
+    """Yield a problem if a host's rules cannot be loaded, or would deny Ansible or the health checks."""
+    rules, open_ports = rules_of(machine), left_alone(machine)
+    if (rules or open_ports) and probe["nft"]:
+        yield machine.report(FIREWALL_NFT, "base_firewall", True, error=probe["nft"])
+    if open_ports and probe["ssh_port"] not in (0, *open_ports):
+        yield machine.report(FIREWALL_SSH_CLOSED, "base_firewall_closed", probe["ssh_port"])
+    for address, port in _health_checks(model, machine) if not model.all_groups.get("admin") else ():
         source = probe["control_node"].get(address)
-        if source and not lets_in(rules, port, source, alone is not None):
-            wrong = "the control node asks from there whether the cluster is whole, and no rule lets it in"
-            advice = "add the address to firewall_extra_sources.admin"
-            yield machine.problem(f"base_firewall_rules[{port}]", "FIREWALL_CONTROL_NODE", source, wrong, advice)
+        if source and not lets_in(rules, port, source, open_ports is not None):
+            yield machine.report(FIREWALL_CONTROL_NODE, f"base_firewall_rules[{port}]", source)
 
 
-def _asked(model: Model, machine: Machine) -> Iterator[tuple[Any, Any]]:
-    """Yield address and port of what the control node asks there: of listeners, those that it is told of."""
-    told = [f"kafka_listeners[{name}]" for name in machine.inputs.mapping("kafka_admin_listeners")]
+def _health_checks(model: Model, machine: Machine) -> Iterator[tuple[Any, Any]]:
+    """Yield (address, port) of a host to which the control node connects: of its listeners, the admin listeners."""
+    admin_listeners = [f"kafka_listeners[{name}]" for name in machine.inputs.mapping("kafka_admin_listeners")]
     for port in of_services(machine, model):
-        if "admin" in port.sources and (port.variable in told or not port.variable.startswith("kafka_listeners[")):
+        is_admin = port.variable in admin_listeners or not port.variable.startswith("kafka_listeners[")
+        if "admin" in port.sources and is_admin:
             yield port.address or machine.address("client"), port.number
 
 
-def older_ports(machine: Machine, probe: Probe) -> set[str]:
-    """Return the ports whose silence says nothing: an earlier run installed other rules, which this one replaces.
+def ports_with_older_rules(machine: Machine, probe: Probe) -> set[str]:
+    """Return the ports that rules of an earlier run may block: this run replaces those rules.
 
-    `!=` stands for all of them: the host was closed.
+    Contains `!=` if those rules closed all other ports of the host.
     """
-    found = installed(probe["firewall"])
+    installed_lines = installed(probe["firewall"])
     declared = lines(rules_of(machine), left_alone(machine))
-    return set() if found == declared else {line.split()[2] for line in found}
+    return set() if installed_lines == declared else {line.split()[2] for line in installed_lines}
+
+
+ECHO_DROPPED = ProblemKind(
+    "ECHO_DROPPED",
+    "no answer from TCP port 7, where ZooKeeper checks whether a peer's address is reachable: it would not move to the "
+    "other network",
+    "let the peer's firewall REJECT (not DROP) TCP port 7 from the hosts of the ensemble",
+)
+PEER_UNREACHABLE = ProblemKind(
+    "PEER_UNREACHABLE",
+    "no answer ({result}): a firewall drops the packets, or there is no route",
+    "allow the connection in both directions, or correct the route",
+)
 
 
 def reachable(model: Model, host: str, probe: Probe, older: Mapping[str, set[str]]) -> Iterator[Problem]:
-    """Both networks lead to every peer; a refused connection is an answer, silence is none.
+    """Yield a problem for each peer that does not answer; a refused connection counts as an answer.
 
-    `older` holds, for each host of this run, the ports that rules of an earlier run judge there.
+    `older` holds, for each host of this run, its `ports_with_older_rules`.
     """
     machine = model.machines[host]
     for peer in peers(model, host):
         address, port = peer["address"], peer["port"]
-        answer, place = probe["peers"].get(f"{address}:{port}"), f"{peer['host']} {address}:{port}"
-        if peer["host"] not in older or {str(port), "!="} & older[peer["host"]] or answer in (None, "open", "refused"):
+        result, place = probe["peers"].get(f"{address}:{port}"), f"{peer['host']} {address}:{port}"
+        if peer["host"] not in older or {str(port), "!="} & older[peer["host"]] or result in (None, "open", "refused"):
             continue
         if port == ECHO:
-            silent = "ZooKeeper asks TCP port 7 whether a peer's address is alive, and nothing answers"
-            wrong = f"{silent}: it would not move to the other network"
-            advice = "let the peer's firewall REJECT (not DROP) TCP port 7 from the ensemble's hosts"
-            yield machine.problem("", "ECHO_DROPPED", place, wrong, advice)
+            yield machine.report(ECHO_DROPPED, "", place)
         else:
-            wrong = f"no answer ({answer}): a firewall drops it, or the network does not lead there"
-            yield machine.problem("", "PEER_UNREACHABLE", place, wrong, "open the way, both directions")
+            yield machine.report(PEER_UNREACHABLE, "", place, result=result)

@@ -1,4 +1,4 @@
-"""What left the inventory, and is needed: brokers, and log dirs of disks that failed."""
+"""Checks what was removed from the inventory and is still needed: brokers, and log dirs of failed disks."""
 
 from __future__ import annotations
 
@@ -7,102 +7,113 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.folders import replicas as replicas_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts.disks import whole_disk
+from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts.disks import is_usable
+from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts.log_dirs import LOG_DIR_DROPPED_OFFLINE
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
+
+BROKER_DROPPED = ProblemKind(
+    "BROKER_DROPPED",
+    "no host has this id, and the broker with it has {replicas} replicas: the firewalls would block it",
+    "declare its host again. To remove the broker, first run playbooks/reassign.yml -e drain={id} -e rate=50MB",
+)
 
 
-def brokers(model: Model, probes: Mapping[str, Mapping[str, Any]], undeclared: Mapping[str, int]) -> Iterator[Problem]:
-    """A broker that is not declared holds no replica: rules of firewalls would keep it from its followers.
+def dropped_brokers(
+    model: Model, probes: Mapping[str, Mapping[str, Any]], undeclared: Mapping[str, int]
+) -> Iterator[Problem]:
+    """Yield brokers that are not declared and have replicas: firewall rules would separate them from their followers.
 
-    `undeclared` is what kafka_cluster answers: by id, the replicas of brokers that nobody declares. An id that stands
-    on the disks of a declared host is KAFKA_ID_CHANGED of that host.
+    `undeclared` is {broker id: number of replicas} (from kafka_cluster). An id on a disk of a declared host is that
+    host's KAFKA_ID_CHANGED instead.
     """
     hosts = tuple(broker.name for broker in model.brokers)
     disks = [meta for host in hosts for meta in probes.get(host, {}).get("meta_properties", {}).values()]
-    renamed = {meta.get("broker.id") for meta in disks}
+    changed = {meta.get("broker.id") for meta in disks}
     for number, replicas in sorted(undeclared.items(), key=lambda item: int(item[0])):
-        if replicas and number not in renamed:
-            wrong = f"no host has it, and that broker holds {replicas} replicas: firewalls would be closed to it"
-            advice = f"put its host back; to remove it, first playbooks/reassign.yml -e drain={number} -e rate=50MB"
-            yield Problem(hosts, "kafka_broker_id", "BROKER_DROPPED", int(number), wrong, advice)
+        if replicas and number not in changed:
+            yield BROKER_DROPPED.problem(hosts, "kafka_broker_id", int(number), replicas=replicas, id=number)
 
 
-def log_dirs(
+def dropped_log_dirs(
     model: Model, probes: Mapping[str, Mapping[str, Any]], offline: Sequence[str], alone: Mapping[str, Sequence[str]]
 ) -> Iterator[Problem]:
-    """No log dir that failed is taken out while partitions have no leader: it may hold the last that is in sync.
+    """Yield log dirs of failed disks that were removed while partitions have no leader.
 
-    Without it the broker would come back with an empty replica, lead, and have the others throw away what they have.
+    Such a log dir may contain the last in-sync replica. Without it the broker would start with an empty replica and
+    lead, and the followers would truncate theirs.
     """
     for broker in model.brokers:
         probe = probes.get(broker.name, {})
         for path, mount in probe.get("dropped", {}).items() if offline else ():
             if path in probe.get("given_up", ()) or "error" in mount or not mount.get("mounted", True):
-                shown = _named(offline)
-                wrong = f"taken out, its disk failed, and {shown} have no leader: it may hold the last that was in sync"
-                verb = _replaced(broker, path, _lacked(broker, probe, alone))
-                advice = f"bring the disk back; or put the log dir back, mount a new disk, and give them up ({verb})"
-                yield broker.problem("kafka_log_dirs", "LOG_DIR_DROPPED", path, wrong, advice)
+                command = _replace_disk(broker, path, _lost_replicas(broker, probe, alone))
+                yield broker.report(
+                    LOG_DIR_DROPPED_OFFLINE, "kafka_log_dirs", path, partitions=_first(offline), command=command
+                )
 
 
-def emptied(
+LOG_DIR_EMPTY = ProblemKind(
+    "LOG_DIR_EMPTY",
+    "empty, and this broker was the only in-sync replica of {partitions}: it would lead with no records, and the "
+    "followers would truncate theirs",
+    "mount the old disk again, or give the records up ({command})",
+)
+LOG_DIR_EMPTY_SERVES = LOG_DIR_EMPTY.variant(
+    message="empty, and the broker still serves from the disk that was mounted there before: a restart would lose what "
+    "is on that disk",
+    advice="unmount the new disk to see the old one again. Or first stop the broker (playbooks/stop.yml -l {host}), "
+    "then run {command}",
+)
+
+
+def empty_log_dirs(
     model: Model, probes: Mapping[str, Mapping[str, Any]], alone: Mapping[str, Sequence[str]], lost: Collection[str]
 ) -> Iterator[Problem]:
-    """No broker begins with an empty disk in place of the one that had what nobody else has in sync.
+    """Yield empty log dirs with which a broker would lose the only in-sync replica of a partition.
 
-    `alone` is what kafka_cluster answers: by id, the partitions without a leader with which that broker alone was in
-    sync. Once it is started, or restarted, it leads them with nothing; those of `lost` may be. What a broker serves
-    from under a disk that was mounted over it has a leader still, and none after a restart.
+    `alone` is {broker id: partitions without a leader of which that broker was the only in-sync replica} (from
+    kafka_cluster). After a start the broker would lead them with no records. Those of `lost` the user gave up. A
+    partition on a disk that is hidden by a new mount still has a leader, and has none after a restart.
     """
     for broker in model.brokers:
         probe = probes.get(broker.name)
-        paths = _new(broker, probe) if probe else []
+        paths = _new_log_dirs(broker, probe) if probe else []
         if not probe or not paths:
             continue
         serves = {os.path.normpath(path) for path in probe.get("serves", ())}
         for path in paths:
             if os.path.normpath(path) in serves and ".lock" not in probe["mounts"][path].get("names", []):
-                wrong = (
-                    "empty, and the broker serves still from the disk that was mounted there before: with a restart it "
-                    "loses what it has on that"
-                )
-                advice = (
-                    "unmount the new one, and what it serves from is there again; or stop the broker first "
-                    f"(playbooks/stop.yml -l {broker.name}), then {_replaced(broker, path)}"
-                )
-                yield broker.problem("kafka_log_dirs", "LOG_DIR_EMPTY", path, wrong, advice)
-        if left := [name for name in _lacked(broker, probe, alone) if name not in lost]:
-            wrong = (
-                f"empty, and with {_named(left)} this broker alone was in sync: it would lead with nothing, and the "
-                "other replicas would throw away what they have"
-            )
+                command = _replace_disk(broker, path)
+                yield broker.report(LOG_DIR_EMPTY_SERVES, "kafka_log_dirs", path, host=broker.name, command=command)
+        if partitions := [name for name in _lost_replicas(broker, probe, alone) if name not in lost]:
             if probe["log_dirs"]:
-                verb = _replaced(broker, paths[0], left)
-            else:  # that takes in a disk of a broker that is installed
-                verb = f"playbooks/site.yml -e lost={','.join(left)}"
-            advice = f"bring the old disk back; or give their records up ({verb})"
-            yield broker.problem("kafka_log_dirs", "LOG_DIR_EMPTY", ", ".join(paths), wrong, advice)
+                command = _replace_disk(broker, paths[0], partitions)
+            else:  # replace_disk.yml needs an installed broker
+                command = f"playbooks/site.yml -e lost={','.join(partitions)}"
+            yield broker.report(
+                LOG_DIR_EMPTY, "kafka_log_dirs", ", ".join(paths), partitions=_first(partitions), command=command
+            )
 
 
-def _replaced(broker: Broker, path: str, lost: Sequence[str] = ()) -> str:
-    """Return what takes in a new disk; one partition that it leaves out would be a reason to refuse it."""
-    verb = f"playbooks/replace_disk.yml -e broker={broker.inputs.values.get('kafka_broker_id')} -e log_dir={path}"
-    return f"{verb} -e lost={','.join(lost)}" if lost else verb
+def _replace_disk(broker: Broker, path: str, lost: Sequence[str] = ()) -> str:
+    """Return the command that takes in a new disk; it must name every lost partition, else it is rejected."""
+    command = f"playbooks/replace_disk.yml -e broker={broker.inputs.values.get('kafka_broker_id')} -e log_dir={path}"
+    return f"{command} -e lost={','.join(lost)}" if lost else command
 
 
-def _lacked(broker: Broker, probe: Mapping[str, Any], alone: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return what a broker alone had in sync, and has on none of its log dirs."""
+def _lost_replicas(broker: Broker, probe: Mapping[str, Any], alone: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the partitions of which a broker was the only in-sync replica, and that none of its log dirs has."""
     held = replicas_of(name for mount in probe["mounts"].values() for name in mount.get("names", []))
-    kept = {f"{topic}-{one}" for topic, one in held}
+    kept = {f"{topic}-{number}" for topic, number in held}
     return [name for name in alone.get(str(broker.inputs.values.get("kafka_broker_id")), ()) if name not in kept]
 
 
-def _new(broker: Broker, probe: Mapping[str, Any]) -> list[str]:
-    """Return the log dirs that the broker was installed with, and in which none has served so far.
+def _new_log_dirs(broker: Broker, probe: Mapping[str, Any]) -> list[str]:
+    """Return the installed log dirs of a broker from which none has served yet.
 
-    All of them where none is installed: its host may have been installed anew, under an id that the cluster knows.
+    If nothing is installed, all log dirs count: the host may have been reinstalled, with an id that the cluster knows.
     """
     installed = {os.path.normpath(path) for path in probe["log_dirs"] or broker.log_dirs}
     are_mounts = broker.inputs.on("kafka_log_dirs_are_mounts")
@@ -111,9 +122,10 @@ def _new(broker: Broker, probe: Mapping[str, Any]) -> list[str]:
         for path in broker.log_dirs
         if os.path.normpath(path) in installed
         and not probe["meta_properties"].get(path)
-        and whole_disk(probe["mounts"][path], are_mounts)
+        and is_usable(probe["mounts"][path], are_mounts)
     ]
 
 
-def _named(partitions: Sequence[str]) -> str:
+def _first(partitions: Sequence[str]) -> str:
+    """Return the first three partitions."""
     return ", ".join(partitions[:3]) + (", ..." if len(partitions) > 3 else "")

@@ -1,4 +1,4 @@
-"""What is on disks: mounted, local, whole, and of this cluster."""
+"""Checks disks: mounted, local, without I/O errors, and with the data of this broker or server."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.folders import MADE_BY_MKFS
@@ -18,206 +17,287 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types im
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation import broker_dirs, other_mounts
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.replication import TOPICS, settings
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.templates import templates, undeclared
 
 Probe = Mapping[str, Any]
 LOG_DIRS, WAL = "kafka_log_dirs", "zookeeper_data_log_dir"
 VOLATILE = ("tmpfs", "ramfs")
 REMOTE = re.compile(r"nfs\d?|cifs|smb3?|fuse\..*|9p|ceph|glusterfs")
-GOES_ON = "the broker goes on with its other disks, and nothing is changed on this one"
 READ_ONLY = os.strerror(errno.EROFS)
-NEVER = "nothing is ever deleted for you"
+KEPT = ". Nothing is ever deleted for you"
+"""Ends the advice where data is in the way."""
+SERVES = ". The broker serves from its other log dirs, and the run changes nothing on this one"
+"""Ends the message of a disk without which a broker serves."""
+
+DISK_FAILED = ProblemKind(
+    "DISK_FAILED",
+    "I/O error of the file system: {error}",
+    "repair or replace the disk, and mount it again",
+)
+DISK_FAILED_SERVES = DISK_FAILED.variant(message=f"{DISK_FAILED.message}{SERVES}")
 
 
-def failed(machine: Machine, variable: str, path: str, mount: Mapping[str, Any]) -> Iterator[Problem]:
-    """A data path takes reads and writes."""
+def failed(
+    machine: Machine, variable: str, path: str, mount: Mapping[str, Any], serves: bool = False
+) -> Iterator[Problem]:
+    """Yield a problem if a data path gives I/O errors; with `serves`, where the broker serves without it, a warning."""
     if "error" in mount:
-        wrong, advice = f"the file system fails: {mount['error']}", "repair or replace the disk, and mount it again"
-        yield machine.problem(variable, "DISK_FAILED", path, wrong, advice)
+        kind = DISK_FAILED_SERVES if serves else DISK_FAILED
+        yield machine.report(kind, variable, path, warning=serves, error=mount["error"])
 
 
-def whole_disk(mount: Mapping[str, Any], is_mount: bool) -> bool:
-    """Tell whether a data path is of use."""
+def is_usable(mount: Mapping[str, Any], is_mount: bool) -> bool:
+    """Tell whether a data path can be used; with `is_mount` it must be a mount point."""
     return "error" not in mount and (mount["mounted"] or not is_mount)
 
 
 def stops_the_unit(path: str, mount: Mapping[str, Any]) -> bool:
-    """Tell whether the sandboxed unit cannot be started: systemd opens what is writable, and it gives errors.
+    """Tell whether a failed disk keeps systemd from starting the unit.
 
-    The mount point in another directory is not opened itself (filter above_disks).
+    The sandbox opens each writable directory, and an I/O error there ends the start. Of a mount point it opens the
+    directory above (filter above_disks), unless that is the root directory.
     """
-    readable = mount.get("error", READ_ONLY) == READ_ONLY
-    return not readable and os.path.dirname(os.path.normpath(path)) == "/"
+    is_readable = mount.get("error", READ_ONLY) == READ_ONLY
+    return not is_readable and os.path.dirname(os.path.normpath(path)) == "/"
 
 
-def below(mount: Mapping[str, Any]) -> bool:
-    """Tell whether something was written to the directory in which no file system is mounted."""
+def has_files_below(mount: Mapping[str, Any]) -> bool:
+    """Tell whether the directory of a mount point holds files while no file system is mounted there."""
     return not mount["mounted"] and bool(mount.get("names"))
 
 
-def missing(machine: Machine, variable: str, path: str, mount: Mapping[str, Any]) -> Iterator[Problem]:
-    """A data path is a mount point, so that a missing disk cannot fill the root file system."""
+NOT_MOUNTED = ProblemKind(
+    "NOT_MOUNTED",
+    "no file system is mounted there: data would go to the root file system",
+    "mount the disk (and add it to /etc/fstab), or correct the path",
+)
+NOT_MOUNTED_SERVES = NOT_MOUNTED.variant(message=f"{NOT_MOUNTED.message}{SERVES}")
+
+
+def not_mounted(
+    machine: Machine, variable: str, path: str, mount: Mapping[str, Any], serves: bool = False
+) -> Iterator[Problem]:
+    """Yield a problem if a data path is no mount point: without its disk it would fill the root file system.
+
+    `serves` as for `failed`.
+    """
     if not mount["mounted"]:
-        wrong = "no file system is mounted there, so data would go to the root file system"
-        advice = "mount the disk (and put it into /etc/fstab), or correct the path"
-        yield machine.problem(variable, "NOT_MOUNTED", path, wrong, advice)
+        yield machine.report(NOT_MOUNTED_SERVES if serves else NOT_MOUNTED, variable, path, warning=serves)
 
 
-def mounted(machine: Machine, variable: str, path: str, mount: Mapping[str, Any]) -> Iterator[Problem]:
-    """Data is on a local file system that survives a reboot."""
+DISK_VOLATILE = ProblemKind("DISK_VOLATILE", "a {type}: its data is lost at a reboot", "mount a disk there")
+DISK_REMOTE = ProblemKind(
+    "DISK_REMOTE",
+    "a file system of type {type}, without the locks and flushes that Kafka and ZooKeeper require",
+    "mount a local disk there",
+)
+
+
+def unsuitable(machine: Machine, variable: str, path: str, mount: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield a problem if the file system of a data path is in memory or on the network."""
     kind = mount.get("type", "")
     if kind in VOLATILE:
-        wrong = f"a {kind}: its data is gone after a reboot"
-        yield machine.problem(variable, "DISK_VOLATILE", path, wrong, "mount a disk there")
+        yield machine.report(DISK_VOLATILE, variable, path, type=kind)
     elif REMOTE.fullmatch(kind):
-        wrong = f"a file system of kind {kind}, on which locks and flushes are not what Kafka and ZooKeeper count on"
-        yield machine.problem(variable, "DISK_REMOTE", path, wrong, "mount a local disk there")
+        yield machine.report(DISK_REMOTE, variable, path, type=kind)
 
 
-def of_a_broker(broker: Broker, probe: Probe) -> Iterator[Problem]:
-    """Log dirs are mounted, each on a device of its own, and hold this broker's data and no other's."""
+DEVICE_SHARED = ProblemKind(
+    "DEVICE_SHARED",
+    "on one device: they fail together and share its throughput",
+    "mount a separate device for each, or declare only one of them",
+)
+DEVICE_SHARED_WAL = DEVICE_SHARED.variant(
+    message="on the same device as {path}: every write of the ensemble would wait for writes of Kafka",
+    advice="mount a separate device",
+)
+
+
+def broker_disks(broker: Broker, probe: Probe) -> Iterator[Problem]:
+    """Yield what is wrong with log dirs: each must be mounted, on a separate device, with data of this broker only."""
     devices: dict[Any, list[str]] = {}
     mounts = {path: probe["mounts"][path] for path in broker.log_dirs}
     are_mounts = broker.inputs.on("kafka_log_dirs_are_mounts")
-    # What is installed serves from the disks that are left; with one that is new it begins.
+    # An installed broker serves from the disks that are left; a new log dir must be usable from the start.
     installed = {os.path.normpath(path) for path in probe["log_dirs"]}
-    serves = any(probe["meta_properties"].get(path) and whole_disk(mounts[path], are_mounts) for path in mounts)
+    has_data = any(probe["meta_properties"].get(path) and is_usable(mounts[path], are_mounts) for path in mounts)
     for path, mount in mounts.items():
-        gone = [*failed(broker, LOG_DIRS, path, mount), *(missing(broker, LOG_DIRS, path, mount) if are_mounts else ())]
-        if serves and os.path.normpath(path) in installed and not (stops_the_unit(path, mount) or below(mount)):
-            gone = [replace(problem, warning=True, message=f"{problem.message}; {GOES_ON}") for problem in gone]
-        yield from gone
+        can_serve = not (stops_the_unit(path, mount) or has_files_below(mount))
+        serves = has_data and os.path.normpath(path) in installed and can_serve
+        yield from failed(broker, LOG_DIRS, path, mount, serves)
         if are_mounts:
-            yield from mounted(broker, LOG_DIRS, path, mount)
+            yield from not_mounted(broker, LOG_DIRS, path, mount, serves)
+            yield from unsuitable(broker, LOG_DIRS, path, mount)
             if mount["mounted"]:
                 devices.setdefault(mount.get("device"), []).append(path)
-        yield from _foreign(broker, path, mount)
+        yield from _foreign_files(broker, path, mount)
     for paths in devices.values():
         if len(paths) > 1:
-            wrong, advice = "on one device: they fail together and share its throughput", "mount a device for each"
-            yield broker.problem(LOG_DIRS, "DEVICE_SHARED", ", ".join(paths), wrong, f"{advice}, or name one of them")
+            yield broker.report(DEVICE_SHARED, LOG_DIRS, ", ".join(paths))
     yield from _owner(broker, probe)
 
 
-def _foreign(broker: Broker, path: str, mount: Mapping[str, Any]) -> Iterator[Problem]:
-    """A log dir holds what a broker made, and nothing else."""
-    found = foreign_names(mount.get("names", []))
-    if found == [MADE_BY_MKFS]:
-        wrong = f"holds {MADE_BY_MKFS}, which Kafka takes for a partition: no broker starts beside it"
-        advice = f"remove that empty folder (rmdir {path}/{MADE_BY_MKFS}); {NEVER}"
-        yield broker.problem(LOG_DIRS, "DISK_FOREIGN", path, wrong, advice)
-    elif found:
-        whose = "the disk is somebody else's, and Kafka refuses such a folder"
-        wrong = f"holds {', '.join(found[:3])}, which no broker made: {whose}"
-        advice = f"attach the right disk, or clear it by hand; {NEVER}"
-        yield broker.problem(LOG_DIRS, "DISK_FOREIGN", path, wrong, advice)
+DISK_FOREIGN = ProblemKind(
+    "DISK_FOREIGN",
+    "contains {names}, which no broker creates: it is the disk of something else, and Kafka does not start with such a "
+    "folder",
+    f"attach the right disk, or remove the files by hand{KEPT}",
+)
+DISK_FOREIGN_MKFS = DISK_FOREIGN.variant(
+    message=f"contains {MADE_BY_MKFS}, which Kafka takes for a partition: no broker starts with it",
+    advice=f"remove that empty folder (rmdir {{path}}/{MADE_BY_MKFS}){KEPT}",
+)
+DISK_FOREIGN_WAL = DISK_FOREIGN.variant(
+    message="contains {names}, which no ZooKeeper server creates: it is the disk of something else",
+    advice="attach the right disk, or remove the files by hand",
+)
+
+
+def _foreign_files(broker: Broker, path: str, mount: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield a problem if a log dir contains anything that no broker creates."""
+    names = foreign_names(mount.get("names", []))
+    if names == [MADE_BY_MKFS]:
+        yield broker.report(DISK_FOREIGN_MKFS, LOG_DIRS, path, path=path)
+    elif names:
+        yield broker.report(DISK_FOREIGN, LOG_DIRS, path, names=names[:3])
+
+
+KAFKA_ID_CHANGED = ProblemKind(
+    "KAFKA_ID_CHANGED",
+    "{path}/meta.properties has broker.id={id}: the disk belongs to that broker",
+    f"set kafka_broker_id to {{id}} again, or attach the right disk{KEPT}",
+)
+KAFKA_CLUSTER_MIXED = ProblemKind(
+    "KAFKA_CLUSTER_MIXED", "disks of different clusters ({clusters})", "attach the right disks"
+)
 
 
 def _owner(broker: Broker, probe: Probe) -> Iterator[Problem]:
-    """The disks are this broker's, and of one cluster."""
-    found = {path: meta for path in broker.log_dirs if (meta := probe["meta_properties"].get(path))}
-    for path, meta in found.items():
+    """Yield a problem if disks belong to another broker, or to different clusters."""
+    properties = {path: meta for path in broker.log_dirs if (meta := probe["meta_properties"].get(path))}
+    for path, meta in properties.items():
         number, declared = meta.get("broker.id"), broker.inputs.values.get("kafka_broker_id")
         if number is not None and declared is not None and number != str(declared):
-            wrong = f"{path}/meta.properties says broker.id={number}: the disk belongs to that broker"
-            advice = f"declare {number} again, or attach the right disk; {NEVER}"
-            yield broker.problem("kafka_broker_id", "KAFKA_ID_CHANGED", declared, wrong, advice)
-    clusters_there = {path: meta.get("cluster.id") for path, meta in found.items()}
-    if len(set(clusters_there.values())) > 1:
-        shown = ", ".join(f"{path}: {cluster}" for path, cluster in sorted(clusters_there.items()))
-        wrong = f"disks of different clusters ({shown})"
-        yield broker.problem(LOG_DIRS, "KAFKA_CLUSTER_MIXED", None, wrong, "attach the right disks")
+            yield broker.report(KAFKA_ID_CHANGED, "kafka_broker_id", declared, path=path, id=number)
+    clusters = {path: meta.get("cluster.id") for path, meta in properties.items()}
+    if len(set(clusters.values())) > 1:
+        by_path = [f"{path}: {cluster}" for path, cluster in sorted(clusters.items())]
+        yield broker.report(KAFKA_CLUSTER_MIXED, LOG_DIRS, clusters=by_path)
 
 
-def clusters(model: Model, probes: Mapping[str, Probe]) -> Iterator[Problem]:
-    """All brokers' disks are of one cluster; the fewer are suspect."""
-    asked = [broker for broker in model.brokers if broker.name in probes]
-    found = {
+KAFKA_CLUSTER_FOREIGN = ProblemKind(
+    "KAFKA_CLUSTER_FOREIGN",
+    "its disks belong to another cluster than those of {brokers} other hosts ({cluster})",
+    f"attach the right disks{KEPT}",
+)
+
+
+def foreign_clusters(model: Model, probes: Mapping[str, Probe]) -> Iterator[Problem]:
+    """Yield the brokers whose disks are of another cluster than those of most brokers."""
+    probed = [broker for broker in model.brokers if broker.name in probes]
+    clusters = {
         broker.name: {
             meta["cluster.id"] for meta in probes[broker.name]["meta_properties"].values() if meta.get("cluster.id")
         }
-        for broker in asked
+        for broker in probed
     }
-    count = Counter(next(iter(names)) for names in found.values() if len(names) == 1)
+    count = Counter(next(iter(ids)) for ids in clusters.values() if len(ids) == 1)
     if len(count) < 2:
         return
     ((most, number),) = count.most_common(1)
-    for broker in asked:
-        if len(found[broker.name]) == 1 and found[broker.name] != {most}:
-            wrong = f"its disks are of another cluster than those of {number} other hosts ({most})"
-            (here,) = found[broker.name]
-            yield broker.problem(LOG_DIRS, "KAFKA_CLUSTER_FOREIGN", here, wrong, f"attach the right disks; {NEVER}")
+    for broker in probed:
+        if len(clusters[broker.name]) == 1 and clusters[broker.name] != {most}:
+            (cluster,) = clusters[broker.name]
+            yield broker.report(KAFKA_CLUSTER_FOREIGN, LOG_DIRS, cluster, brokers=number, cluster=most)
 
 
-def of_a_server(model: Model, server: ZooKeeperServer, probe: Probe) -> Iterator[Problem]:
-    """The write-ahead log is on a file system of its own, and myid is the declared one."""
+ZOOKEEPER_ID_CHANGED = ProblemKind(
+    "ZOOKEEPER_ID_CHANGED",
+    "{file} contains {id}",
+    "set zookeeper_id to {id} again, or move the old data away by hand",
+)
+
+
+def server_disks(model: Model, server: ZooKeeperServer, probe: Probe) -> Iterator[Problem]:
+    """Yield a problem if the write-ahead log has no separate file system, or if myid is not the declared id."""
     data, wal = (str(path) for path in server.data_dirs)
     mount = probe["mounts"].get(wal)
     yield from failed(server, WAL, wal, mount or {})
     if mount and server.inputs.on("zookeeper_data_log_dir_is_mount"):
-        yield from missing(server, WAL, wal, mount)
-        yield from mounted(server, WAL, wal, mount)
+        yield from not_mounted(server, WAL, wal, mount)
+        yield from unsuitable(server, WAL, wal, mount)
         names = mount.get("names", [])
         foreign = [name for name in names if name not in ("version-2", "lost+found", "myid")]
         if foreign and "version-2" not in names:
-            wrong = f"holds {', '.join(foreign[:3])}, which no ZooKeeper server made: the disk is somebody else's"
-            advice = "attach the right disk, or clear it by hand"
-            yield server.problem(WAL, "DISK_FOREIGN", wal, wrong, advice)
+            yield server.report(DISK_FOREIGN_WAL, WAL, wal, names=foreign[:3])
         for path in broker_dirs(model, server.name):
             if mount.get("device") is not None and probe["mounts"].get(path, {}).get("device") == mount["device"]:
-                wrong = f"on the device of {path}: every write of the ensemble would wait for Kafka's"
-                yield server.problem(WAL, "DEVICE_SHARED", wal, wrong, "mount a device of its own")
-    found, declared = probe["myid"], server.inputs.values.get("zookeeper_id")
-    if found and declared is not None and found != str(declared):
-        wrong, advice = f"{data}/myid says {found}", f"declare {found} again, or move the old data away by hand"
-        yield server.problem("zookeeper_id", "ZOOKEEPER_ID_CHANGED", declared, wrong, advice)
+                yield server.report(DEVICE_SHARED_WAL, WAL, wal, path=path)
+    number, declared = probe["myid"], server.inputs.values.get("zookeeper_id")
+    if number and declared is not None and number != str(declared):
+        yield server.report(ZOOKEEPER_ID_CHANGED, "zookeeper_id", declared, file=f"{data}/myid", id=number)
 
 
-def of_functions(model: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
-    """What other functions have disks for is mounted, local and whole."""
+def function_disks(model: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
+    """Yield what is wrong with the disks of the other functions of a host."""
     for function, path in other_mounts(model, machine):
         mount = probe["mounts"].get(path)
         if mount is not None:
-            variable = _saying(machine, function, path)
+            variable = _variable_of(machine, function, path)
             yield from failed(machine, variable, path, mount)
-            yield from missing(machine, variable, path, mount)
-            yield from mounted(machine, variable, path, mount)
+            yield from not_mounted(machine, variable, path, mount)
+            yield from unsuitable(machine, variable, path, mount)
 
 
-def _saying(machine: Machine, function: Function, path: str) -> str:
-    """Return the input that says a path, of those that the function names; '' where it is none of them."""
+def _variable_of(machine: Machine, function: Function, path: str) -> str:
+    """Return the input that holds a path, of those in the function's `mounts`; '' if none does."""
     for name in (name for text in templates(function.mounts) for name in sorted(undeclared(text) or ())):
         if machine.inputs.get(name) == path or path in machine.inputs.sequence(name):
             return name
     return ""
 
 
+DISK_TOO_SMALL = ProblemKind(
+    "DISK_TOO_SMALL",
+    "{rate} bytes per second for {hours} h with {replicas} replicas on {brokers} brokers need {needed:.1f} GiB on each "
+    "broker, and the log dirs have {size:.1f} GiB",
+    "add disks or brokers, or lower log.retention.hours",
+)
+
+
 def capacity(model: Model, probes: Mapping[str, Probe]) -> Iterator[Problem]:
-    """The log directories hold what producers are expected to write within the retention."""
+    """Yield the brokers whose log dirs cannot hold what producers write within the retention.
+
+    Needs expected_bytes_per_second, and the probes of all brokers.
+    """
     brokers = [broker for broker in model.brokers if broker.name in probes]
     rate = next((broker.inputs.whole("expected_bytes_per_second") for broker in brokers), None)
     if not rate or len(brokers) < len(model.brokers):
         return
-    kept, factor = _retention(brokers[0]), settings(brokers[0])[TOPICS].value or 1
-    needed = rate * kept / 1000 * factor / len(brokers)
+    retention, factor = _retention(brokers[0]), settings(brokers[0])[TOPICS].value or 1
+    needed = rate * retention / 1000 * factor / len(brokers)
     for broker in brokers:
         mounts = probes[broker.name]["mounts"]
         are_mounts = broker.inputs.on("kafka_log_dirs_are_mounts")
-        if not all(whole_disk(mount, are_mounts) for path, mount in mounts.items() if path in broker.log_dirs):
-            continue  # said as that
+        if not all(is_usable(mount, are_mounts) for path, mount in mounts.items() if path in broker.log_dirs):
+            continue  # reported by broker_disks
         total = sum(mount.get("size", 0) for path, mount in mounts.items() if path in broker.log_dirs)
-        if kept > 0 and needed > total:
-            written = (
-                f"{rate} bytes per second for {kept / 3.6e6:.0f} h with {factor} replicas on {len(brokers)} brokers"
+        if retention > 0 and needed > total:
+            yield broker.report(
+                DISK_TOO_SMALL,
+                LOG_DIRS,
+                rate=rate,
+                hours=round(retention / 3.6e6),
+                replicas=factor,
+                brokers=len(brokers),
+                needed=needed / 2**30,
+                size=total / 2**30,
             )
-            wrong = f"{written} take {needed / 2**30:.1f} GiB each, and the log directories have {total / 2**30:.1f}"
-            advice = "add disks or brokers, or shorten log.retention.hours"
-            yield broker.problem(LOG_DIRS, "DISK_TOO_SMALL", None, wrong, advice)
 
 
 def _retention(broker: Broker) -> int:
-    """Return the milliseconds that records are kept, by the property that wins in Kafka."""
+    """Return the milliseconds that records are kept: log.retention.ms overrides minutes, minutes override hours."""
     milliseconds = whole(broker.config.get("log.retention.ms"))
     minutes = whole(broker.config.get("log.retention.minutes"))
     if milliseconds is not None:

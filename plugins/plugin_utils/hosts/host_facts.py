@@ -1,4 +1,4 @@
-"""What a machine is: addresses, clock, Java, limits, memory."""
+"""Checks facts of a host: addresses, clock, Java, limits, memory."""
 
 from __future__ import annotations
 
@@ -9,85 +9,116 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import NETWORKS, Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation import size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import WILDCARDS, is_address
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 Probe = Mapping[str, Any]
-# Seconds between two clocks from which records and sessions get strange times.
+# Seconds of difference between two clocks; above it the times of records and sessions are wrong.
 CLOCK = 0.5
 JAVA = ("17", "21")
-# Where a distribution's package puts java.
+# Where a package of the distribution installs java.
 PACKAGED = ("/usr/bin/", "/usr/lib/jvm/")
 CAP_SYS_RESOURCE = 24
 
+ADDRESS_ABSENT = ProblemKind(
+    "ADDRESS_ABSENT",
+    "the host does not have this address; it has {addresses}",
+    "correct the inventory, or configure the interface",
+)
+
 
 def addresses(model: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
-    """Declared addresses are on an interface of the host."""
-    places = {f"{network}_address": machine.address(network) for network in NETWORKS}
+    """Yield the declared addresses that no interface of the host has."""
+    declared = {f"{network}_address": machine.address(network) for network in NETWORKS}
     for broker in model.brokers:
-        for item in broker.listeners if broker.name == machine.name else ():
-            if item.address not in (*WILDCARDS, *places.values()):
-                places[item.variable] = item.address
-    for name, declared in places.items():
-        if declared and is_address(declared) and declared not in probe["addresses"]:
-            wrong = f"the host has only {', '.join(probe['addresses']) or 'none'}"
-            advice = "correct the inventory, or configure the interface"
-            yield machine.problem(name, "ADDRESS_ABSENT", declared, wrong, advice)
+        for listener in broker.listeners if broker.name == machine.name else ():
+            if listener.address not in (*WILDCARDS, *declared.values()):
+                declared[listener.variable] = listener.address
+    for variable, address in declared.items():
+        if address and is_address(address) and address not in probe["addresses"]:
+            yield machine.report(ADDRESS_ABSENT, variable, address, addresses=probe["addresses"] or "none")
+
+
+CLOCK_OFFSET = ProblemKind(
+    "CLOCK_OFFSET",
+    "the clock of the host differs from that of the control node by more than half a second",
+    "synchronize both with the same time servers",
+)
+CLOCK_UNSYNCHRONIZED = ProblemKind(
+    "CLOCK_UNSYNCHRONIZED",
+    "no service synchronizes the clock of the kernel",
+    "start chrony or systemd-timesyncd, or set base_time_sync_required: false if the hypervisor synchronizes it",
+)
 
 
 def clock(_: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
-    """The kernel says that the clock is kept in time (adjtimex), and it does not differ from the control node's."""
-    asked, found = probe.get("asked"), probe["clock"]
-    if asked and not asked[0] - CLOCK <= found["time"] <= asked[1] + CLOCK:
-        off = found["time"] - asked[0] if found["time"] < asked[0] else found["time"] - asked[1]
-        wrong = "the host's clock differs from the control node's by more than half a second"
-        yield machine.problem("", "CLOCK_OFFSET", f"{off:+.1f} s", wrong, "let both follow the same time servers")
-    if machine.inputs.get("base_time_sync_required") and not found["synchronized"]:
-        wrong = "the kernel's clock is not kept in time by any service"
-        advice = (
-            "start chrony or systemd-timesyncd, or set base_time_sync_required: false where the hypervisor keeps it"
-        )
-        yield machine.problem("", "CLOCK_UNSYNCHRONIZED", None, wrong, advice)
+    """Yield a problem if the clock is not synchronized (adjtimex), or differs from the clock of the control node."""
+    asked, host_clock = probe.get("asked"), probe["clock"]
+    if asked and not asked[0] - CLOCK <= host_clock["time"] <= asked[1] + CLOCK:
+        offset = host_clock["time"] - asked[0] if host_clock["time"] < asked[0] else host_clock["time"] - asked[1]
+        yield machine.report(CLOCK_OFFSET, "", f"{offset:+.1f} s")
+    if machine.inputs.get("base_time_sync_required") and not host_clock["synchronized"]:
+        yield machine.report(CLOCK_UNSYNCHRONIZED, "")
+
+
+JAVA_ABSENT = ProblemKind(
+    "JAVA_ABSENT",
+    "no executable file at this path: the units that run it would not start",
+    "install Java there, or set the path of another java",
+)
+JAVA_VERSION = ProblemKind(
+    "JAVA_VERSION",
+    "Java {version}, but Kafka 3.9 and ZooKeeper 3.8 require 17 or 21",
+    "install Java 17 or 21, or set the path of another java",
+)
 
 
 def java(model: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
-    """Every java that units run is there, and is one that Kafka and ZooKeeper are run with.
+    """Yield each java of a host's units that is missing, or of a version that Kafka and ZooKeeper do not support.
 
-    Where the one that the role java sees to is not there yet, it comes with a package, and the others may as well: the
-    usual package brings what is at the usual places, one that the site names may bring any.
+    If the java of the role java is missing, a package brings it, and may bring the others too: the usual package those
+    in the usual places, a package that the site chose (java_package) any.
     """
-    wanted, found = model.executables(machine), probe["java"]
-    comes = next((path not in found for path, name in wanted.items() if name == "java_executable"), False)
+    paths, versions = model.executables(machine), probe["java"]
+    package_comes = next((path not in versions for path, name in paths.items() if name == "java_executable"), False)
     anywhere = bool(machine.inputs.text("java_package"))
-    for path, name in wanted.items():
-        version = found.get(path)
-        if version is None and not (comes and (anywhere or path.startswith(PACKAGED))):
-            wrong = "no program that can be run is there, and what is started with it would stay down"
-            yield machine.problem(name, "JAVA_ABSENT", path, wrong, "install it, or name another java")
+    for path, variable in paths.items():
+        version = versions.get(path)
+        if version is None and not (package_comes and (anywhere or path.startswith(PACKAGED))):
+            yield machine.report(JAVA_ABSENT, variable, path)
         elif version and version.split(".")[0] not in JAVA:
-            wrong = f"Java {version}; Kafka 3.9 and ZooKeeper 3.8 run with 17 or 21"
-            yield machine.problem(name, "JAVA_VERSION", path, wrong, "install one of these, or name another java")
+            yield machine.report(JAVA_VERSION, variable, path, version=version)
+
+
+LIMIT_NOFILE = ProblemKind(
+    "LIMIT_NOFILE",
+    "the host allows {granted} open files, and the unit would silently get that limit",
+    "raise fs.nr_open or the limit of the container, or lower the value",
+)
 
 
 def limits(model: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
-    """The host grants the open files that the units ask for."""
-    found = probe["limits"]
-    free = found["capabilities"] >> CAP_SYS_RESOURCE & 1
-    granted = found["nr_open"] if free else min(found["nr_open"], found["nofile"])
-    for name in model.input_names(machine, "open_files"):
-        wanted = machine.inputs.whole(name)
-        if wanted and wanted > granted:
-            wrong = f"the host grants {granted} open files, and the unit would get that in silence"
-            advice = "raise fs.nr_open or the container's limit, or ask for less"
-            yield machine.problem(name, "LIMIT_NOFILE", wanted, wrong, advice)
+    """Yield each limit of open files that is above the limit of the host."""
+    host_limits = probe["limits"]
+    may_raise = host_limits["capabilities"] >> CAP_SYS_RESOURCE & 1
+    granted = host_limits["nr_open"] if may_raise else min(host_limits["nr_open"], host_limits["nofile"])
+    for variable in model.input_names(machine, "open_files"):
+        limit = machine.inputs.whole(variable)
+        if limit and limit > granted:
+            yield machine.report(LIMIT_NOFILE, variable, limit, granted=granted)
+
+
+HEAP_RAM = ProblemKind(
+    "HEAP_RAM",
+    "more than the host's memory of {memory}",
+    "use at most half of the memory: Kafka needs the other half as page cache",
+)
+HEAP_RAM_HALF = HEAP_RAM.variant(message="more than half of the host's memory of {memory}")
 
 
 def memory(model: Model, machine: Machine, probe: Probe) -> Iterator[Problem]:
-    """The heaps leave the page cache room."""
+    """Yield a problem if the heaps of a host exceed its memory, a warning if they exceed half of it."""
     names, total = model.input_names(machine, "heaps"), probe["memory"]
     heaps = sum(size(machine.inputs.get(name)) or 0 for name in names)
     if names and total and heaps > total / 2:
-        shown = ", ".join(str(machine.inputs.get(name)) for name in names)
-        part = "more than" if heaps > total else "more than half of"
-        wrong = f"{part} the host's memory of {total / 2**30:.1f} GiB"
-        advice = "use half of it at most: the page cache is what makes Kafka fast"
-        yield machine.problem(names[0], "HEAP_RAM", shown, wrong, advice, warning=heaps <= total)
+        kind, value = HEAP_RAM if heaps > total else HEAP_RAM_HALF, ", ".join(str(machine.inputs.get(n)) for n in names)
+        yield machine.report(kind, names[0], value, warning=heaps <= total, memory=f"{total / 2**30:.1f} GiB")

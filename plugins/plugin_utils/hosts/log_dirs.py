@@ -1,4 +1,4 @@
-"""What the log dirs of a broker hold: each replica once, and none where it is left behind."""
+"""Checks the contents of a broker's log dirs: each replica in one log dir, and none in a log dir that was removed."""
 
 from __future__ import annotations
 
@@ -8,89 +8,116 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.disks.folders import futures, named, replicas
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import Place
-from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts.disks import LOG_DIRS, NEVER, Probe, whole_disk
+from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts.disks import KEPT, LOG_DIRS, Probe, is_usable
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 NO_START = "no broker starts with a replica in two log dirs"
-LISTED = "docs/reassign.md says how to list them"
+ASIDE = f"to a place that is no log dir (docs/reassign.md shows how to list them){KEPT}"
 
 
-def of_a_broker(broker: Broker, probe: Probe) -> Iterator[Problem]:
-    """No replica is in two log dirs, and none in one that is taken out."""
+def broker_log_dirs(broker: Broker, probe: Probe) -> Iterator[Problem]:
+    """Yield the replicas that are in two log dirs, or in a log dir that was removed from the inventory."""
     are_mounts = broker.inputs.on("kafka_log_dirs_are_mounts")
-    whole = [path for path in broker.log_dirs if whole_disk(probe["mounts"][path], are_mounts)]
-    yield from _duplicates(broker, probe, whole)
-    yield from _dropped(broker, probe)
+    usable = [path for path in broker.log_dirs if is_usable(probe["mounts"][path], are_mounts)]
+    yield from _duplicates(broker, probe, usable)
+    yield from _removed(broker, probe)
+
+
+LOG_DIR_DUPLICATE = ProblemKind(
+    "LOG_DIR_DUPLICATE",
+    f"each contains {{replicas}}: {NO_START}",
+    f"move these folders out of the log dir whose disk was away, else out of the one with the older files, {ASIDE}",
+)
+LOG_DIR_DUPLICATE_SERVES = LOG_DIR_DUPLICATE.variant(
+    advice=f"move these folders out of {{others}}, since the broker serves from {{serves}}, {ASIDE}"
+)
+LOG_DIR_DUPLICATE_PATH = LOG_DIR_DUPLICATE.variant(
+    message="one directory, and no broker starts if a log dir is declared twice",
+    advice="declare it once, or correct a path",
+)
+LOG_DIR_RETURNED = ProblemKind(
+    "LOG_DIR_RETURNED",
+    f"added again, and contains {{replicas}}, which the broker has in {{installed}}: {NO_START}",
+    f"move these folders out of {{returned}}, {ASIDE}",
+)
 
 
 def _duplicates(broker: Broker, probe: Probe, paths: Sequence[str]) -> Iterator[Problem]:
-    """No replica is in two log dirs: no broker starts so (LogManager.loadLog).
+    """Yield the replicas that are in two log dirs: the broker would not start (LogManager.loadLog).
 
-    Two paths that lead to one directory hold the same, and nothing is to be moved.
+    Two paths of one directory are one log dir here.
     """
-    of: dict[object, list[str]] = {}
+    by_directory: dict[object, list[str]] = {}
     for path in paths:
-        of.setdefault(_directory(path, probe["mounts"][path]), []).append(path)
-    for same in of.values():
+        by_directory.setdefault(_directory(path, probe["mounts"][path]), []).append(path)
+    for same in by_directory.values():
         if len(same) > 1 and not broker.inputs.on("kafka_log_dirs_are_mounts"):  # else DEVICE_SHARED
-            wrong = "one directory, and no broker starts with a log dir twice"
-            advice = "name it once, or correct a path"
-            yield broker.problem(LOG_DIRS, "LOG_DIR_DUPLICATE", ", ".join(same), wrong, advice)
-    paths = [same[0] for same in of.values()]
-    for kind, state in ((replicas, ""), (futures, " on its way")):
-        where: dict[Place, list[str]] = {}
+            yield broker.report(LOG_DIR_DUPLICATE_PATH, LOG_DIRS, ", ".join(same))
+    paths = [same[0] for same in by_directory.values()]
+    for kind, state in ((replicas, ""), (futures, " (being moved)")):
+        holders: dict[Place, list[str]] = {}
         for path in paths:
-            for place in kind(probe["mounts"][path].get("names", [])):
-                where.setdefault(place, []).append(path)
-        for both in sorted({tuple(found) for found in where.values() if len(found) > 1}):
-            yield _duplicate(
-                broker, probe, both, named(place for place in where if tuple(where[place]) == both) + state
-            )
+            for replica in kind(probe["mounts"][path].get("names", [])):
+                holders.setdefault(replica, []).append(path)
+        for both in sorted({tuple(found) for found in holders.values() if len(found) > 1}):
+            shown = named(replica for replica in holders if tuple(holders[replica]) == both) + state
+            yield _duplicate(broker, probe, both, shown)
 
 
 def _directory(path: str, mount: Mapping[str, Any]) -> object:
-    """Return what two paths have in common that lead to one directory."""
+    """Return the identity of the directory that a path leads to."""
     return (mount["device"], mount["inode"]) if "inode" in mount else path
 
 
 def _duplicate(broker: Broker, probe: Probe, both: Sequence[str], shown: str) -> Problem:
-    """Return what is said of log dirs that hold the same.
+    """Return the problem of log dirs that hold the same replicas; `shown` names these.
 
-    A log dir that was taken out with its disk, and is put in again with what it held then, is said by a code of its
-    own: no harm comes of it where the broker's file is not written.
+    LOG_DIR_RETURNED is a log dir that was removed with its disk and is added again with its old contents. It does no
+    harm as long as server.properties is not written.
     """
     installed, serves = (
-        [path for path in both if os.path.normpath(path) in {os.path.normpath(one) for one in probe.get(known, ())}]
-        for known in ("log_dirs", "serves")
+        [path for path in both if os.path.normpath(path) in {os.path.normpath(one) for one in probe.get(key, ())}]
+        for key in ("log_dirs", "serves")
     )
-    aside = f"to a place that is no log dir ({LISTED}); {NEVER}"
-    back = [path for path in both if path not in installed]
-    if installed and back:
-        wrong = f"put in, and holds {shown}, which the broker has in {', '.join(installed)}: {NO_START}"
-        advice = f"move these folders out of {', '.join(back)}, {aside}"
-        return broker.problem(LOG_DIRS, "LOG_DIR_RETURNED", ", ".join(back), wrong, advice)
-    rest = [path for path in both if path not in serves]
-    which = "the one whose disk was away, else of the one with the older files"
-    if serves and rest:
-        which = f"{', '.join(rest)}, for the broker serves from {serves[0]}"
-    advice = f"move these folders out of {which}, {aside}"
-    return broker.problem(LOG_DIRS, "LOG_DIR_DUPLICATE", ", ".join(both), f"hold {shown} each: {NO_START}", advice)
+    returned = [path for path in both if path not in installed]
+    if installed and returned:
+        value = ", ".join(returned)
+        return broker.report(LOG_DIR_RETURNED, LOG_DIRS, value, replicas=shown, installed=installed, returned=returned)
+    others, value = [path for path in both if path not in serves], ", ".join(both)
+    if serves and others:
+        return broker.report(LOG_DIR_DUPLICATE_SERVES, LOG_DIRS, value, replicas=shown, others=others, serves=serves[0])
+    return broker.report(LOG_DIR_DUPLICATE, LOG_DIRS, value, replicas=shown)
 
 
-def _dropped(broker: Broker, probe: Probe) -> Iterator[Problem]:
-    """A log dir that the broker is not to have any more holds no replica; one that it gave up is of no use anyway."""
+LOG_DIR_DROPPED = ProblemKind(
+    "LOG_DIR_DROPPED",
+    "removed from the inventory, and contains {replicas}: the broker would start without them",
+    f"first empty it (playbooks/reassign.yml -e empty={{broker}}:{{path}} -e rate=50MB){KEPT}",
+)
+LOG_DIR_DROPPED_TWICE = LOG_DIR_DROPPED.variant(
+    message="removed from the inventory, and contains {replicas}, which other log dirs of the broker contain too",
+    advice=f"move these folders out of it, {ASIDE}",
+)
+LOG_DIR_DROPPED_OFFLINE = LOG_DIR_DROPPED.variant(
+    message="removed from the inventory after its disk failed, and {partitions} have no leader: it may contain the "
+    "last in-sync replica",
+    advice="repair the disk. Or add the log dir again, mount a new disk, and give the records up ({command})",
+)
+
+
+def _removed(broker: Broker, probe: Probe) -> Iterator[Problem]:
+    """Yield log dirs that were removed from the inventory and still contain replicas.
+
+    A log dir that the broker gave up (its disk failed while the broker ran) is no problem here.
+    """
     kept = {_directory(path, probe["mounts"][path]): probe["mounts"][path].get("names", []) for path in broker.log_dirs}
     for path, mount in probe["dropped"].items():
         held = set() if path in probe.get("given_up", ()) else replicas(mount.get("names", []))
         others = [names for place, names in kept.items() if place != _directory(path, mount)]
         twice = held & replicas(name for names in others for name in names)
         if twice:
-            wrong = f"taken out, and it holds {named(twice)}, which other log dirs of the broker hold, too"
-            advice = f"move these folders out of it, to a place that is no log dir ({LISTED}); {NEVER}"
-            yield broker.problem(LOG_DIRS, "LOG_DIR_DROPPED", path, wrong, advice)
+            yield broker.report(LOG_DIR_DROPPED_TWICE, LOG_DIRS, path, replicas=named(twice))
         if held - twice:
             number = broker.inputs.values.get("kafka_broker_id")
-            wrong = f"taken out, and it holds {named(held - twice)}: the broker would come back without them"
-            advice = f"empty it first (playbooks/reassign.yml -e empty={number}:{path} -e rate=50MB); {NEVER}"
-            yield broker.problem(LOG_DIRS, "LOG_DIR_DROPPED", path, wrong, advice)
+            yield broker.report(LOG_DIR_DROPPED, LOG_DIRS, path, replicas=named(held - twice), broker=number, path=path)

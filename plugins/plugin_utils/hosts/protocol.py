@@ -1,8 +1,8 @@
-"""The protocol that brokers speak among themselves (inter.broker.protocol.version), beside the binaries that they run.
+"""Checks inter.broker.protocol.version, the protocol between brokers, against the versions that brokers run.
 
-A broker speaks the protocol of its own version unless its file pins an older one. So over minors an upgrade has two
-steps: the binaries with the protocol pinned to that of the old ones, and then, in a run of its own, the protocol. The
-second cannot be taken back (https://kafka.apache.org/39/documentation.html#upgrade).
+A broker uses the protocol of its own version unless its server.properties pins an older one. An upgrade to another
+minor version therefore has two steps: the binaries, with the protocol pinned to the old version, and then, in another
+run, the protocol. The second step cannot be reverted (https://kafka.apache.org/39/documentation.html#upgrade).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 PROTOCOL = "inter.broker.protocol.version"
 PLACE = f"kafka_config[{PROTOCOL}]"
@@ -23,126 +23,172 @@ NONE: Minor = (0, 0)
 
 
 def minor(version: Any) -> Minor:
-    """Return major and minor of a version, as 3.9, 3.9.2 or 3.9-IV0; (0, 0) for what is none."""
-    found = re.match(r"(\d+)\.(\d+)", str(version))
-    return (int(found[1]), int(found[2])) if found else NONE
+    """Return major and minor of a version such as 3.9, 3.9.2 or 3.9-IV0; (0, 0) for any other text."""
+    match = re.match(r"(\d+)\.(\d+)", str(version))
+    return (int(match[1]), int(match[2])) if match else NONE
 
 
 def text(version: Minor) -> str:
-    """Return it as a file says it."""
+    """Return a minor version as server.properties has it, such as 3.9."""
     return f"{version[0]}.{version[1]}"
 
 
 @dataclass(frozen=True)
-class Standing:
-    """One broker: what it is to run and speak after this run, and what it runs and speaks now, '' and (0, 0) for none.
+class BrokerVersions:
+    """Version and protocol of one broker, as declared and as they are now.
 
-    `runs` is the version of its process, or where it is down the one that it would start.
+    `version` and `protocol` are declared. `running_version` is that of the process or, if the broker is down, the one
+    that it would start; '' if nothing is installed. `running_protocol` is (0, 0) then.
     """
 
     broker: Broker
     version: str
     protocol: Minor
-    runs: str
-    speaks: Minor
+    running_version: str
+    running_protocol: Minor
 
     @property
-    def settled(self) -> bool:
-        """Whether it runs already what it is to run."""
-        return self.version == self.runs or self.version.startswith((f"{self.runs}-", f"{self.runs}."))
+    def is_current(self) -> bool:
+        """Whether the broker already runs the declared version."""
+        running = self.running_version
+        return self.version == running or self.version.startswith((f"{running}-", f"{running}."))
 
 
-def standing(broker: Broker, probe: Mapping[str, Any]) -> Standing:
-    """Return how a broker stands, by what its host answered."""
-    found = probe.get("releases", {}).get("kafka", {})
-    runs = str(found.get("running") or found.get("installed") or "")
-    version, said = str(broker.inputs.get("kafka_version")), broker.config.get(PROTOCOL)
-    speaks = minor(found.get("protocol") or runs) if runs else NONE
-    return Standing(broker, version, minor(version if said is None else said), runs, speaks)
+def versions_of(broker: Broker, probe: Mapping[str, Any]) -> BrokerVersions:
+    """Return the versions of a broker, by its declaration and the probe of its host."""
+    release = probe.get("releases", {}).get("kafka", {})
+    running = str(release.get("running") or release.get("installed") or "")
+    version, pinned = str(broker.inputs.get("kafka_version")), broker.config.get(PROTOCOL)
+    running_protocol = minor(release.get("protocol") or running) if running else NONE
+    return BrokerVersions(broker, version, minor(version if pinned is None else pinned), running, running_protocol)
 
 
-def protocols(
+PROTOCOL_UNKNOWN = ProblemKind(
+    "PROTOCOL_UNKNOWN",
+    "nothing is installed on this host, and the cluster exists already. The versions of {excluded} are unknown, since "
+    "the run excludes these hosts (--limit)",
+    "run for all brokers, without --limit, or include a broker that is up (-l {limit})",
+)
+KAFKA_ROLLBACK = ProblemKind(
+    "KAFKA_ROLLBACK",
+    "{other} uses protocol {protocol}: this version could not read what was written with it",
+    "set kafka_version to {running}, or to another version from {protocol} on: a rollback below {protocol} is "
+    "impossible",
+)
+PROTOCOL_LOWERED = ProblemKind(
+    "PROTOCOL_LOWERED",
+    "{other} uses {protocol}, and a protocol that was used cannot be reverted",
+    'remove it, or set "{protocol}"',
+)
+PROTOCOL_TOO_NEW = ProblemKind(
+    "PROTOCOL_TOO_NEW",
+    "{other} runs {running}, and would not understand the first broker that is restarted",
+    'first set kafka_config: {{inter.broker.protocol.version: "{pin}"}}, until all brokers run {version}. Then remove '
+    "it",
+)
+PROTOCOL_WITH_BINARIES = ProblemKind(
+    "PROTOCOL_WITH_BINARIES",
+    "{other} still runs {running}, and this run would upgrade it to {version} too",
+    'keep "{protocol}" in kafka_config until all brokers run {declared}, then remove it in a separate run',
+)
+PROTOCOL_WITH_BINARIES_EXCLUDED = PROTOCOL_WITH_BINARIES.variant(
+    message="this run would raise the protocol, and the versions of {excluded} are unknown, since the run excludes "
+    "these hosts (--limit)",
+    advice='raise it in a run for all brokers, without --limit. Until then set "{protocol}"',
+)
+
+
+def protocol_steps(
     model: Model, probes: Mapping[str, Mapping[str, Any]], registered: Collection[str] = ()
 ) -> Iterator[Problem]:
-    """No broker speaks what another does not understand, and none forgets what it has written.
+    """Yield the steps of an upgrade that are in the wrong order.
 
-    Brokers that are not of this run, or of which nothing is installed, are known by name alone. `registered` is what
-    kafka_cluster answers: ids of brokers that live.
+    No broker may use a protocol that another does not understand, or go below the protocol in use. Of brokers outside
+    this run only the name is known. `registered` are the ids of brokers that are up (from kafka_cluster).
     """
-    found = [standing(broker, probes[broker.name]) for broker in model.brokers if broker.name in probes]
-    there = [one for one in found if minor(one.runs) != NONE]
-    absent = (broker for broker in model.brokers if broker.name not in probes)
-    strangers = [broker.name for broker in sorted(absent, key=lambda one: str(one.number) not in registered)]
-    if not there:
-        if strangers and (registered or any(_served(probes[one.broker.name]) for one in found)):
-            yield from (_unknown(one, strangers) for one in found)
+    checked = [versions_of(broker, probes[broker.name]) for broker in model.brokers if broker.name in probes]
+    installed = [versions for versions in checked if minor(versions.running_version) != NONE]
+    outside = (broker for broker in model.brokers if broker.name not in probes)
+    excluded = [broker.name for broker in sorted(outside, key=lambda broker: str(broker.number) not in registered)]
+    if not installed:
+        if excluded and (registered or any(_has_served(probes[versions.broker.name]) for versions in checked)):
+            for versions in checked:
+                yield versions.broker.report(
+                    PROTOCOL_UNKNOWN,
+                    "kafka_version",
+                    versions.version,
+                    excluded=excluded,
+                    limit=f"{versions.broker.name},{excluded[0]}",
+                )
         return
-    oldest = min(there, key=lambda one: minor(one.runs))
-    latest = max(there, key=lambda one: one.speaks)
-    for one in found:
-        declared = minor(one.version)
-        if NONE in (declared, one.protocol) or one.protocol > declared:
-            continue  # said of the inventory
-        if declared < latest.speaks:
-            yield _no_way_back(one, latest)
-        elif one.protocol < latest.speaks:
-            yield _lowered(one, latest)
-        elif one.protocol > minor(oldest.runs):
-            yield _not_understood(one, oldest)
-        elif one.speaks != NONE and one.protocol > one.speaks:
-            yield from _with_binaries(one, there, strangers)
+    oldest = min(installed, key=lambda versions: minor(versions.running_version))
+    newest = max(installed, key=lambda versions: versions.running_protocol)
+    for versions in checked:
+        declared = minor(versions.version)
+        if NONE in (declared, versions.protocol) or versions.protocol > declared:
+            continue  # the rules of the inventory report these
+        if declared < newest.running_protocol:
+            yield _rollback(versions, newest)
+        elif versions.protocol < newest.running_protocol:
+            yield _lowered(versions, newest)
+        elif versions.protocol > minor(oldest.running_version):
+            yield _too_new(versions, oldest)
+        elif versions.running_protocol != NONE and versions.protocol > versions.running_protocol:
+            yield from _with_binaries(versions, installed, excluded)
 
 
-def _served(probe: Mapping[str, Any]) -> bool:
-    """Tell whether a broker has served from the disks of a host, which may have been installed anew since."""
+def _has_served(probe: Mapping[str, Any]) -> bool:
+    """Tell whether the disks of a host have data of a broker; the host may have been reinstalled since."""
     return any(meta.get("cluster.id") for meta in probe.get("meta_properties", {}).values())
 
 
-def _unknown(one: Standing, strangers: list[str]) -> Problem:
-    names = ", ".join(strangers)
-    wrong = (
-        f"nothing is installed here, the cluster is there already, and what {names} runs is not known: not of this "
-        "run (--limit)"
+def _rollback(versions: BrokerVersions, newest: BrokerVersions) -> Problem:
+    return versions.broker.report(
+        KAFKA_ROLLBACK,
+        "kafka_version",
+        versions.version,
+        other=newest.broker.name,
+        protocol=text(newest.running_protocol),
+        running=newest.running_version,
     )
-    advice = f"run for all brokers, without --limit, or for one that runs as well (-l {one.broker.name},{strangers[0]})"
-    return one.broker.problem("kafka_version", "PROTOCOL_UNKNOWN", one.version, wrong, advice)
 
 
-def _no_way_back(one: Standing, latest: Standing) -> Problem:
-    wrong = f"{_who(latest)} speaks protocol {text(latest.speaks)}, and this version could not read what was written"
-    advice = f"there is no way back below {text(latest.speaks)}: stay with {latest.runs}, or another from there on"
-    return one.broker.problem("kafka_version", "KAFKA_ROLLBACK", one.version, wrong, advice)
+def _lowered(versions: BrokerVersions, newest: BrokerVersions) -> Problem:
+    return versions.broker.report(
+        PROTOCOL_LOWERED,
+        PLACE,
+        text(versions.protocol),
+        other=newest.broker.name,
+        protocol=text(newest.running_protocol),
+    )
 
 
-def _lowered(one: Standing, latest: Standing) -> Problem:
-    wrong = f"{_who(latest)} speaks {text(latest.speaks)}, and a protocol is not taken back once it was spoken"
-    advice = f'take it out, or write "{text(latest.speaks)}"'
-    return one.broker.problem(PLACE, "PROTOCOL_LOWERED", text(one.protocol), wrong, advice)
+def _too_new(versions: BrokerVersions, oldest: BrokerVersions) -> Problem:
+    return versions.broker.report(
+        PROTOCOL_TOO_NEW,
+        PLACE,
+        text(versions.protocol),
+        other=oldest.broker.name,
+        running=oldest.running_version,
+        pin=text(minor(oldest.running_version)),
+        version=versions.version,
+    )
 
 
-def _not_understood(one: Standing, oldest: Standing) -> Problem:
-    wrong = f"{_who(oldest)} runs {oldest.runs}, and would not understand the first broker that is restarted"
-    pin = text(minor(oldest.runs))
-    advice = f'pin it first, kafka_config: {{{PROTOCOL}: "{pin}"}}, until all run {one.version}; then take it out'
-    return one.broker.problem(PLACE, "PROTOCOL_TOO_NEW", text(one.protocol), wrong, advice)
-
-
-def _with_binaries(one: Standing, there: list[Standing], strangers: list[str]) -> Iterator[Problem]:
-    """A protocol is raised when all brokers run what they are to run, and in a run that changes nothing of that."""
-    others = [other for other in there if not other.settled]
+def _with_binaries(versions: BrokerVersions, installed: list[BrokerVersions], excluded: list[str]) -> Iterator[Problem]:
+    """Yield a problem if the protocol is raised before all brokers run the declared version, or in the same run."""
+    others = [other for other in installed if not other.is_current]
+    broker, value, protocol = versions.broker, text(versions.protocol), text(versions.running_protocol)
     if others:
-        wrong = f"{_who(others[0])} still runs {others[0].runs}, and this run would bring {others[0].version} as well"
-    elif strangers:
-        names = ", ".join(strangers)
-        wrong = f"it would be raised, and what {names} runs is not known: not of this run (--limit)"
-    else:
-        return
-    kept = text(one.speaks)
-    advice = f'leave "{kept}" in kafka_config until all brokers run {one.version}, then take it out in a run of its own'
-    if strangers and not others:
-        advice = f'raise it in a run for all brokers, without --limit; until then write "{kept}"'
-    yield one.broker.problem(PLACE, "PROTOCOL_WITH_BINARIES", text(one.protocol), wrong, advice)
-
-
-def _who(one: Standing) -> str:
-    return one.broker.name
+        yield broker.report(
+            PROTOCOL_WITH_BINARIES,
+            PLACE,
+            value,
+            other=others[0].broker.name,
+            running=others[0].running_version,
+            version=others[0].version,
+            protocol=protocol,
+            declared=versions.version,
+        )
+    elif excluded:
+        yield broker.report(PROTOCOL_WITH_BINARIES_EXCLUDED, PLACE, value, excluded=excluded, protocol=protocol)
