@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Write the tables of docs/layouts.md: what the layout of each inventory survives, and which of it was seen.
+"""Write the tables of docs/layouts.md: what the layout of each inventory survives, and what runs have observed.
 
-What was seen is in docs/seen, by make campaign.
+The observations are in docs/seen; make campaign writes them.
 """
 
 import re
@@ -24,56 +24,57 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "layouts.md"
 SEEN = ROOT / "docs" / "seen"
 LAYOUTS = ("lab", "lab_stretch2", "lab_stretch2_5", "lab_stretch3")
-"""Each has its place in the page."""
+"""The page has markers for each."""
 COLUMNS = ("quorum", "writable", "zero loss")
 
 
 class Seen:
-    """What runs have seen of one layout."""
+    """Observations of one layout."""
 
     def __init__(self, runs: Mapping[str, Any]) -> None:
         """Take the runs of a file of docs/seen."""
         self.runs = runs
         self.found: dict[tuple[str, str], set[bool]] = defaultdict(set)
+        """By failure and column, the values observed."""
         for run in runs.values():
-            for one in run["seen"]:
+            for observation in run["seen"]:
                 for column in COLUMNS:
-                    if column in one:
-                        self.found[one["failure"], column].add(one[column])
+                    if column in observation:
+                        self.found[observation["failure"], column].add(observation[column])
 
     def cell(self, rows: Sequence[Row]) -> str:
-        """Say which columns of these failures were seen, and of how many; and what was seen otherwise than computed."""
+        """Return the columns that were observed, for how many of these failures, and each difference in bold."""
         numbers: dict[int, list[str]] = {}
         for column in COLUMNS:
             number = sum((row.failure, column) in self.found for row in rows)
             if number:
                 numbers.setdefault(number, []).append(column)
-        said = [
+        observed = [
             ", ".join(columns) + ("" if number == len(rows) == 1 else f" {number} of {len(rows)}")
             for number, columns in numbers.items()
         ]
-        return "; ".join([*said, *(f"**{text}**" for row in rows for text in self.differences(row))])
+        return "; ".join([*observed, *(f"**{text}**" for row in rows for text in self.differences(row))])
 
     def differences(self, row: Row) -> list[str]:
-        """Return what was seen of a failure otherwise than computed."""
+        """Return the differences between what was observed of a failure and what is computed."""
         computed = zip(COLUMNS, (row.quorum, row.writable, row.zero_loss), strict=True)
-        wrong = [column for column, value in computed if self.found.get((row.failure, column), {value}) != {value}]
-        return [f"{row.failure}: {column} not as computed" for column in wrong]
+        columns = [column for column, value in computed if self.found.get((row.failure, column), {value}) != {value}]
+        return [f"{row.failure}: {column} not as computed" for column in columns]
 
     def provenance(self, rows: Sequence[Row]) -> str:
-        """Say how much was seen, and by which runs."""
+        """Return how many cells were observed, and by which runs."""
         known, every = {row.failure for row in rows}, len(rows) * len(COLUMNS)
         cells = sum(failure in known for failure, _ in self.found)
         runs = [f"{name}: {self.made(run)} failures, seed {run['seed']}" for name, run in self.runs.items()]
         return (
             textwrap.fill(f"Seen on running clusters: {cells} of {every} cells ({'; '.join(runs)}).", 120)
             if runs
-            else "None of it was seen by a run."
+            else "No run has observed this layout yet."
         )
 
     @staticmethod
     def made(run: Mapping[str, Any]) -> str:
-        """Say how many failures a run made; of how many, where it ended before the last."""
+        """Return the number of failures of a run; also the planned number if it ended early."""
         made, planned = len(run["seen"]), run["failures"]
         return str(planned) if made == planned else f"{made} of {planned}"
 
@@ -84,18 +85,18 @@ def layout_in(inventory: str) -> Layout:
 
 
 def seen(inventory: str) -> Seen:
-    """Read what was seen of the layout that an inventory has now; what it had once was another."""
+    """Read the observations of an inventory's current layout, not of earlier ones."""
     return Seen(of_layout(read(SEEN / f"{inventory}.json"), layout_in(inventory)))
 
 
 def table(inventory: str) -> str:
-    """Return the table of an inventory's layout, and how much of it was seen."""
-    rows, looked = survival(layout_in(inventory)), seen(inventory)
-    return f"{markdown_table(rows, looked.cell if looked.runs else None)}\n\n{looked.provenance(rows)}"
+    """Return the table of an inventory's layout, and how much of it was observed."""
+    rows, observed = survival(layout_in(inventory)), seen(inventory)
+    return f"{markdown_table(rows, observed.cell if observed.runs else None)}\n\n{observed.provenance(rows)}"
 
 
 def page() -> str:
-    """Return the page with its tables as they have to be. Raises ValueError where one has no place."""
+    """Return the page with its current tables. Raises ValueError if the markers of one are missing."""
     text = PAGE.read_text(encoding="utf-8")
     for name in dict.fromkeys((*LAYOUTS, *re.findall(r"<!-- survival of (\w+):", text))):
         begin, end = f"<!-- survival of {name}: begin, made by make docs -->", f"<!-- survival of {name}: end -->"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the tables of docs/reliability.md: what is promised, and what make faults and make kills have measured."""
+"""Write the tables of docs/reliability.md: the promises, and the results of make faults and make kills."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -21,18 +21,18 @@ FOUND = {
     "lost": "lost",
     "double": "double",
     "failed sends": "sends failed",
-    "cured": "partitions whose replica was outside of the ISR until its broker was restarted",
+    "cured": "partitions whose replica stayed out of the ISR until its broker was restarted",
 }
 
 
 def figures(promised: float, seconds: Sequence[float]) -> str:
-    """Return a promise and what was measured of it."""
+    """Return a promise, and the median and maximum measured."""
     measured = f"{statistics.median(seconds):.1f}, {max(seconds):.1f}" if seconds else "not measured"
     return f"{promised:g}: {measured}"
 
 
 def line(row: Row, seen: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Return the cells of one row; a run that failed before it could be measured is said with its reason."""
+    """Return the cells of one row. A run that failed is listed with its reason."""
     runs = [run for run in seen if "failed" not in run]
     failed = [str(run["failed"]).replace("|", "\\|") for run in seen if "failed" in run]
     return (
@@ -48,7 +48,7 @@ def line(row: Row, seen: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def matrix() -> str:
-    """Return the fault matrix, and how many records its runs wrote."""
+    """Return the fault matrix and the number of records of its runs."""
     seen = read(SEEN)
     total = sum(run.get("acknowledged", 0) for runs in seen.values() for run in runs)
     lines = [line(row, seen.get(row.number, [])) for row in ROWS]
@@ -56,32 +56,32 @@ def matrix() -> str:
 
 
 def kills() -> str:
-    """Return what the rounds of all seeds have shown, by kind of fault; a seed that failed is named with its reason."""
+    """Return the results of all seeds by kind of fault. A seed that failed is listed with its reason."""
     seen = read(KILLS_SEEN)
     runs = [run for run in seen.values() if "failed" not in run]
     if not runs:
-        return "\nNothing was measured yet.\n"
+        return "\nNo measurements yet.\n"
     kinds = sorted({kind for run in runs for kind in run["whole"]})
     whole = {kind: [took for run in runs for took in run["whole"].get(kind, [])] for kind in kinds}
     lines = [(kind, str(len(took)), f"{statistics.median(took):.1f}, {max(took):.1f}") for kind, took in whole.items()]
     gaps = [gap for run in runs for gap in run["gaps"]]
-    said = [
+    totals = [
         f"{len(gaps)} rounds of {len(runs)} seeds ({', '.join(sorted(seen, key=int))})",
         *(f"{sum(run.get(word, 0) for run in runs)} {text}" for word, text in FOUND.items()),
         f"longest gap of a round {statistics.median(gaps):.1f} s in the median, {max(gaps):.1f} s at most",
         *(f"seed {seed} ended early: {run['failed']}" for seed, run in seen.items() if "failed" in run),
     ]
-    listed = "\n".join(f"- {text}" for text in said)
+    listed = "\n".join(f"- {text}" for text in totals)
     return f"\n{table(('Fault', 'Times', 'Whole s'), lines)}\n\n{listed}\n"
 
 
 def table(headline: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """Return a table of Markdown."""
+    """Return a Markdown table."""
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (headline, ("---",) * len(headline), *lines))
 
 
 def page() -> str:
-    """Return the page with its tables as they have to be. Raises ValueError where one has no place."""
+    """Return the page with its current tables. Raises ValueError if the markers of one are missing."""
     text = between(PAGE, PAGE.read_text(encoding="utf-8"), BEGIN, END, matrix())
     return between(PAGE, text, KILLS, KILLS_END, kills())
 

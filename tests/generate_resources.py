@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Write the tables of docs/resources.md: profiles of topics, and the ACLs that grants come to."""
+"""Write the tables of docs/resources.md: profiles of topics, and the ACLs of each grant."""
 
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.grants im
 from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.topics import profiles
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "resources.md"
-# One grant for each verb, as a person writes it.
+# An example of each grant.
 EXAMPLES: Mapping[str, tuple[dict[str, Any], ...]] = {
     "produce": ({"produce": ["orders", "payments.*"]},),
     "consume": ({"consume": ["returns"], "group": "orders"},),
@@ -36,32 +37,36 @@ def written(value: Any) -> str:
 
 
 def profile_rows() -> list[str]:
-    """Return the table of profiles."""
-    rows = ["| Profile | For | Properties | What it costs |", "| --- | --- | --- | --- |"]
-    for name, profile in profiles().items():
-        config = "<br>".join(f"`{key}: {written(value)}`" for key, value in profile["config"].items())
-        texts = (" ".join(str(profile[key]).split()) for key in ("description", "cost"))
-        description, cost = texts
-        rows.append(f"| `{name}` | {description} | {config} | {cost} |")
+    """Return a list of the profiles with their purpose and cost, then the table of their properties."""
+    known = profiles()
+    rows = []
+    for name, profile in known.items():
+        description, cost = (" ".join(str(profile[key]).split()) for key in ("description", "cost"))
+        item = f"- `{name}`: {description} Cost: {cost}"
+        rows += textwrap.wrap(item, 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    rows += ["", f"| Property | {' | '.join(f'`{name}`' for name in known)} |", f"| --- |{' --- |' * len(known)}"]
+    for key in dict.fromkeys(key for profile in known.values() for key in profile["config"]):
+        cells = (f"`{written(p['config'][key])}` |" if key in p["config"] else "|" for p in known.values())
+        rows.append(f"| `{key}` | {' '.join(cells)}")
     return rows
 
 
 def grant_rows() -> list[str]:
-    """Return the table of grants."""
-    rows = ["| Grant | ACLs of the user |", "| --- | --- |"]
+    """Return the table of grants, with one row for each ACL."""
+    rows = ["| Grant | Operations | Resource |", "| --- | --- | --- |"]
     for verb in VERBS:
         for grant in EXAMPLES[verb]:
-            found = []
+            first = f" `{written(grant)}`"
             for acl in acls_of_grant(grant):
                 name, star = acl.get("name", ""), "*" if acl.get("pattern") == "prefixed" else ""
-                place = f" `{name}{star}`" if name else ""
-                found.append(f"{', '.join(acl['operations'])} on {acl['resource'].replace('_', ' ')}{place}")
-            rows.append(f"| `{written(grant)}` | {'<br>'.join(found)} |")
+                resource = f"{acl['resource'].replace('_', ' ')}{f' `{name}{star}`' if name else ''}"
+                rows.append(f"|{first} | {', '.join(acl['operations'])} | {resource} |")
+                first = ""
     return rows
 
 
 def page() -> str:
-    """Return the page with its tables as they have to be. Raises ValueError where one has no place."""
+    """Return the page with its current tables. Raises ValueError if the markers of one are missing."""
     text = PAGE.read_text(encoding="utf-8")
     for name, rows in (("profiles", profile_rows()), ("grants", grant_rows())):
         begin, end = f"<!-- {name}: begin, by make docs -->", f"<!-- {name}: end -->"

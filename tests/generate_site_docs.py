@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the table of the site's words in inventories/README.md from plugins/definitions/site.yml."""
+"""Write the table of a site's variables in inventories/README.md from plugins/definitions/site.yml."""
 
 from pathlib import Path
 
@@ -13,11 +13,11 @@ BEGIN, END = "<!-- words: begin, from plugins/definitions/site.yml by make docs 
 
 
 def page() -> str:
-    """Return the page with its table as it has to be. Raises ValueError where it has no place."""
+    """Return the page with its current table. Raises ValueError if its markers are missing."""
     text = PAGE.read_text(encoding="utf-8")
-    words = yaml.safe_load((ROOT / "plugins" / "definitions" / "site.yml").read_text(encoding="utf-8"))
-    made = table({"argument_specs": {"main": {"options": words}}})
-    return between(PAGE, text, BEGIN, END, f"\n\n{made}\n\n")
+    options = yaml.safe_load((ROOT / "plugins" / "definitions" / "site.yml").read_text(encoding="utf-8"))
+    rows = table({"argument_specs": {"main": {"options": options}}})
+    return between(PAGE, text, BEGIN, END, f"\n\n{rows}\n\n")
 
 
 if __name__ == "__main__":

@@ -111,7 +111,7 @@ def test_faults_that_were_seen_are_of_the_matrix_and_as_promised() -> None:
 def test_rounds_of_all_seeds_are_shown_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "kills.json"
     monkeypatch.setattr(generate_reliability, "KILLS_SEEN", file)
-    assert generate_reliability.kills() == "\nNothing was measured yet.\n"
+    assert generate_reliability.kills() == "\nNo measurements yet.\n"
     good = {"rounds": 2, "acknowledged": 900, "lost": 0, "double": 1, "failed sends": 0, "cured": 1, "gaps": [1.0, 4.0]}
     kept = {"failed": "all whole: no, after 90 s"}
     for seed, found in ((11, good | {"whole": {"frozen": [7.0, 9.0]}}), (2, good | {"whole": {"frozen": [5.0]}})):
@@ -128,7 +128,7 @@ def test_rounds_of_all_seeds_are_shown_together(tmp_path: Path, monkeypatch: pyt
         "- 0 lost",
         "- 2 double",
         "- 0 sends failed",
-        "- 2 partitions whose replica was outside of the ISR until its broker was restarted",
+        "- 2 partitions whose replica stayed out of the ISR until its broker was restarted",
         "- longest gap of a round 2.5 s in the median, 4.0 s at most",
         "- seed 3 ended early: all whole: no, after 90 s",
     ]
