@@ -124,8 +124,8 @@ def called(node: ast.Call) -> str:
 
 
 def without_code(text: str) -> str:
-    """Return a text without what is between backticks, in C(), V(), O(), or between braces of a template."""
-    return re.sub(r"``[^`]*``|`[^`]*`|\b[A-Z]\([^)]*\)|\{[^}]*\}", "`code`", text)
+    """Return a text without what is between backticks, in C(), V(), RV(), or between braces of a template."""
+    return re.sub(r"``[^`]*``|`[^`]*`|\b[A-Z]{1,2}\([^)]*\)|\{[^}]*\}", "`code`", text)
 
 
 def descriptions(file: str, line: int, page: Any) -> Iterator[Text]:

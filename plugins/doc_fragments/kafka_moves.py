@@ -1,20 +1,20 @@
-"""What the modules that move replicas have in common."""
+"""Options of the modules that move replicas."""
 
 
 class ModuleDocFragment:
-    """Connecting, and where what was begun is noted."""
+    """Options of the connection and of the record of moves that were started."""
 
     DOCUMENTATION = """
 options:
   record_directory:
-    description: Where what was begun is noted, on the host on which the module runs.
+    description: Directory for the record of moves that were started, on the host on which the module runs.
     type: str
     default: ~/.local/state/millrace
-  admin: {type: dict, required: true, description: "Client properties of a super user, under librdkafka's names."}
+  admin: {type: dict, required: true, description: "Client properties of a super user, with librdkafka's names."}
   cluster_id:
-    description: Id of the cluster that is meant; one with another is refused. Not compared where it is empty.
+    description: Id of the expected cluster. A cluster with another id is rejected. Empty accepts any.
     type: str
     default: ""
-  write_timeout: {type: int, default: 60, description: Seconds that one request that writes may take.}
+  write_timeout: {type: int, default: 60, description: Maximum duration of one write request in seconds.}
 requirements: [confluent-kafka, kafka-python]
 """

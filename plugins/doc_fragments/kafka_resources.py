@@ -1,26 +1,28 @@
-"""What the modules that converge a cluster's resources have in common."""
+"""Options, notes and attributes of the modules that manage the resources of a cluster."""
 
 
 class ModuleDocFragment:
-    """Connecting, the guard, and what is returned."""
+    """The connection, the expected cluster, and what the modules have in common."""
 
     DOCUMENTATION = """
 notes:
   - Runs where its requirements are installed and the listeners can be reached, the control node or a host of the
     group admin.
-  - Everything that is refused is said at once, and then nothing is written. What brokers can judge beforehand they are
-    asked (C(validate_only)), in check mode, too.
-  - Where a broker refuses while changes are written, the message names what was done, what failed and what was not
-    tried, and C(changed) is true where anything was, or may have been, written; the next run does the rest.
-  - Where nobody answers, the message names the rung that fails (DNS, TCP, TLS, SASL, advertised listener, controller)
+  - All rejected changes are reported at once, and then nothing is written. Brokers validate the changes first
+    (C(validate_only)), also in check mode.
+  - If a broker rejects a write, the message names what was written, what failed and what was not tried. C(changed) is
+    true if anything was, or may have been, written. The next run writes the rest.
+  - If no broker answers, the message names the step that fails (DNS, TCP, TLS, SASL, advertised listener, controller)
     within 10 s, and a missing controller within 15 s.
 options:
-  admin: {type: dict, required: true, description: "Client properties of a super user, under librdkafka's names."}
+  admin: {type: dict, required: true, description: "Client properties of a super user, with librdkafka's names."}
   cluster_id:
-    description: Id of the cluster that is meant; one with another is refused. Not compared where it is empty.
+    description: Id of the expected cluster. A cluster with another id is rejected. Empty accepts any.
     type: str
     default: ""
 attributes:
-  check_mode: {description: "Says what a run would do, and writes nothing.", support: full}
-  diff_mode: {description: "Before and after as text, in the same order in each run, and no secrets.", support: full}
+  check_mode: {description: "Reports what a run would change, and writes nothing.", support: full}
+  diff_mode:
+    description: Shows before and after as text, in the same order in each run, without secrets.
+    support: full
 """

@@ -1,14 +1,14 @@
-"""What the modules that write to a cluster have in common."""
+"""The option of the modules that write to a cluster."""
 
 
 class ModuleDocFragment:
-    """How long a write may take, and what is said of one without an answer."""
+    """The timeout of a write, and what happens to a write without an answer."""
 
     DOCUMENTATION = """
 notes:
-  - What was written and not answered in time is read back, but for offsets of groups. Where it was done all the same,
-    the run goes on; else it is unknown, for it may be done later, and what comes
-    after it is not begun.
+  - If a write is not answered in time, the module reads the cluster again (except for offsets of groups). If the write
+    arrived, the run continues. Otherwise its result is unknown, since it may still arrive, and later writes are not
+    started.
 options:
-  write_timeout: {type: int, default: 60, description: Seconds that one request that writes may take.}
+  write_timeout: {type: int, default: 60, description: Maximum duration of one write request in seconds.}
 """

@@ -9,16 +9,16 @@ import yaml
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec
 
-# Inputs of the role that the action does not take.
+# Inputs of the role that are not options of the action.
 OF_THE_ROLE = ("pki_users",)
 
 
 def documented(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of an argument spec as a page wants them: `options` are `suboptions` there."""
-    words = {"options": "suboptions"}
+    """Return the options of an argument spec as documentation requires them: `options` become `suboptions`."""
+    keys = {"options": "suboptions"}
     return {
         name: {
-            words.get(key, key): documented(value) if key == "options" else value
+            keys.get(key, key): documented(value) if key == "options" else value
             for key, value in option.items()
             if key != "no_log"
         }
@@ -27,7 +27,7 @@ def documented(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def options() -> dict[str, Any]:
-    """Return the inputs without their prefix; none is required, for with `hosts` the inventory says them."""
+    """Return the inputs without their prefix; none is required, because with `hosts` the inventory sets them."""
     spec = {
         name.removeprefix("pki_"): option for name, option in argument_spec("pki").items() if name not in OF_THE_ROLE
     }
@@ -35,6 +35,6 @@ def options() -> dict[str, Any]:
 
 
 class ModuleDocFragment:
-    """Read from meta/argument_specs.yml, so the page says what the role accepts."""
+    """Options read from meta/argument_specs.yml, so that the documentation matches the role."""
 
     DOCUMENTATION = yaml.safe_dump({"options": options()}, sort_keys=False)

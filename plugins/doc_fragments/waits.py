@@ -1,16 +1,16 @@
-"""What the action of a module that waits gives it."""
+"""The options that the action of a module that waits sets."""
 
 
 class ModuleDocFragment:
-    """The options `pause` and `waited`, as module_utils/waits.py has them for all modules that wait in parts."""
+    """The options `pause` and `waited`, which module_utils/waits.py defines for all modules that wait in parts."""
 
     DOCUMENTATION = """
 options:
   pause:
     description: >-
-      The action of the same name gives it, and I(waited), to say each 10 s what is waited for. Seconds after which the
-      module returns C(waiting), where the wait goes on; 0 waits to the end.
+      Seconds after which the module returns RV(waiting) if the wait continues; 0 waits to the end. The action of the
+      same name sets this and O(waited), to report every 10 s what the module waits for.
     type: int
     default: 0
-  waited: {type: dict, default: {}, description: "With I(pause), what C(waiting.waited) of the call before was."}
+  waited: {type: dict, default: {}, description: "With O(pause), the RV(waiting.waited) of the previous call."}
 """

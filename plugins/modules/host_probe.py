@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Read what preflight and check need to know of a host, in one call."""
+"""Reads the facts of a host that preflight and check need, in one call."""
 
 from __future__ import annotations
 
@@ -11,23 +11,28 @@ from ansible_collections.millrace.kafka.plugins.module_utils.host.probe import p
 
 DOCUMENTATION = """
 module: host_probe
-short_description: Read in one call what preflight and check need to know of a host; changes nothing
+short_description: Read the facts of a host that preflight and check need, in one call
+version_added: "1.0.0"
 description:
-  - Reads addresses, mounts, disks, clock, limits, firewall and units, and tries to reach peers.
-  - A disk that fails, or a peer that does not answer, is part of the answer. Fails where a command of the system
-    cannot be run.
+  - Reads addresses, mounts, disks, clock, limits, firewall and units of a host, and tries to connect to peers. Changes
+    nothing.
+  - A disk that fails, or a peer that does not answer, is part of the result. The task fails only if a command of the
+    system cannot be run.
 options:
   mounts: {type: list, elements: str, default: [], description: Paths that should be mount points.}
   kafka_log_dirs:
-    description: Log directories. Read are their meta.properties, and which of them a running broker has given up.
+    description: >-
+      Log directories of the broker. The module reads their meta.properties, and finds those that a running broker has
+      taken offline.
     type: list
     elements: str
     default: []
-  zookeeper_data_dir: {type: str, description: Directory whose myid is read; zoo.cfg is as well.}
-  java_executables: {type: list, elements: str, default: [], description: Paths of the java that units run.}
+  zookeeper_data_dir: {type: str, description: Data directory of the ZooKeeper server. Its myid and zoo.cfg are read.}
+  java_executables: {type: list, elements: str, default: [], description: Paths of the java that the units run.}
   units: {type: list, elements: str, default: [], description: systemd units whose state is read.}
   peers:
-    description: What this host has to reach. All are tried at once, for 2 s each; nothing need listen there.
+    description: >-
+      Addresses that this host has to reach. All are tried at once, for 2 s each. No process has to listen there.
     type: list
     elements: dict
     default: []
@@ -35,18 +40,29 @@ options:
       address: {type: str, required: true, description: IPv4 or IPv6 address.}
       port: {type: int, required: true, description: TCP port.}
 attributes:
-  check_mode: {description: The same as without., support: full}
-  diff_mode: {description: There is none., support: none}
+  check_mode: {description: The same as without check mode., support: full}
+  diff_mode: {description: Returns no diff., support: none}
+seealso:
+  - {module: millrace.kafka.preflight}
+  - {module: millrace.kafka.health_page}
 author: [Millrace developers]
 """
 
 EXAMPLES = """
-- name: Probe
+- name: Probe a broker's host
   millrace.kafka.host_probe:
     mounts: [/data/kafka1]
     kafka_log_dirs: [/data/kafka1]
     units: [kafka.service]
     peers: [{address: 198.18.2.22, port: 9093}]
+  register: preflight_probe
+
+- name: Probe a ZooKeeper server's host
+  millrace.kafka.host_probe:
+    mounts: [/data/zookeeper]
+    zookeeper_data_dir: /data/zookeeper
+    java_executables: [/usr/lib/jvm/java-17-openjdk-amd64/bin/java]
+    units: [zookeeper.service]
   register: preflight_probe
 """
 
@@ -56,79 +72,129 @@ probe:
   type: dict
   returned: success
   contains:
-    addresses: {description: "IPv4 and IPv6 addresses, loopback left out.", type: list, elements: str}
+    addresses:
+      description: "IPv4 and IPv6 addresses, without loopback."
+      type: list
+      elements: str
+      sample: [198.18.1.21, 198.18.2.21]
     asked:
-      description: "Time of the control node before and after, in seconds since 1970."
+      description: "Time of the control node before and after the call, in seconds since 1970."
       type: list
       elements: float
+      sample: [1790000000.1, 1790000000.9]
     control_node:
-      description: "By address of the host, the control node's own address towards it; empty where no way leads there."
+      description: By address of the host, the address from which the control node reaches it; empty without a route.
       type: dict
+      sample: {198.18.1.21: 198.18.1.2}
     clock:
-      description: "C(synchronized), whether the kernel knows who keeps the time, and C(time) in seconds since 1970."
+      description: "C(synchronized), whether the kernel's clock is synchronized, and C(time) in seconds since 1970."
       type: dict
-    memory: {description: Memory in bytes., type: int}
-    limits: {description: "C(nr_open) and C(nofile), open files; C(capabilities) of systemd as a number.", type: dict}
+      sample: {synchronized: true, time: 1790000000.5}
+    memory: {description: Memory in bytes., type: int, sample: 8589934592}
+    limits:
+      description: "C(nr_open) and C(nofile), open files; C(capabilities) of systemd as a number."
+      type: dict
+      sample: {nr_open: 1048576, nofile: 524288, capabilities: 2199023255551}
     mounts:
       description: >-
-        By path, C(mounted); where it exists, C(size) and C(free) in bytes, C(device), C(inode), C(type) and C(names) of
-        what is in it; C(error) where the file system fails or takes no writes.
+        By path, C(mounted); if it exists, C(size) and C(free) in bytes, C(device), C(inode), C(type), and C(names) of
+        its entries; C(error) if the file system returns errors or is read-only.
       type: dict
-    serves: {description: Log directories in which the running broker holds its lock., type: list, elements: str}
-    given_up: {description: Those of a running broker in which it holds none any more., type: list, elements: str}
-    log_dirs: {description: "C(log.dirs) of the broker that is installed.", type: list, elements: str}
+      sample: {/data/kafka1: {mounted: true, size: 107374182400, free: 53687091200, device: 2065, inode: 2, type: ext4}}
+    serves:
+      description: Log directories in which the running broker holds its lock.
+      type: list
+      elements: str
+      sample: [/data/kafka1]
+    given_up:
+      description: Log directories of a running broker in which it no longer holds its lock.
+      type: list
+      elements: str
+      sample: [/data/kafka2]
+    log_dirs:
+      description: "C(log.dirs) of the installed broker."
+      type: list
+      elements: str
+      sample: [/data/kafka1, /data/kafka2]
     dropped:
-      description: "Of these, those that are not in I(kafka_log_dirs), each as in C(mounts)."
+      description: "Those of RV(probe.log_dirs) that are not in O(kafka_log_dirs), each as in RV(probe.mounts)."
       type: dict
-    listeners: {description: "By listener of the broker that is installed, its port.", type: dict}
+      sample: {}
+    listeners: {description: "Port of each listener of the installed broker.", type: dict, sample: {CLIENT: 9092}}
     zookeeper_connect:
-      description: "C(zookeeper.connect) of the broker that is installed, empty where there is none."
+      description: "C(zookeeper.connect) of the installed broker, empty without one."
       type: str
+      sample: 198.18.1.11:2281,198.18.1.12:2281,198.18.1.13:2281/kafka
     client_ports:
-      description: Ports for clients of the ZooKeeper server that is installed.
+      description: Client ports of the installed ZooKeeper server.
       type: list
       elements: int
+      sample: [2281]
     meta_properties:
-      description: "By log directory, what its meta.properties holds; empty where there is none."
+      description: "By log directory, the properties in its meta.properties; empty without the file."
       type: dict
-    myid: {description: "First line of the file, empty where there is none.", type: str}
+      sample: {/data/kafka1: {broker.id: "1", cluster.id: 7wHBT0XWQfCNPKHxMJFAsA}}
+    myid: {description: "First line of the file, empty without the file.", type: str, sample: "1"}
     archives:
       description: >-
-        By directory, the SHA-512 of the archive that install_archives unpacked there; C(complete) where a release of
-        Spark jobs was made of several.
+        By directory, the SHA-512 of the archive that M(millrace.kafka.install_archives) unpacked there; V(complete) for
+        a release of Spark jobs, which consists of several archives.
       type: dict
+      sample: {/opt/spark-job/1.0.0: complete}
     releases:
       description: >-
-        By product (C(kafka), C(zookeeper)) that this host is to have and has, the version that is C(installed), the
-        one that is C(running), and of Kafka the C(protocol) that its broker speaks to the others; empty for none.
+        By product (C(kafka), C(zookeeper)) of this host, the version that is C(installed), the version that is
+        C(running), and of Kafka the C(protocol) between brokers; empty if there is none.
       type: dict
+      sample: {kafka: {installed: 3.9.1, running: 3.9.1, protocol: "3.9"}}
     java:
       description: >-
-        By path of those of java_executables that can be run, the version from the file C(release) beside it; empty
-        where there is none.
+        By path of those of O(java_executables) that can be run, the version from the file C(release) of its
+        installation; empty without the file.
       type: dict
+      sample: {/usr/lib/jvm/java-17-openjdk-amd64/bin/java: 17.0.12}
     postgresql:
-      description: "C(release) of the system, as C(debian 12), and the versions of PostgreSQL that are C(installed)."
+      description: "C(release) of the system, and the C(installed) versions of PostgreSQL."
       type: dict
-    converged: {description: Whether this project has written its part of /etc/hosts., type: bool}
-    nft: {description: "Why nft cannot be used, empty where it can.", type: str}
-    firewall: {description: "The rules that the role base wrote, empty where there are none.", type: str}
-    ssh_port: {description: "Port at which this connection came in, 0 where it is not known.", type: int}
+      sample: {release: debian 12, installed: ["15"]}
+    converged: {description: Whether this project has written its part of /etc/hosts., type: bool, sample: true}
+    nft: {description: "Why nft cannot be used, empty if it can be used.", type: str, sample: ""}
+    firewall:
+      description: "The rules that the role base wrote, empty if there are none."
+      type: str
+      sample: "table inet millrace {"
+    ssh_port: {description: "Port of this SSH connection, 0 if it is not known.", type: int, sample: 22}
     peers:
-      description: "By address:port, C(open), C(refused), C(timeout) or the name of the error. Any answer shows a way."
+      description: >-
+        By address:port, V(open), V(refused), V(timeout) or the name of the error. V(open) and V(refused) both prove
+        that the peer can be reached.
       type: dict
-    units: {description: "By unit, systemd's ActiveState.", type: dict}
-    to_restart: {description: Units that restart.yml has marked and not restarted yet., type: list, elements: str}
-    restarted: {description: "Units that it has, and has not ended.", type: list, elements: str}
-    restart_hosts: {description: "By unit of these two, the hosts of the run that has marked it.", type: dict}
+      sample: {"198.18.2.22:9093": open}
+    units: {description: "By unit, systemd's ActiveState.", type: dict, sample: {kafka.service: active}}
+    to_restart:
+      description: Units that restart.yml has marked and not restarted yet.
+      type: list
+      elements: str
+      sample: [kafka.service]
+    restarted:
+      description: "Units that a run of restart.yml that did not finish has restarted."
+      type: list
+      elements: str
+      sample: []
+    restart_hosts:
+      description: "By unit of these two lists, the hosts of the run that marked it."
+      type: dict
+      sample: {kafka.service: [dc1-kafka1, dc1-kafka2]}
     behind:
-      description: Running units whose process was started with another configuration than is on the disk.
+      description: Running units whose process was started with an older configuration than is on the disk.
       type: list
       elements: str
+      sample: [kafka.service]
     untold:
-      description: Those of the others that are still to be told settings that are on the disk, which takes no restart.
+      description: Other running units whose process has not received all dynamic settings that are on the disk.
       type: list
       elements: str
+      sample: []
 """
 
 

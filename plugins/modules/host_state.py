@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Converge the nft tables, users, directories, files, links, kernel settings and units of one role in one call."""
+"""Converges the nft tables, users, directories, files, links, kernel settings and units of one role in one call."""
 
 from __future__ import annotations
 
@@ -12,40 +12,44 @@ from ansible_collections.millrace.kafka.plugins.module_utils.host.state import H
 
 DOCUMENTATION = """
 module: host_state
-short_description: Converge what a role keeps on a host, in one call
+short_description: Converge the files, users, kernel settings and units of a role on a host, in one call
+version_added: "1.0.0"
 description:
-  - The cost of a play is the number of module calls, so this one takes lists. Order of work is the order of the
-    options, but for units that have to be absent; they are stopped and disabled while their files are still there.
-  - Nothing is removed that is not named with C(state=absent); directories are never changed recursively.
-  - A link is followed only where root alone could have put it, on the way to a directory. A link that a service put
-    into a directory of its own ends the call, and so does one at the place of a file.
-  - What is made has the mode that is said, parent directories 0755, whatever the umask of the host.
-  - The first thing that cannot be reached ends the call with an error that says what and why; C(changes) says what
-    was done before.
+  - Converges everything that a role keeps on a host. It takes lists, because the cost of a play is the number of its
+    module calls.
+  - Works in the order of the options, except that units with C(state=absent) are stopped and disabled first, while
+    their files still exist.
+  - Removes only what is declared with C(state=absent). Directories are never changed recursively.
+  - Follows a symbolic link only on the way to a directory, and only if root alone could have created it. Fails if a
+    service created a link in a directory of its own, or if a link is at the path of a file.
+  - New files have the declared mode, new parent directories 0755, whatever the umask of the host.
+  - Fails at the first change that is not possible; RV(changes) lists what was done before.
 options:
   nftables:
     description:
-      - Tables of the family inet, each with the file that makes it. What the kernel holds is compared with what the
-        file makes in an empty network namespace, so a table that was flushed or changed by hand is loaded anew, in
-        one transaction. Other tables are not touched.
+      - Tables of the family inet, each with the file that creates it. The table in the kernel is compared with the
+        table that the file creates in an empty network namespace, so a table that was flushed or changed by hand is
+        loaded again, in one transaction. Other tables are not touched.
     type: list
     elements: dict
     default: []
     suboptions:
       table: {type: str, required: true, description: Name of the table.}
-      path: {type: str, required: true, description: "The file; an empty directory is not left behind."}
-      content: {type: str, description: "Rules for C(nft -f) that replace the table; needed, but with C(state=absent)."}
-      state: {type: str, choices: [present, absent], default: present, description: Whether table and file are there.}
+      path: {type: str, required: true, description: The file. Its directory is removed with it if it is empty then.}
+      content:
+        description: "Rules for C(nft -f) that replace the table. Required, except with C(state=absent)."
+        type: str
+      state: {type: str, choices: [present, absent], default: present, description: Whether table and file exist.}
   users:
-    description: System users (no login), each with a group of the same name. One that is there is left as it is.
+    description: System users (without login), each with a group of the same name. Existing users are not changed.
     type: list
     elements: dict
     default: []
     suboptions:
       name: {type: str, required: true, description: Name of the user.}
-      home: {type: str, required: true, description: Home directory; it is not made.}
+      home: {type: str, required: true, description: Home directory; it is not created.}
   directories:
-    description: Directories with their parents. Owner and mode are set on the directory itself alone.
+    description: Directories with their parents. Owner and mode are set on the directory itself only.
     type: list
     elements: dict
     default: []
@@ -56,132 +60,159 @@ options:
       mode: {type: str, default: "0755", description: Octal digits.}
       mount:
         description:
-          - A disk is to be mounted there. Where none is, or it gives errors or takes no writes, there is a warning,
-            and the directory is left as it is; a service with several of them goes on with the others.
+          - A disk has to be mounted there. If none is mounted, or it returns errors or is read-only, the module warns
+            and leaves the directory unchanged; a service with several disks continues with the others.
         type: bool
         default: false
   files:
-    description: Whole files. The diff of a secret one shows that it changed, not how.
+    description: Whole files. The diff of a secret file shows only that it changed.
     type: list
     elements: dict
     default: []
     suboptions:
-      path: {type: str, required: true, description: "The file; its directory has to be there."}
-      content: {type: str, description: "The whole text; this or C(secret_base64), but with C(state=absent)."}
+      path: {type: str, required: true, description: The file. Its directory has to exist.}
+      content: {type: str, description: "The whole text; this or O(files[].secret_base64), unless C(state=absent)."}
       secret_base64:
         description: >-
-          In place of C(content), of any bytes. C(content) can be read in the host's journal, where Ansible notes
-          every call, and with C(-vvv); this cannot. It is one line for that reason: what is masked is compared line
-          by line.
+          The content in base64, any bytes. O(files[].content) is visible in the host's journal, where Ansible logs
+          every call, and with C(-vvv); this is not. It is a single line because Ansible masks secrets line by line.
         type: str
       owner: {type: str, default: root, description: Name of a user.}
       group: {type: str, default: root, description: Name of a group.}
       mode: {type: str, default: "0644", description: Octal digits.}
-      secret: {type: bool, default: false, description: The diff does not show the text.}
+      secret: {type: bool, default: false, description: Do not show the text in the diff.}
       validate:
         description:
-          - A command that judges the new file before it is put in its place, C(%s) in place of its path, as
-            C(nft -c -f %s). Where it fails, the old file stays.
+          - A command that checks the new file before it replaces the old one, with C(%s) for its path, as
+            C(nft -c -f %s). If it fails, the old file stays.
         type: str
-      state: {type: str, choices: [present, absent], default: present, description: Whether the file is there.}
+      state: {type: str, choices: [present, absent], default: present, description: Whether the file exists.}
   blocks:
-    description: A marked part of a file that others write too, between C(# BEGIN MARKER) and C(# END MARKER).
+    description: A marked part of a file that other programs write too, between C(# BEGIN MARKER) and C(# END MARKER).
     type: list
     elements: dict
     default: []
     suboptions:
       path: {type: str, required: true, description: The file.}
       marker: {type: str, required: true, description: Name of the part.}
-      content: {type: str, required: true, description: What stands between.}
+      content: {type: str, required: true, description: Text between the two markers.}
   links:
-    description: Symbolic links, flipped in one step. Anything else at the place of one is an error.
+    description: Symbolic links, replaced atomically. Fails if anything else is at the path.
     type: list
     elements: dict
     default: []
     suboptions:
       path: {type: str, required: true, description: The link.}
-      target: {type: str, required: true, description: What it leads to; it need not be there.}
+      target: {type: str, required: true, description: Its target, which need not exist.}
   sysctl:
     description: Kernel settings that must hold now (a file under /etc/sysctl.d makes them survive a reboot).
     type: dict
     default: {}
   units:
     description:
-      - systemd units. A unit that runs is not touched by C(started); whether it runs with what is declared now is
-        answered by C(restart_owed), which compares I(digest) with the CONFIG_DIGEST in the environment of the running
-        process. So an interrupted run forgets no restart. C(converged) starts, and restarts a unit that is owed one.
-        C(absent) stops and disables, and forgets that it failed; the file is removed by I(files).
+      - systemd units. V(started) does not restart a running unit; RV(units) returns in C(restart_owed) whether it has a
+        pending restart, that is, whether O(units[].digest) differs from the CONFIG_DIGEST in the environment of the
+        running process. So an interrupted run loses no restart.
+      - V(converged) starts the unit, and restarts it if a restart is pending.
+      - V(absent) stops and disables the unit and resets its failed state; O(files) removes the file.
     type: list
     elements: dict
     default: []
     suboptions:
       name: {type: str, required: true, description: "Full name, as C(kafka.service)."}
-      enabled: {type: bool, default: true, description: Whether it starts at boot.}
+      enabled: {type: bool, default: true, description: Whether the unit starts at boot.}
       state:
-        description: What it is to be.
+        description: State of the unit.
         type: str
         choices: [started, stopped, converged, absent]
         default: started
       digest:
         description:
-          - The CONFIG_DIGEST that a process has to be started with. Where it is not said, the one that I(files) of this
-            call write into the unit itself. Without any no restart is owed.
+          - The CONFIG_DIGEST with which the process has to be started. The default is the digest that O(files) of this
+            call write into the unit. Without a digest, no restart is ever pending.
         type: str
       restart:
         description:
-          - C(mark) notes in /run/millrace that the process that runs now is to be restarted, where that is not noted
-            yet for the same I(restart_hosts), C(again) in any case, C(end) forgets it, with I(restart_hosts) only where
-            it was noted for the same. C(keep) only says what is noted.
-            Then C(restart_owed) is true while that process runs, and C(marked) where anything is noted. C(converged)
-            restarts it, also where this is not said.
+          - V(mark) records in /run/millrace that the process that runs now is to be restarted, unless that is recorded
+            for the same O(units[].restart_hosts) already.
+          - V(again) records it in any case.
+          - V(keep) only reports what is recorded.
+          - V(end) removes the record; with O(units[].restart_hosts), only if it was made for the same hosts.
+          - After that, C(restart_owed) is true while the marked process runs, and C(marked) is true if there is a
+            record. V(converged) restarts a marked process, also without this option.
         type: str
         choices: [mark, again, keep, end]
       restart_hosts: {type: list, elements: str, description: Hosts of the run that marks the unit.}
       live:
         description:
-          - What the process can be told while it runs, by whoever asks for it; nothing of it is told here. Whether that
-            is owed is answered by C(live), from the LIVE_DIGEST in the environment of the running process and a record
-            in /var/lib/millrace, which also names what was told before. So an interrupted run forgets nothing of it.
+          - Dynamic settings, which the process can receive while it runs. This module does not set them. RV(units)
+            returns in C(live) whether the process has to receive some, judged by the LIVE_DIGEST in the environment of
+            the process and a record in /var/lib/millrace, which also lists the values that were set before. So an
+            interrupted run forgets no setting.
         type: dict
         suboptions:
-          digest: {type: str, required: true, description: The LIVE_DIGEST of a process that was started with it.}
-          settings: {type: dict, required: true, description: "By name, the value as a text; null where none is said."}
-          told: {type: dict, description: "It was told; by name, the values that were set for that, as a list."}
+          digest: {type: str, required: true, description: The LIVE_DIGEST of a process that is started with them.}
+          settings: {type: dict, required: true, description: "By name, the value as text; null for Kafka's default."}
+          told:
+            description: Reports that the process received the settings. By name, the list of values that were set.
+            type: dict
       watch:
-        description: Seconds after a start in which it must not end; where it does, the call fails with what it said.
+        description: Seconds after a start during which the unit must not end. If it ends, fail with its last messages.
         type: int
         default: 0
       answers:
-        description: A Kafka listener; the watch ends as soon as the broker processes what comes to it.
+        description: A Kafka listener. The watch ends as soon as the broker processes requests on it.
         type: dict
         suboptions:
-          at: {type: str, required: true, description: "Where it is bound, as host:port."}
-          tls: {type: bool, required: true, description: Whether it speaks TLS.}
+          at: {type: str, required: true, description: "The address it is bound to, as host:port."}
+          tls: {type: bool, required: true, description: Whether it uses TLS.}
 attributes:
-  check_mode: {description: "Complete, also where the user or the parent directory is not there yet.", support: full}
-  diff_mode: {description: "Complete, but for secrets.", support: full}
+  check_mode:
+    description: Reports all changes, also if the user or the parent directory does not exist yet.
+    support: full
+  diff_mode: {description: "Shows all changes, except secrets.", support: full}
 author: [Millrace developers]
 """
 
 EXAMPLES = """
-- name: Configure
+- name: Configure a service
   millrace.kafka.host_state:
     users: [{name: kafka, home: /var/lib/kafka}]
     files:
       - {path: /etc/kafka/log4j.properties, content: "{{ lookup('ansible.builtin.template', 'log4j.properties.j2') }}"}
     units: [{name: kafka.service, digest: "{{ __kafka_digest }}"}]
-  register: __kafka_service
+  register: kafka_state
+
+- name: Start the service, restart it if a restart is pending, and wait until its listener answers
+  millrace.kafka.host_state:
+    units:
+      - {name: kafka.service, state: converged, watch: 60, answers: {at: "198.18.2.21:9093", tls: true}}
+
+- name: Remove a service with its files
+  millrace.kafka.host_state:
+    files:
+      - {path: /etc/systemd/system/old.service, state: absent}
+      - {path: /etc/old.conf, state: absent}
+    units: [{name: old.service, state: absent}]
 """
 
 RETURN = """
-changes: {description: "One line per change, what and where.", type: list, elements: str, returned: always}
+changes:
+  description: "One line for each change: what and where."
+  type: list
+  elements: str
+  returned: always
+  sample: [file /etc/kafka/server.properties, restart kafka.service]
 units:
-  description: >-
-    By name of the unit, C(active), C(restart_owed) and C(started), and perhaps C(marked), all bool. Where I(live) is
-    said, C(live) has whether it is C(owed), C(anew) where the process has all from its files, or is owed the restart
-    that gives it all, and what whoever tells it has to know: C(digest), C(settings), C(told).
+  description:
+    - By name of the unit, the booleans C(active), C(restart_owed) (whether a restart is pending) and C(started), and
+      C(marked) if a restart was recorded.
+    - With O(units[].live), also C(live), with C(owed), whether the process has to receive settings; C(anew), whether
+      it has all from its files or gets all by a pending restart; and C(digest), C(settings) and C(told), which
+      M(millrace.kafka.kafka_live_config) needs.
   type: dict
   returned: success
+  sample: {kafka.service: {active: true, restart_owed: false, started: false}}
 """
 
 OWNED: dict[str, Any] = {

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Keep unpacked archives on a host; the action plugin of the same name brings them there from the control node."""
+"""Unpacks archives on a host; the action of the same name sends them from the control node."""
 
 from __future__ import annotations
 
@@ -17,50 +17,64 @@ from ansible_collections.millrace.kafka.plugins.module_utils.host.probe import i
 
 DOCUMENTATION = """
 module: install_archives
-short_description: Keep verified archives unpacked in versioned directories
+short_description: Install verified archives in versioned directories
+version_added: "1.0.0"
 description:
-  - An archive is a file on the control node or a URL that the control node fetches once; its SHA-512 is checked there
-    before anything is sent, and again on the host before anything is unpacked.
-  - What a tar file holds below its one top folder ends in I(dest), whole or not at all; any other file ends in
-    I(dest) under its own name. An unchanged host costs one module call.
-  - A directory is made beside its place and renamed. Nothing that runs is touched. Everybody can read it, whatever
-    the umask of the host; one that services cannot enter counts as missing.
-  - Fails where an archive is not there, differs from its checksum, or holds a path that leads out of I(dest). Then
-    nothing is unpacked of it.
+  - Unpacks archives, each in a directory of its own. An archive is a file on the control node, or a URL that the
+    control node downloads once. Its SHA-512 is checked there before it is sent, and on the host before it is unpacked.
+  - A tar file has one top directory, whose content becomes the content of C(dest), completely or not at all. Any other
+    file is copied into C(dest) under its own name. An unchanged host costs one module call.
+  - A directory is created beside its final path and then renamed, so nothing that runs is touched. All users can read
+    it, whatever the umask of the host. A directory that services cannot enter is installed again.
+  - Fails if an archive does not exist, does not match its checksum, or contains a path outside C(dest). Then nothing of
+    that archive is installed.
 options:
   archives:
-    description: What to unpack where.
+    description: The archives and their directories.
     type: list
     elements: dict
     required: true
     suboptions:
       src: {type: str, required: true, description: Path on the control node or a URL.}
       checksum:
-        description: "C(sha512:HEX), or C(sha512:FILE-or-URL) in the form sha512sum writes."
+        description: "C(sha512:HEX), or C(sha512:FILE-or-URL) in the format of sha512sum."
         type: str
         required: true
-      dest: {type: str, required: true, description: "Directory on the host, which belongs to this archive alone."}
+      dest: {type: str, required: true, description: "Directory on the host, used for this archive only."}
       uploaded: {type: str, description: Set by the action plugin.}
   installed:
     description: >-
-      What a probe of this run found unpacked, directory to SHA-512. Where it is as declared, the host is not asked.
+      Directories and SHA-512 that a probe of this run found. If all match, the module is not called on the host.
     type: dict
     default: {}
 attributes:
-  check_mode: {description: Says what is missing; nothing is sent., support: full}
-  diff_mode: {description: Shows directories that are made., support: full}
+  check_mode: {description: Reports what is missing; nothing is sent., support: full}
+  diff_mode: {description: Shows the directories that are created., support: full}
 author: [Millrace developers]
 """
 
 EXAMPLES = """
-- name: Install
+- name: Install Kafka from a file of the control node
   millrace.kafka.install_archives:
     archives:
       - {src: /srv/kafka_2.13-3.9.2.tgz, checksum: "sha512:/srv/kafka_2.13-3.9.2.tgz.sha512", dest: /opt/kafka/3.9.2}
+
+- name: Install Kafka from Apache's archive
+  millrace.kafka.install_archives:
+    archives:
+      - src: https://archive.apache.org/dist/kafka/3.9.2/kafka_2.13-3.9.2.tgz
+        checksum: sha512:https://archive.apache.org/dist/kafka/3.9.2/kafka_2.13-3.9.2.tgz.sha512
+        dest: /opt/kafka/3.9.2
+    installed: "{{ preflight_probe.probe.archives }}"
 """
 
 RETURN = """
-missing: {description: The I(dest) of each archive that was not there., type: list, elements: str, returned: success}
+missing:
+  description: The C(dest) of each archive that was not installed.
+  type: list
+  elements: str
+  returned: success
+  sample: [/opt/kafka/3.9.2]
 """
 
 MARKER = ".sha512"  # host/probe.py reads it

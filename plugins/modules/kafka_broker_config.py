@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Converge settings of running brokers."""
+"""Sets and removes dynamic settings of brokers."""
 
 from __future__ import annotations
 
@@ -14,27 +14,28 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import
 
 DOCUMENTATION = """
 module: kafka_broker_config
-short_description: Converge dynamic settings of brokers
+short_description: Set and remove dynamic settings of brokers, without a restart
+version_added: "1.0.0"
 description:
-  - Sets what brokers take while they run, for all of them and for single ones, without a restart. What is set here goes
-    before C(server.properties), and what is set for one broker before what is set for all.
-  - A setting that is null is taken back. What was set and is not named is left, and returned as C(unmanaged), throttles
-    of moving replicas and settings that nobody knows among it.
-  - Each broker judges beforehand what it would get, for a number can fit the one and not the other. A setting is done
-    when each broker has taken it and goes on; a broker that a setting ended is a failure.
-  - What is for all brokers, one takes first, as its own, one that is not the controller; where it goes on with it, all
-    get it, and that one no longer has it of its own. Not tried so is what is taken back, and what each broker has of
-    its own.
-  - "Refused, with everything else that is wrong: a setting that brokers do not know, or read at their start alone; a
-    secret, for nobody could compare it; settings of a broker that is not there; values that Kafka takes and no cluster
-    stands, as C(max.connections) 0; what decides which records are lost, without I(allow_data_loss), also where it is
-    set and would be taken back, for what C(server.properties) says holds then."
-  - A C(message.max.bytes) that is lower than brokers have it is a warning.
+  - Sets and removes dynamic settings of brokers, for all of them or for single ones, without a restart. Precedence is
+    a setting of a single broker, a setting of all brokers, C(server.properties).
+  - A setting that is null is removed. A setting that is on the cluster and not declared stays, and is returned in
+    RV(plan.unmanaged), including throttles of moving replicas and unknown settings.
+  - Each broker validates its settings first, since a number may suit one broker and not another. A setting counts as
+    written when each broker has applied it and still runs; if a setting stops a broker, the task fails.
+  - A setting of all brokers is tried first as a setting of one broker, which is not the controller. If that broker
+    still runs, all brokers get the setting, and the trial setting is removed. Removals and settings of single brokers
+    are not tried first.
+  - "Rejects, together with all other mistakes: a setting that brokers do not know or read at start only; a secret,
+    which could not be compared; settings of a broker that does not exist; values that Kafka accepts although no cluster
+    can run with them, as C(max.connections) 0; settings that decide which records are lost, without O(allow_data_loss).
+    That also applies to their removal, since C(server.properties) then decides."
+  - Warns if C(message.max.bytes) becomes lower than it is.
 options:
   config:
     description: >-
-      Settings of all brokers, under Kafka's names and in Kafka's units. Those that Kafka calls cluster-wide or
-      per-broker can be set.
+      Settings of all brokers, with Kafka's names and units. Allowed are those that Kafka calls cluster-wide or
+      per-broker.
     type: dict
     default: {}
   brokers:
@@ -44,20 +45,22 @@ options:
     default: []
     suboptions:
       id: {type: int, required: true, description: C(broker.id).}
-      config: {type: dict, default: {}, description: "Its own settings, as I(config)."}
+      config: {type: dict, default: {}, description: "Settings of this broker, as in O(config)."}
   allow_data_loss:
     description: >-
-      Settings are taken, and taken back, that decide which records are lost: retention, C(log.cleanup.policy),
-      C(min.insync.replicas) and their like.
+      Whether settings may be set or removed that decide which records are lost, as retention, C(log.cleanup.policy)
+      and C(min.insync.replicas).
     type: bool
     default: false
 extends_documentation_fragment: [millrace.kafka.kafka_resources, millrace.kafka.kafka_writes]
 requirements: [confluent-kafka, kafka-python]
+seealso:
+  - {module: millrace.kafka.kafka_live_config}
 author: [Millrace developers]
 """
 
 EXAMPLES = """
-- name: More threads for all brokers, and none of its own for the first
+- name: Set more threads for all brokers, and remove the setting of the first
   millrace.kafka.kafka_broker_config:
     admin: "{{ kafka_admin_listeners.REPLICATION }}"
     config: {num.io.threads: 16}
@@ -65,14 +68,14 @@ EXAMPLES = """
       - {id: 1, config: {num.io.threads: null}}
   delegate_to: localhost
 
-- name: Take back a retention that was set by hand, once C(server.properties) of each broker says it
+- name: Remove a retention that was set by hand, so that C(server.properties) applies
   millrace.kafka.kafka_broker_config:
     admin: "{{ kafka_admin_listeners.REPLICATION }}"
     config: {log.retention.ms: null}
     allow_data_loss: true
   delegate_to: localhost
 
-- name: Take back a throttle that was forgotten
+- name: Remove throttles that were left on a broker
   millrace.kafka.kafka_broker_config:
     admin: "{{ kafka_admin_listeners.REPLICATION }}"
     brokers:
@@ -81,33 +84,47 @@ EXAMPLES = """
 """
 
 RETURN = """
-changes: {description: One line per change., type: list, elements: str, returned: always}
-cluster_id: {description: Id of the cluster that answered., type: str, returned: when it answered}
+changes:
+  description: One line for each change.
+  type: list
+  elements: str
+  returned: always
+  sample: ["update settings of all brokers: + num.io.threads: 16"]
+cluster_id:
+  description: Id of the cluster.
+  type: str
+  returned: when the cluster answered
+  sample: 7wHBT0XWQfCNPKHxMJFAsA
 plan:
-  description: C(all brokers) and single ones by what happens to them.
+  description: C(all brokers) and single brokers by what happens to them.
   type: dict
-  returned: when it answered
+  returned: when the cluster answered
   contains:
-    create: {description: "Always empty, for brokers are there.", type: list, elements: str}
-    update: {description: Whose settings are otherwise than declared., type: list, elements: str}
-    delete: {description: Always empty., type: list, elements: str}
-    unchanged: {description: Whose settings are as declared., type: list, elements: str}
+    create: {description: Always empty., type: list, elements: str, sample: []}
+    update: {description: Different from the declaration., type: list, elements: str, sample: [all brokers]}
+    delete: {description: Always empty., type: list, elements: str, sample: []}
+    unchanged: {description: As declared., type: list, elements: str, sample: [broker 1]}
     unmanaged:
-      description: "Each setting that was set and is not named, as C(broker 1: num.io.threads)."
+      description: "Each setting that is on the cluster and not declared."
       type: list
       elements: str
+      sample: ["broker 1: num.io.threads"]
 outcome:
-  description: What became of the changes, each as C(settings of broker 1).
+  description: What was written before a write failed.
   type: dict
-  returned: where writing failed
+  returned: if a write failed
   contains:
-    done: {description: What was written., type: list, elements: str}
-    failed: {description: "What was not, or ended a broker, and why.", type: dict}
-    not_tried: {description: What was not begun., type: list, elements: str}
+    done: {description: Written., type: list, elements: str, sample: [settings of broker 1]}
+    failed:
+      description: "Not written, or written and the broker stopped, and why."
+      type: dict
+      sample: {settings of broker 2: no answer in time}
+    not_tried: {description: Not started., type: list, elements: str, sample: [settings of broker 3]}
     unknown:
-      description: What of C(failed) may have been done all the same, and could not be read back.
+      description: Those of C(failed) that may have been written and could not be read back.
       type: list
       elements: str
+      sample: [settings of broker 2]
 """
 
 BROKER: dict[str, Any] = {"id": {"type": "int", "required": True}, "config": {"type": "dict", "default": {}}}

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Have brokers take new certificates and CAs from their disks, without a restart."""
+"""Makes brokers reload certificates and CAs from their disks, without a restart."""
 
 from __future__ import annotations
 
@@ -11,39 +11,42 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reload import
 
 DOCUMENTATION = """
 module: kafka_certificates
-short_description: Have listeners serve the certificates and trust the CAs that are on the brokers' disks
+short_description: Make brokers reload the certificates and CAs that are on their disks
+version_added: "1.0.0"
 description:
-  - Asks every listener by a handshake which certificate it serves and which CAs it accepts, and reloads those that
-    differ, one after the other.
-  - Truststores that grow come first, certificates next, truststores that shrink last; what would cut a broker off is
-    refused.
-  - Fails where a listener does not answer, a broker refuses a file (it goes on with what it had), or a listener does
-    not serve it after 20 s; C(changes) says what was begun.
+  - Reloads the certificates and truststores of brokers' listeners, without a restart. Asks every listener by a TLS
+    handshake which certificate it serves and which CAs it accepts, and reloads those that differ from the files on the
+    broker's disk, one after the other.
+  - Truststores that grow are reloaded first, then certificates, then truststores that shrink. A reload that would cut a
+    broker off from the others is rejected.
+  - Fails if a listener does not answer, if a broker rejects a file (it then keeps the old one), or if a listener does
+    not serve the new certificate after 20 s; RV(changes) lists what was started.
   - Runs where confluent-kafka and openssl are installed and the listeners can be reached (the control node, or a host
     of the group admin).
 options:
   admin:
     description: >-
-      Client properties of a super user, under librdkafka's names. C(ssl.certificate.location), a PEM file with its
-      key, and C(ssl.ca.location) are needed: handshakes use them too.
+      Client properties of a super user, with librdkafka's names. C(ssl.certificate.location), a PEM file with its
+      key, and C(ssl.ca.location) are required: handshakes use them, too.
     type: dict
     required: true
   endpoints:
-    description: The listeners as the filter kafka_endpoints_with_tls gives them.
+    description: The listeners, as the filter P(millrace.kafka.kafka_endpoints_with_tls#filter) returns them.
     type: list
     elements: dict
     required: true
 attributes:
-  check_mode: {description: Listeners are asked and nothing is reloaded., support: full}
-  diff_mode: {description: The lines of C(changes)., support: full}
+  check_mode: {description: Asks the listeners and reloads nothing., support: full}
+  diff_mode: {description: Shows the lines of RV(changes)., support: full}
 requirements: [confluent-kafka, openssl]
 seealso:
+  - {module: millrace.kafka.tls_served}
   - {plugin: millrace.kafka.kafka_endpoints_with_tls, plugin_type: filter}
 author: [Millrace developers]
 """
 
 EXAMPLES = """
-- name: Certificates in use
+- name: Reload certificates that changed on disk
   millrace.kafka.kafka_certificates:
     admin: "{{ kafka_admin_listeners.REPLICATION }}"
     endpoints: "{{ groups['kafka'] | millrace.kafka.kafka_endpoints_with_tls(hostvars, pki_made.hosts) }}"
@@ -52,14 +55,20 @@ EXAMPLES = """
 """
 
 RETURN = """
-changes: {description: One line per reload., type: list, elements: str, returned: always}
+changes:
+  description: One line for each reload.
+  type: list
+  elements: str
+  returned: always
+  sample: ["broker 1 (dc1-kafka1), listener CLIENT: certificate 1f"]
 served:
   description: >-
-    What each listener serves, C(host), C(listener), C(serial) (hexadecimal) and C(until), in the order of the
-    brokers.
+    The certificate that each listener serves, with C(host), C(listener), C(serial) (hexadecimal) and C(until), in the
+    order of the brokers.
   type: list
   elements: dict
   returned: success
+  sample: [{host: dc1-kafka1, listener: CLIENT, serial: 1f, until: "2027-01-31T12:00:00Z"}]
 """
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Wait until a Kafka cluster is whole, or describe it."""
+"""Waits until a Kafka cluster is healthy, or describes it."""
 
 from __future__ import annotations
 
@@ -22,50 +22,57 @@ from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTION
 
 DOCUMENTATION = """
 module: kafka_cluster
-short_description: Wait until every declared broker is registered and every ISR is full; changes nothing
+short_description: Wait until all brokers are registered and all replicas are in sync, or describe the cluster
+version_added: "1.0.0"
 description:
+  - Waits until every declared broker is registered and every partition has all of its replicas in sync; then returns
+    facts of the cluster. Changes nothing.
+  - A listener that does not answer within 5 s, or a file of its properties that cannot be read, is a problem as well.
   - Runs where confluent-kafka is installed and the listeners can be reached (the control node, or a host of the group
     admin).
-  - A listener that does not answer within 5 s, or a file of its properties that cannot be read, is a problem as well.
 options:
   listeners:
     description: >-
-      Client properties by name of the listener, under librdkafka's names; the first one answers for the partitions.
+      Client properties by name of the listener, with librdkafka's names. Partitions are read through the first one.
     type: dict
     required: true
-  brokers: {type: list, elements: int, required: true, description: Ids that must be registered.}
-  timeout: {type: int, default: 0, description: Seconds until it has to be whole; 0 asks once.}
+  brokers: {type: list, elements: int, required: true, description: Ids of the brokers that must be registered.}
+  timeout: {type: int, default: 0, description: Seconds to wait until the cluster is healthy; 0 checks once.}
   before:
     description:
-      - What C(lacking) was before the first restart, or when the run began. The cluster is back where it is whole, or
-        for 30 s (for half of a shorter I(timeout)) lacks nothing more.
+      - The value of RV(lacking) before the first restart, or when the run began. The wait ends when the cluster is
+        healthy, or when for 30 s (half of a shorter O(timeout)) nothing is missing that was not missing before.
     type: dict
-  fail: {type: bool, default: true, description: Fail when the cluster is not whole; otherwise only describe it.}
+  fail: {type: bool, default: true, description: Fail if the cluster is not healthy; otherwise only describe it.}
   returned:
     description:
-      - With I(before), ids of the brokers that were started and must be registered.
-      - Without I(before), ids of those that may be started; what C(lacking) is by them alone is not counted.
+      - With O(before), ids of the brokers that were started and must be registered.
+      - Without O(before), ids of brokers that may be started; what is missing because of them only is not in
+        RV(lacking).
     type: list
     elements: int
     default: []
   sick:
-    description: Ids of brokers with a disk that failed. That they are in fewer ISRs is a warning.
+    description: Ids of brokers with a failed disk. Their replicas that are out of sync cause only a warning.
     type: list
     elements: int
     default: []
-  throttles: {type: bool, default: false, description: Look for limits that somebody left who moved replicas.}
+  throttles: {type: bool, default: false, description: Look for replication throttles although no replica is moved.}
   log_dirs:
     description:
-      - Ask each registered broker what its log dirs hold, and the controller about what looks left behind there; that
-        is asked again 10 s later.
-      - With I(throttles) also look for limits of copies between log dirs.
+      - Ask each registered broker what its log dirs hold. Replicas that seem to be strays are checked with the
+        controller, and again 10 s later.
+      - With O(throttles), also look for throttles of copies between log dirs.
     type: bool
     default: false
 extends_documentation_fragment: [millrace.kafka.waits]
 attributes:
-  check_mode: {description: The same as without., support: full}
-  diff_mode: {description: There is none., support: none}
+  check_mode: {description: The same as without check mode., support: full}
+  diff_mode: {description: Returns no diff., support: none}
 requirements: [confluent-kafka, kafka-python]
+seealso:
+  - {module: millrace.kafka.kafka_gate}
+  - {module: millrace.kafka.kafka_info}
 author: [Millrace developers]
 """
 
@@ -76,74 +83,128 @@ EXAMPLES = """
     brokers: [1, 2, 3]
     timeout: 120
   delegate_to: localhost
+
+- name: Describe the cluster with its log dirs and left-over throttles, without failing
+  millrace.kafka.kafka_cluster:
+    listeners: {CLIENT: {bootstrap.servers: "198.18.1.21:9092"}}
+    brokers: [1, 2, 3]
+    fail: false
+    throttles: true
+    log_dirs: true
+  delegate_to: localhost
+  register: cluster
+
+- name: Wait until a restarted broker is back and nothing is missing that was not missing before
+  millrace.kafka.kafka_cluster:
+    listeners: {CLIENT: {bootstrap.servers: "198.18.1.21:9092"}}
+    brokers: [1, 2, 3]
+    returned: [2]
+    before: "{{ cluster.lacking }}"
+    timeout: 300
+  delegate_to: localhost
 """
 
 RETURN = """
 waiting:
   description: >-
-    C(what) keeps the wait going, its C(timeout) (seconds), and C(waited) for the next call.
+    C(what) the module waits for, its C(timeout) in seconds, and C(waited) for the next call.
   type: dict
-  returned: with pause, where the wait goes on
+  returned: with O(pause), if the wait continues
+  sample: {what: [broker 2 is not registered], timeout: 120, waited: {begun: 8123.4}}
 brokers:
   description: >-
-    By id (a text), each registered broker's C(rack), null where it did not say, and C(address:port) by name of the
-    listener.
+    By id (a string), each registered broker's C(rack), null if it has none, and C(address:port) by name of listener.
   type: dict
   returned: always
-controller: {description: "Id of the controller, -1 where there is none.", type: int, returned: always}
+  sample: {"1": {rack: rack_a, CLIENT: "198.18.1.21:9092"}}
+controller: {description: "Id of the controller, -1 without one.", type: int, returned: always, sample: 1}
 lacking:
   description: >-
-    What is not whole, by kind, C(brokers), C(offline) and C(under_replicated), of which each replica is named.
+    What keeps the cluster from being healthy, by kind: C(brokers), C(offline) (partitions), and C(under_replicated),
+    where each replica is named.
   type: dict
-  returned: where the cluster answered
-at: {description: When that was seen (seconds since 1970)., type: float, returned: with lacking}
-problems: {description: What keeps the cluster from being whole., type: list, elements: str, returned: always}
-offline: {description: Number of partitions without a leader., type: int, returned: always}
+  returned: if the cluster answered
+  sample: {brokers: ["2"], offline: [], under_replicated: ["orders-0 on 2"]}
+at:
+  description: Time of RV(lacking), in seconds since 1970.
+  type: float
+  returned: with RV(lacking)
+  sample: 1790000000.5
+problems:
+  description: What keeps the cluster from being healthy, as sentences.
+  type: list
+  elements: str
+  returned: always
+  sample: [broker 2 is not registered]
+offline: {description: Number of partitions without a leader., type: int, returned: always, sample: 0}
 alone:
-  description: By id (a text), the partitions without a leader with which that broker alone was in sync at last.
+  description: >-
+    By id (a string), the partitions without a leader whose last in-sync replica is on that broker only.
   type: dict
   returned: always
-under_replicated: {description: Number of partitions with a replica out of sync., type: int, returned: always}
+  sample: {"2": [orders-0]}
+under_replicated:
+  description: Number of partitions with a replica out of sync.
+  type: int
+  returned: always
+  sample: 12
 out_of_sync:
-  description: By id (a text) of registered brokers, how many of their replicas are out of sync; others are left out.
+  description: By id (a string) of a registered broker, the number of its replicas that are out of sync, if not 0.
   type: dict
   returned: always
-partitions: {description: Number of partitions., type: int, returned: always}
+  sample: {"3": 4}
+partitions: {description: Number of partitions., type: int, returned: always, sample: 120}
 undeclared:
   description: >-
-    By id (a text), number of replicas of those brokers that are not in I(brokers), and are registered or hold some.
+    By id (a string) of a broker that is not in O(brokers) and is registered or holds replicas, its number of replicas.
   type: dict
   returned: always
-leaders: {description: "By id (a text), number of partitions that the broker leads.", type: dict, returned: always}
-replicas: {description: "By id (a text), number of replicas that the broker holds.", type: dict, returned: always}
-throttled:
-  description: "By id (a text), bytes a second that a broker still sends or takes, though no replica is being moved."
+  sample: {"9": 0}
+leaders:
+  description: "By id (a string), number of partitions that the broker leads."
   type: dict
-  returned: with throttles
+  returned: always
+  sample: {"1": 40, "2": 40, "3": 40}
+replicas:
+  description: "By id (a string), number of replicas that the broker holds."
+  type: dict
+  returned: always
+  sample: {"1": 120, "2": 120, "3": 120}
+throttled:
+  description: "By id (a string), the bytes per second to which replication is throttled although no replica is moved."
+  type: dict
+  returned: with O(throttles)
+  sample: {"2": "10485760"}
 log_dirs:
   description:
-    - "Of each log dir C(broker), C(path), C(replicas) (number, without copies on their way there), C(bytes) that they
-      have, C(largest) of them, C(size) and C(free) bytes of its file system, null where the broker does not tell, and
-      C(given_up), whether the broker serves nothing from it."
+    - Each log dir with C(broker), C(path), C(replicas) (their number, without copies in progress), C(bytes) of all
+      replicas, C(largest) replica in bytes, C(size) and C(free) bytes of its file system, null if the broker does not
+      report them, and C(given_up), whether the broker has taken the log dir offline.
   type: list
   elements: dict
-  returned: with I(log_dirs), where the cluster answered
+  returned: with O(log_dirs), if the cluster answered
+  sample:
+    - {broker: 1, path: /data/1, replicas: 40, bytes: 1048576, largest: 65536, size: null, free: null, given_up: false}
 silent:
-  description: By id (a text) of brokers that did not tell what their log dirs hold, why.
+  description: By id (a string) of a broker that did not report its log dirs, the reason.
   type: dict
-  returned: with C(log_dirs)
+  returned: with RV(log_dirs)
+  sample: {"2": no answer in time}
 strays:
   description:
-    - "Replicas that are not their broker's, by log dir: C(broker), C(path), C(bytes), and C(partitions), each as
-      TOPIC-NUMBER. Null where nobody could be asked for them."
-    - A disk that was away while a topic was deleted or moved brings them back. Kafka does not delete them.
+    - "Replicas that do not belong to their broker, by log dir: C(broker), C(path), C(bytes), and C(partitions), each as
+      TOPIC-NUMBER. Null if no broker could be asked."
+    - They appear when a disk returns that was away while a topic was deleted or moved. Kafka does not delete them.
   type: list
   elements: dict
-  returned: with C(log_dirs)
+  returned: with RV(log_dirs)
+  sample: [{broker: 1, path: /data/2, bytes: 1024, partitions: [old-0]}]
 copies_throttled:
-  description: By id (a text), bytes a second that a broker may copy between its log dirs, though nothing is copied.
+  description: >-
+    By id (a string), the bytes per second to which copies between log dirs are throttled although nothing is copied.
   type: dict
-  returned: with C(log_dirs)
+  returned: with RV(log_dirs)
+  sample: {}
 """
 
 

@@ -86,8 +86,10 @@ answer:
   sample: broker 2 is the controller now
 """
 
-HANDED_OVER, NOT_CONTROLLER, FAILED = "handed_over", "not_controller", "failed"
-"""States of hand_over.py; with any other than the first two, this broker may be the controller when it stops."""
+HANDED_OVER = "handed_over"
+NOT_CONTROLLER = "not_controller"
+FAILED = "failed"
+# States of hand_over.py. With any other than the first two, this broker may be the controller when it stops.
 
 
 def main() -> None:

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Say what lives on a Kafka cluster in the words of an inventory."""
+"""Exports the topics, users, ACLs, quotas and broker settings of a cluster as variables of an inventory."""
 
 from __future__ import annotations
 
@@ -21,68 +21,98 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question impo
 
 DOCUMENTATION = """
 module: kafka_export
-short_description: Say what lives on a cluster in the words of an inventory
+short_description: Export topics, users, ACLs, quotas and broker settings as variables of an inventory
+version_added: "1.0.0"
 description:
-  - Reads topics, users, ACLs, quotas and settings of running brokers, and returns them as variables with which
-    C(playbooks/resources.yml) changes nothing. It is the way in for a cluster that was set up by other means.
-  - Of topics, what was set for each of them is returned, not what brokers have by default, and nothing that throttles
-    moving replicas; of those that move, as many replicas as they are to have in the end. One whose partitions differ in
-    replicas is returned with C(manage=false).
-  - Passwords cannot be read; users name one of C(vault.passwords) each.
-  - Names may be anything, templates too; the filter P(millrace.kafka.exported_yaml#filter) writes them so that they are
-    none.
-  - Topics whose name begins with C(_) are the cluster's own, and are left out.
+  - Exports the topics, users, ACLs, quotas and dynamic broker settings of a running cluster, as variables with which
+    C(playbooks/resources.yml) changes nothing. Use it to adopt a cluster that was set up by other means.
+  - A topic is returned with the settings that were set for it, not with the brokers' defaults, and without throttles of
+    moving replicas. If its replicas are moving, the number of replicas is the number after the move. A topic whose
+    partitions have different numbers of replicas is returned with C(manage=false).
+  - Passwords cannot be read; each user refers to an entry of C(vault.passwords).
+  - Names may contain anything, also templates; the filter P(millrace.kafka.exported_yaml#filter) writes them so that
+    Ansible does not evaluate them.
+  - Topics whose name begins with C(_) are internal, and are not exported.
 options:
-  admin: {type: dict, required: true, description: "Client properties of a super user, under librdkafka's names."}
+  admin: {type: dict, required: true, description: "Client properties of a super user, with librdkafka's names."}
   cluster_id:
-    description: Id of the cluster that is meant; one with another is refused. Not compared where it is empty.
+    description: Id of the expected cluster. A cluster with another id is rejected. Empty accepts any.
     type: str
     default: ""
 attributes:
-  check_mode: {description: Reads only., support: full}
-  diff_mode: {description: Changes nothing., support: none}
+  check_mode: {description: The module only reads., support: full}
+  diff_mode: {description: Returns no diff., support: none}
 requirements: [confluent-kafka, kafka-python]
+seealso:
+  - {module: millrace.kafka.kafka_info}
+  - {plugin: millrace.kafka.exported_yaml, plugin_type: filter}
 author: [Millrace developers]
 """
 
 EXAMPLES = """
-- name: Read what there is
+- name: Export a cluster
   millrace.kafka.kafka_export:
     admin: "{{ kafka_admin_listeners.REPLICATION }}"
   delegate_to: localhost
   register: found
 
-- name: Write it beside the other variables
+- name: Write the variables beside the other ones, unless the file exists
   ansible.builtin.copy:
     content: "{{ found.variables | millrace.kafka.exported_yaml }}"
     dest: "{{ inventory_dir }}/group_vars/all/resources.yml"
     mode: "0644"
     force: false
   delegate_to: localhost
+
+- name: Show the topics of one project only
+  ansible.builtin.debug:
+    msg: "{{ found.variables.kafka_topics | selectattr('name', 'match', 'orders-') }}"
 """
 
 RETURN = """
-cluster_id: {description: Id of the cluster that answered., type: str, returned: always}
+cluster_id: {description: Id of the cluster., type: str, returned: always, sample: 7wHBT0XWQfCNPKHxMJFAsA}
 variables:
-  description: What there is.
+  description: Variables for an inventory.
   type: dict
   returned: always
   contains:
-    kafka_cluster_id: {description: The cluster's id., type: str}
-    kafka_topic_defaults: {description: "Empty, for each topic says all.", type: dict}
-    kafka_topics: {description: Topics., type: list, elements: dict}
-    kafka_users: {description: "Users with a password, one entry for each mechanism.", type: list, elements: dict}
-    kafka_acls: {description: "ACLs, literal, each with its operations.", type: list, elements: dict}
-    kafka_quotas: {description: "Quotas of users, client ids and pairs.", type: list, elements: dict}
-    kafka_dynamic_config: {description: What was set for all brokers while they ran., type: dict}
+    kafka_cluster_id: {description: Id of the cluster., type: str, sample: 7wHBT0XWQfCNPKHxMJFAsA}
+    kafka_topic_defaults:
+      description: "Empty, because each topic has all of its settings."
+      type: dict
+      sample: {}
+    kafka_topics:
+      description: Topics.
+      type: list
+      elements: dict
+      sample: [{name: orders, partitions: 12, replication_factor: 3, config: {retention.ms: "604800000"}}]
+    kafka_users:
+      description: "Users with a password, one entry for each mechanism."
+      type: list
+      elements: dict
+      sample: [{name: orders, password: "{{ vault.passwords.orders }}", mechanism: SCRAM-SHA-512, iterations: 8192}]
+    kafka_acls:
+      description: "ACLs, each with its operations."
+      type: list
+      elements: dict
+      sample: [{principal: "User:orders", operations: [WRITE], resource: topic, name: orders}]
+    kafka_quotas:
+      description: "Quotas of users, client ids and pairs."
+      type: list
+      elements: dict
+      sample: [{user: orders, values: {producer_byte_rate: 20971520}}]
+    kafka_dynamic_config:
+      description: Dynamic settings of all brokers.
+      type: dict
+      sample: {num.io.threads: "16"}
 left_out:
   description: >-
-    What stays as it is: ACLs of kinds that an inventory cannot declare, and what was set for a single broker, which is
-    for C(kafka_dynamic_config_overrides) of its host; throttles; secrets, without
-    their value.
+    What the variables do not contain: ACLs of kinds that an inventory cannot declare; dynamic settings of a single
+    broker, which belong to C(kafka_dynamic_config_overrides) of its host; throttles; secrets, without their value.
   type: list
   elements: str
   returned: always
+  sample: ["broker 1: num.io.threads = 16"]
 """
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Ask whether brokers may stop now, in which order, and whether they are back."""
+"""Decides whether brokers may stop, in which order they are restarted, and whether they are back."""
 
 from __future__ import annotations
 
@@ -23,79 +23,106 @@ from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTION
 
 DOCUMENTATION = """
 module: kafka_gate
-short_description: Tell whether brokers may stop now, in which order, and whether they are back and lead again
+short_description: Decide whether brokers may stop now, in which order, and whether they are back
+version_added: "1.0.0"
 description:
-  - Brokers may stop together where each partition that they hold in sync has all its other replicas in sync, keeps
-    min.insync.replicas of its topic without them (and I(margin) more), and none of its replicas is being moved; where
-    there is a controller, and no other rack is out. What is down, offline or answers nobody may always be restarted.
-  - Each broker that stays is asked itself, and the worst answer counts, also of min.insync.replicas. One that has just
-    started, or that the controller does not reach, says what was; a dead one is in sync until its session ends.
-  - Where the cluster is not whole elsewhere, only what has been so for 30 s is judged (half of a shorter I(timeout)).
-  - After 5 s I(former) counts no more where it alone says that it controls, or where all that stay name another one.
-  - A gate that nobody answers is closed; at once where no broker says settings of topics, for without a quorum of
-    ZooKeeper each such question keeps a thread of a broker.
+  - Decides whether brokers may stop together. They may if there is a controller, no other rack is down, and each
+    partition that they hold in sync has all its other replicas in sync, keeps C(min.insync.replicas) of its topic (and
+    O(margin) more) without them, and has no replica that is being moved. A broker that is down, offline or does not
+    answer may always be restarted.
+  - Each broker that stays is asked itself, and the worst answer counts, also for C(min.insync.replicas). The answer of
+    a broker that has just started, or that the controller cannot reach, is outdated; a dead broker counts as in sync
+    until its session expires.
+  - If the rest of the cluster is not healthy, only what has been so for 30 s counts (half of a shorter O(timeout)).
+  - After 5 s, O(former) is ignored if only itself names it as the controller, or if all that stay name another.
+  - The gate is closed if no broker answers. It is closed at once if no broker can report settings of topics, since each
+    such request occupies a thread of a broker while ZooKeeper has no quorum.
   - Runs where confluent-kafka and kafka-python are installed and the listeners can be reached (the control node, or a
     host of the group admin).
 options:
   listeners:
     description: >-
-      Client properties by name of the listener, under librdkafka's names; the first one answers for the partitions. The
+      Client properties by name of the listener, with librdkafka's names. Partitions are read through the first one. The
       principal needs DESCRIBE and DESCRIBE_CONFIGS on the cluster and on topics.
     type: dict
     required: true
-  brokers: {type: list, elements: int, required: true, description: Ids of all brokers that there have to be.}
-  stop: {type: list, elements: int, required: true, description: Ids of those that it is about.}
+  brokers: {type: list, elements: int, required: true, description: Ids of all brokers of the cluster.}
+  stop: {type: list, elements: int, required: true, description: Ids of the brokers in question.}
   question:
     description:
-      - C(may_stop) waits until I(stop) may stop together, and fails where they may not; at once for too few replicas.
-      - C(order) tells which of them are restarted together, and after one another, and whether the first may stop now.
-        Fails where a topic has too few replicas for any of them to be restarted. Waits while brokers name different
-        controllers; of one broker alone, I(stop), no word is wanted.
-      - C(back) waits until they are back after a restart, and the cluster is whole, or lacks nothing but I(before).
-      - C(started) waits until they are registered and in sync with what somebody leads, whoever else is away. What a
-        broker lacks that has given up a log directory is not waited for; there is a warning.
+      - V(may_stop) waits until the brokers of O(stop) may stop together, and fails if they may not; at once if a topic
+        has too few replicas.
+      - V(order) returns which of them are restarted together and in which order, and whether the first may stop now.
+        Fails if a topic has too few replicas for any of them to be restarted. Waits while brokers name different
+        controllers; the answer of a single broker in O(stop) is not required.
+      - V(back) waits until they are back after a restart, and nothing is missing that is not in O(before).
+      - V(started) waits until they are registered and in sync with the partitions that have a leader, whichever other
+        brokers are down. Replicas of a log directory that the broker has taken offline are not waited for; they cause a
+        warning.
     type: str
     choices: [may_stop, order, back, started]
     default: may_stop
   parallel:
-    description: With C(order), C(rack) for all brokers of a rack together, where what they hold bears that.
+    description: >-
+      With C(question=order), V(rack) restarts all brokers of a rack together, if the partitions they hold allow it.
     type: str
     choices: [one, rack]
     default: one
   racks: {type: dict, default: {}, description: "By id, the rack of each declared broker."}
   together:
     description: >-
-      By id, what C(parallel=rack) restarts together, where I(racks) says another: in a stretched cluster broker.rack is
-      a whole datacenter. Those with none go one by one.
+      By id, the name of the set of brokers that C(parallel=rack) restarts together, if it is not the rack: in a
+      stretched cluster, C(broker.rack) is a whole datacenter. Brokers without a set are restarted one at a time.
     type: dict
-  margin: {type: int, default: 0, description: Replicas in sync that have to stay besides min.insync.replicas.}
+  margin:
+    description: Number of in-sync replicas that have to remain in addition to C(min.insync.replicas).
+    type: int
+    default: 0
   accepts:
     description: >-
-      Names or patterns of topics with too few replicas, whose partitions may be without a leader, or without writers,
-      while their broker is away.
+      Names or patterns of topics with too few replicas whose partitions may have no leader, or not be writable, while
+      their broker is down.
     type: list
     elements: str
     default: []
   fail:
-    description: With C(may_stop), fail at a closed gate; else say so when nothing has changed for half of I(timeout).
+    description: >-
+      With C(question=may_stop), fail if the gate is closed. Otherwise return the answer as soon as nothing has changed
+      for half of O(timeout).
     type: bool
     default: true
-  before: {type: dict, default: {}, description: "With C(back), what C(lacking) was."}
-  prefer: {type: bool, default: false, description: "With C(back), have them lead again what they prefer to."}
-  then: {type: list, elements: int, default: [], description: "With C(back), ids of those that are to stop next."}
-  stopped:
-    description: With C(may_stop), those of I(stop) that this run has stopped; what lacks by them is not waited for.
+  before: {type: dict, default: {}, description: "With C(question=back), an earlier value of RV(lacking)."}
+  prefer:
+    description: With C(question=back), elect the preferred leaders of the partitions of these brokers.
+    type: bool
+    default: false
+  then:
+    description: With C(question=back), ids of the brokers that are to stop next.
     type: list
     elements: int
     default: []
-  former: {type: list, elements: int, default: [], description: "Controllers of a moment ago, whom nobody may name."}
-  timeout: {type: int, default: 0, description: Seconds that are waited; 0 asks once.}
+  stopped:
+    description: >-
+      With C(question=may_stop), those of O(stop) that this run has stopped already. What is missing because of them is
+      not waited for.
+    type: list
+    elements: int
+    default: []
+  former:
+    description: Ids of brokers that were the controller until now. The wait ends only when no broker names them.
+    type: list
+    elements: int
+    default: []
+  timeout: {type: int, default: 0, description: Seconds to wait; 0 checks once.}
 extends_documentation_fragment: [millrace.kafka.waits]
 attributes:
-  check_mode: {description: "The same as without, but for I(prefer).", support: full}
-  diff_mode: {description: There is none., support: none}
+  check_mode: {description: "The same as without check mode, but elects no leaders.", support: full}
+  diff_mode: {description: Returns no diff., support: none}
 requirements: [confluent-kafka, kafka-python]
-seealso: [{module: millrace.kafka.zookeeper_gate}, {module: millrace.kafka.kafka_cluster}]
+seealso:
+  - {module: millrace.kafka.zookeeper_gate}
+  - {module: millrace.kafka.kafka_cluster}
+  - {module: millrace.kafka.kafka_controller}
 author: [Millrace developers]
 """
 
@@ -107,33 +134,82 @@ EXAMPLES = """
     stop: [1]
     timeout: 300
   delegate_to: localhost
+
+- name: Get the order in which all brokers can be restarted, a rack at a time
+  millrace.kafka.kafka_gate:
+    listeners: {REPLICATION: {bootstrap.servers: "198.18.2.21:9093"}}
+    brokers: [1, 2, 3, 4, 5, 6]
+    stop: [1, 2, 3, 4, 5, 6]
+    racks: {1: a, 2: b, 3: c, 4: a, 5: b, 6: c}
+    question: order
+    parallel: rack
+  delegate_to: localhost
+  register: order
+
+- name: Wait until broker 1 is back and leads its partitions again
+  millrace.kafka.kafka_gate:
+    listeners: {REPLICATION: {bootstrap.servers: "198.18.2.21:9093"}}
+    brokers: [1, 2, 3]
+    stop: [1]
+    question: back
+    prefer: true
+    timeout: 300
+  delegate_to: localhost
+
+- name: Show whether a rack may stop now, without failing
+  millrace.kafka.kafka_gate:
+    listeners: {REPLICATION: {bootstrap.servers: "198.18.2.21:9093"}}
+    brokers: [1, 2, 3, 4, 5, 6]
+    stop: [1, 4]
+    fail: false
+    timeout: 20
+  delegate_to: localhost
+  register: gate
 """
 
 RETURN = """
 waiting:
   description: >-
-    C(what) keeps the wait going, its C(timeout) (seconds), and C(waited) for the next call.
+    C(what) the module waits for, its C(timeout) in seconds, and C(waited) for the next call.
   type: dict
-  returned: with pause, where the wait goes on
+  returned: with O(pause), if the wait continues
+  sample: {what: [broker 2 is not registered], timeout: 300, waited: {begun: 8123.4}}
 batches:
-  description: Ids of those that are restarted together, in the order of the batches.
+  description: Ids of the brokers that are restarted together, in the order of the restarts.
   type: list
   elements: list
-  returned: with order
-open: {description: Whether they may stop., type: bool, returned: with may_stop}
+  returned: with C(question=order)
+  sample: [[2], [3], [1]]
+open: {description: Whether the brokers may stop., type: bool, returned: with C(question=may_stop), sample: true}
 answer:
-  description: The same in words, with what is in the way and what would clear it.
+  description: The same as a sentence, with the reasons and what would open the gate.
   type: str
-  returned: with may_stop
+  returned: with C(question=may_stop)
+  sample: broker 1 may stop
 lacking:
-  description: What is not whole, as C(lacking) of kafka_cluster.
+  description: What keeps the cluster from being healthy, as C(lacking) of M(millrace.kafka.kafka_cluster).
   type: dict
-  returned: always, but with order only where C(opened) names somebody
-at: {description: When that was seen, type: float, returned: always}
-controller: {description: Id of the controller., type: int, returned: with order}
-moved: {description: Partitions that they lead again., type: list, elements: str, returned: with back and I(prefer)}
-settled: {description: Nothing lacks and who is preferred leads., type: bool, returned: with back and no I(then)}
-opened: {description: "Ids that may stop now, all that are next or none.", type: list, returned: with order and back}
+  returned: always; with C(question=order) only if RV(opened) is not empty
+  sample: {brokers: [], offline: [], under_replicated: []}
+at: {description: "Time of RV(lacking), in seconds since 1970.", type: float, returned: always, sample: 1790000000.5}
+controller: {description: Id of the controller., type: int, returned: with C(question=order), sample: 1}
+moved:
+  description: Partitions that the brokers lead again.
+  type: list
+  elements: str
+  returned: with C(question=back) and O(prefer)
+  sample: [orders-0]
+settled:
+  description: Whether the cluster is healthy and all partitions are led by their preferred replicas.
+  type: bool
+  returned: with C(question=back), without O(then)
+  sample: true
+opened:
+  description: "Ids of the brokers that are to stop next, if all of them may stop now; otherwise empty."
+  type: list
+  elements: int
+  returned: with C(question=order), and with C(question=back) and O(then)
+  sample: [2]
 """
 
 

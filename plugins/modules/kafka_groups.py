@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Describe consumer groups of a Kafka cluster, and have them go on elsewhere."""
+"""Describes consumer groups of a Kafka cluster, and resets their offsets."""
 
 from __future__ import annotations
 
@@ -24,31 +24,34 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question impo
 
 DOCUMENTATION = """
 module: kafka_groups
-short_description: Describe consumer groups, and have them go on elsewhere
+short_description: Describe consumer groups, or reset their offsets
+version_added: "1.0.0"
 description:
-  - Where no group says where to go on, groups are described, with their members, offsets and lag.
-  - Otherwise the groups that are named go on at the offsets that are said, each only while nobody reads for it. With
-    C(--check --diff) offsets before and after are shown, and how many records are skipped or read again.
-  - An offset that a partition does not have any more, or not yet, becomes its first or next one.
+  - Resets the offsets of consumer groups, or describes the groups with their members, offsets and lag, if no group has
+    an option that names new offsets.
+  - The offsets of a group are reset only while the group has no members. C(--check --diff) shows the offsets before and
+    after, and how many records are skipped or read again.
+  - An offset that a partition no longer has becomes its first one; an offset after the last record becomes the next
+    one to be written.
 options:
   groups:
-    description: Consumer groups; all of the cluster are described where none is named.
+    description: Consumer groups. Without any, all groups of the cluster are described.
     type: list
     elements: dict
     default: []
     suboptions:
       name: {type: str, required: true, description: The C(group.id).}
       topics:
-        description: Topics that are meant; those that the group has read where none is named.
+        description: Topics whose offsets are reset. Without any, all topics that the group has read.
         type: list
         elements: str
         default: []
-      to: {type: str, choices: [earliest, latest], description: The first record of each partition or after the last.}
+      to: {type: str, choices: [earliest, latest], description: Reset to the first record or after the last one.}
       timestamp:
-        description: The first record at or after a time, as C(2026-01-31T08:00:00Z) or in milliseconds.
+        description: Reset to the first record at or after a time, as C(2026-01-31T08:00:00Z) or in milliseconds.
         type: str
       shift:
-        description: So many records on, or back where it is negative. Each run does it again.
+        description: Move by a number of records, back if it is negative. Each run moves again.
         type: int
       offsets:
         description: "Offsets by topic and partition, as C({orders: {0: 1200}})."
@@ -59,35 +62,57 @@ author: [Millrace developers]
 """
 
 EXAMPLES = """
-- name: How far behind are they
+- name: Describe all consumer groups with their lag
   millrace.kafka.kafka_groups:
     admin: "{{ kafka_admin_listeners.REPLICATION }}"
   delegate_to: localhost
   register: found
 
-- name: Read a topic again from the morning on
+- name: Read a topic again from a point in time
   millrace.kafka.kafka_groups:
     admin: "{{ kafka_admin_listeners.REPLICATION }}"
     groups: [{name: billing, topics: [orders], timestamp: "2026-01-31T08:00:00+01:00"}]
   delegate_to: localhost
+
+- name: Skip everything that was not read yet
+  millrace.kafka.kafka_groups:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    groups: [{name: billing, to: latest}]
+  delegate_to: localhost
+
+- name: Set single offsets
+  millrace.kafka.kafka_groups:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    groups: [{name: billing, offsets: {orders: {0: 1200, 1: 1180}}}]
+  delegate_to: localhost
 """
 
 RETURN = """
-changes: {description: 'One line per group that goes on elsewhere.', type: list, elements: str, returned: when asked}
+changes:
+  description: One line for each group whose offsets are reset.
+  type: list
+  elements: str
+  returned: if offsets are reset
+  sample: [update group billing]
 groups:
   description: The groups.
   type: list
   elements: dict
-  returned: where no group says where to go on
+  returned: if no offsets are reset
   contains:
-    name: {description: The C(group.id)., type: str}
-    state: {description: "As C(STABLE), C(EMPTY), or C(DEAD) where there is none.", type: str}
-    members: {description: "Consumers, with C(client_id) and C(host).", type: list, elements: dict}
-    partitions:
-      description: "What was committed: C(topic), C(partition), C(offset), C(end), C(lag)."
+    name: {description: The C(group.id)., type: str, sample: billing}
+    state: {description: "State, as V(STABLE) or V(EMPTY); V(DEAD) if it does not exist.", type: str, sample: STABLE}
+    members:
+      description: "Consumers, with C(client_id) and C(host)."
       type: list
       elements: dict
-    lag: {description: Records that were not read yet., type: int}
+      sample: [{client_id: billing-1, host: 198.18.1.41}]
+    partitions:
+      description: "Committed offsets: C(topic), C(partition), C(offset), C(end), C(lag)."
+      type: list
+      elements: dict
+      sample: [{topic: orders, partition: 0, offset: 1190, end: 1200, lag: 10}]
+    lag: {description: Number of records that the group has not read yet., type: int, sample: 10}
 """
 
 GROUP: dict[str, Any] = {

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Gather facts of a Kafka cluster."""
+"""Returns the brokers, topics, users, ACLs and quotas of a Kafka cluster."""
 
 from __future__ import annotations
 
@@ -15,54 +15,82 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question impo
 
 DOCUMENTATION = """
 module: kafka_info
-short_description: Gather facts of a cluster
+short_description: Return the brokers, topics, users, ACLs and quotas of a cluster
+version_added: "1.0.0"
 description:
-  - Returns brokers, topics, users, ACLs and quotas as the cluster has them. In the words of an inventory,
-    M(millrace.kafka.kafka_export) returns them; consumer groups are those of M(millrace.kafka.kafka_groups).
+  - Returns the brokers, topics, users, ACLs and quotas of a running cluster. Changes nothing.
+  - M(millrace.kafka.kafka_export) returns them as variables of an inventory; M(millrace.kafka.kafka_groups) returns
+    consumer groups.
 options:
-  admin: {type: dict, required: true, description: "Client properties of a super user, under librdkafka's names."}
+  admin: {type: dict, required: true, description: "Client properties of a super user, with librdkafka's names."}
   cluster_id:
-    description: Id of the cluster that is meant; one with another is refused. Not compared where it is empty.
+    description: Id of the expected cluster. A cluster with another id is rejected. Empty accepts any.
     type: str
     default: ""
   gather_subset:
-    description: What is asked for.
+    description: What to return.
     type: list
     elements: str
     choices: [brokers, topics, users, acls, quotas]
     default: [brokers, topics, users, acls, quotas]
 attributes:
-  check_mode: {description: Reads only., support: full}
-  diff_mode: {description: Changes nothing., support: none}
-requirements: [confluent-kafka, "kafka-python (C(quotas))"]
+  check_mode: {description: The module only reads., support: full}
+  diff_mode: {description: Returns no diff., support: none}
+requirements: [confluent-kafka, "kafka-python (for C(quotas))"]
+seealso:
+  - {module: millrace.kafka.kafka_export}
+  - {module: millrace.kafka.kafka_groups}
 author: [Millrace developers]
 """
 
 EXAMPLES = """
-- name: Who leads what
+- name: Get the leaders and replicas of all topics
   millrace.kafka.kafka_info:
     admin: "{{ kafka_admin_listeners.REPLICATION }}"
     gather_subset: [topics]
   delegate_to: localhost
   register: found
+
+- name: Get users and ACLs, from the expected cluster only
+  millrace.kafka.kafka_info:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    cluster_id: 7wHBT0XWQfCNPKHxMJFAsA
+    gather_subset: [users, acls]
+  delegate_to: localhost
 """
 
 RETURN = """
-cluster_id: {description: Id of the cluster that answered., type: str, returned: always}
-controller: {description: "Id of the broker that is it, -1 where there is none.", type: int, returned: always}
+cluster_id: {description: Id of the cluster., type: str, returned: always, sample: 7wHBT0XWQfCNPKHxMJFAsA}
+controller: {description: "Id of the controller, -1 without one.", type: int, returned: always, sample: 1}
 brokers:
-  description: "Each with C(id), C(host) and C(port) of the listener that was asked, and C(rack)."
+  description: "Each with C(id), C(host) and C(port) of the listener used by this module, and C(rack)."
   type: list
   elements: dict
-  returned: where asked for
+  returned: if selected
+  sample: [{id: 1, host: 198.18.2.21, port: 9093, rack: rack_a}]
 topics:
-  description: "Each with C(name), C(partitions) (C(leader), C(replicas), C(isr)), and C(config), what was set for it."
+  description: "Each with C(name), C(partitions) (C(leader), C(replicas), C(isr)), and C(config), its own settings."
   type: list
   elements: dict
-  returned: where asked for
-users: {description: "Iterations by user and mechanism.", type: dict, returned: where asked for}
-acls: {description: One line for each., type: list, elements: str, returned: where asked for}
-quotas: {description: "As in C(kafka_quotas).", type: list, elements: dict, returned: where asked for}
+  returned: if selected
+  sample: [{name: orders, partitions: [{leader: 1, replicas: [1, 2], isr: [1, 2]}], config: {retention.ms: "60000"}}]
+users:
+  description: "Hash iterations by user and mechanism."
+  type: dict
+  returned: if selected
+  sample: {orders: {SCRAM-SHA-512: 8192}}
+acls:
+  description: One line for each ACL.
+  type: list
+  elements: str
+  returned: if selected
+  sample: ["User:orders from * may WRITE topic orders (literal)"]
+quotas:
+  description: "Quotas, as in C(kafka_quotas)."
+  type: list
+  elements: dict
+  returned: if selected
+  sample: [{user: orders, values: {producer_byte_rate: 20971520}}]
 """
 
 

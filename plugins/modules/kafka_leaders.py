@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Elect the preferred leaders of a Kafka cluster."""
+"""Elects the preferred leaders of a Kafka cluster."""
 
 from __future__ import annotations
 
@@ -12,39 +12,53 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import
 
 DOCUMENTATION = """
 module: kafka_leaders
-short_description: Have every partition led by its preferred replica, where that one is in sync
+short_description: Elect the preferred leader of every partition whose preferred replica is in sync
+version_added: "1.0.0"
 description:
-  - A restarted broker leads nothing; Kafka gives it its partitions back within
-    leader.imbalance.check.interval.seconds, this module at once.
-  - A partition whose preferred replica is not in sync keeps its leader. Nothing is copied.
+  - Elects the preferred leaders of all partitions. A restarted broker leads nothing; Kafka returns the leadership to it
+    within C(leader.imbalance.check.interval.seconds), this module at once.
+  - A partition whose preferred replica is not in sync keeps its leader. No data is copied.
   - Runs where confluent-kafka is installed and the listener can be reached (the control node, or a host of the group
     admin).
 options:
   listeners:
     description: >-
-      Client properties by name of the listener, under librdkafka's names; the first one is asked. The principal needs
+      Client properties by name of the listener, with librdkafka's names; the first one is used. The principal needs
       ALTER on the cluster.
     type: dict
     required: true
-  timeout: {type: int, default: 60, description: Seconds until the elected ones lead; after that there is a warning.}
+  timeout:
+    description: Seconds to wait until the preferred replicas lead. After that, the module warns.
+    type: int
+    default: 60
   restarted:
     description:
-      - In check mode, ids of brokers that a run would restart. They lead nothing after that, so theirs move as well.
-      - A cluster that does not answer is no mistake then; a run would start it.
+      - In check mode, ids of brokers that a real run would restart. They would lead nothing after that, so their
+        partitions are reported as well.
+      - With this option, a cluster that does not answer is not an error in check mode, since a real run would start it.
     type: list
     elements: int
     default: []
 attributes:
-  check_mode: {description: Says which partitions would move., support: full}
-  diff_mode: {description: There is none., support: none}
+  check_mode: {description: Reports which partitions would get another leader., support: full}
+  diff_mode: {description: Returns no diff., support: none}
 requirements: [confluent-kafka]
+seealso:
+  - {module: millrace.kafka.kafka_gate}
 author: [Millrace developers]
 """
 
 EXAMPLES = """
-- name: Leaders back where they were
+- name: Elect the preferred leaders
   millrace.kafka.kafka_leaders:
     listeners: {REPLICATION: {bootstrap.servers: "198.18.2.21:9093"}}
+  delegate_to: localhost
+
+- name: Show which partitions would change their leader after a restart of broker 2
+  millrace.kafka.kafka_leaders:
+    listeners: {REPLICATION: {bootstrap.servers: "198.18.2.21:9093"}}
+    restarted: [2]
+  check_mode: true
   delegate_to: localhost
 """
 
@@ -54,6 +68,7 @@ moved:
   type: list
   elements: str
   returned: success
+  sample: [orders-0, orders-3]
 """
 
 

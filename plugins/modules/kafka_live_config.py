@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Tell running brokers what their files say."""
+"""Applies the dynamic settings in the files of brokers to their running processes."""
 
 from __future__ import annotations
 
@@ -14,74 +14,108 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import
 
 DOCUMENTATION = """
 module: kafka_live_config
-short_description: Tell running brokers what their server.properties say, in place of a restart
+short_description: Apply changed settings of server.properties to running brokers, without a restart
+version_added: "1.0.0"
 description:
-  - A broker that was started with another value than its file has now gets the new one as its own dynamic setting. One
-    that was started with the same is rid of what it was told before, for that would go before its file for ever.
-  - Numbers of threads are brought to theirs in steps, for Kafka at most doubles or halves them at once.
-  - What somebody else has set for a broker, or for all of them, stays as it is, goes before the file, and is warned of.
-    Known as our own is a value of I(told), and one that is the same as the file's.
-  - One broker is told after the other. Each has to have taken it, and to go on, before the next is told.
-  - A broker that is not registered, or does not answer, is warned of. It reads its file when it starts.
+  - Applies settings that changed in C(server.properties) to the running broker, as dynamic settings of that broker. If
+    the broker was started with the current value, dynamic settings that this module set before are removed, because
+    they would override the file for ever.
+  - Changes numbers of threads in steps, since Kafka at most doubles or halves them at once.
+  - A setting that another program has set for a broker, or for all brokers, stays. It overrides the file, and the
+    module warns. A setting counts as set by this module if its value is in O(brokers[].told) or equals that in the
+    file.
+  - Brokers are changed one after the other. Each has to apply its settings and still run before the next is changed.
+  - Warns about a broker that is not registered or does not answer. That broker reads its file when it starts.
 options:
   brokers:
-    description: Brokers whose process is not as its file, as M(millrace.kafka.host_state#module) answers in C(live).
+    description: >-
+      Brokers whose process differs from their file, as M(millrace.kafka.host_state#module) returns them in C(live).
     type: list
     elements: dict
     required: true
     suboptions:
       id: {type: int, required: true, description: C(broker.id).}
       settings:
-        description: By name, what its file says as a text, a time in milliseconds; null is what Kafka itself says.
+        description: By name, the value in the file as text, times in milliseconds; null for Kafka's default.
         type: dict
         required: true
-      told: {type: dict, default: {}, description: "By name, a list of the values that we may have set earlier."}
-      anew: {type: bool, default: false, description: "It was started with this file, or is owed that restart."}
+      told:
+        description: By name, the list of values that this module may have set earlier.
+        type: dict
+        default: {}
+      anew:
+        description: Whether the process was started with this file, or has a pending restart.
+        type: bool
+        default: false
 extends_documentation_fragment: [millrace.kafka.kafka_resources, millrace.kafka.kafka_writes]
 requirements: [confluent-kafka, kafka-python]
+seealso:
+  - {module: millrace.kafka.kafka_broker_config}
+  - {module: millrace.kafka.host_state}
 author: [Millrace developers]
 """
 
 EXAMPLES = """
-- name: Tell the first broker what its file says
+- name: Apply two settings of the file of the first broker
   millrace.kafka.kafka_live_config:
     admin: "{{ kafka_admin_listeners.REPLICATION }}"
     brokers:
       - {id: 1, settings: {num.io.threads: "16", log.retention.ms: null}}
   delegate_to: localhost
+
+- name: Apply the changed files of all brokers of the play
+  millrace.kafka.kafka_live_config:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    brokers: "{{ ansible_play_hosts | millrace.kafka.settings_owed(hostvars, 'kafka_state', 'kafka.service') }}"
+  delegate_to: localhost
+  run_once: true
 """
 
 RETURN = """
-changes: {description: One line per broker., type: list, elements: str, returned: always}
-cluster_id: {description: Id of the cluster that answered., type: str, returned: when it answered}
+changes:
+  description: One line for each broker.
+  type: list
+  elements: str
+  returned: always
+  sample: ["update settings of broker 1: + num.io.threads: 16"]
+cluster_id:
+  description: Id of the cluster.
+  type: str
+  returned: when the cluster answered
+  sample: 7wHBT0XWQfCNPKHxMJFAsA
 told:
   description: >-
-    By id of each broker that runs with its file when this is done, the values by name that are our own then, as lists.
-    One that gave no answer, or has a setting of somebody else in place of its file's, is not among them.
+    By id of each broker whose process matches its file after this run, the values by name that this module has set, as
+    lists. A broker that did not answer, or where another program's setting overrides the file, is not listed.
   type: dict
-  returned: when it answered
+  returned: when the cluster answered
+  sample: {"1": {num.io.threads: ["16"]}}
 plan:
   description: Brokers by what happens to them.
   type: dict
-  returned: when it answered
+  returned: when the cluster answered
   contains:
-    create: {description: Always empty., type: list, elements: str}
-    update: {description: Who is to be told something., type: list, elements: str}
-    delete: {description: Always empty., type: list, elements: str}
-    unchanged: {description: Who runs with what its file says., type: list, elements: str}
-    unmanaged: {description: Always empty., type: list, elements: str}
+    create: {description: Always empty., type: list, elements: str, sample: []}
+    update: {description: Brokers whose settings are changed., type: list, elements: str, sample: [broker 1]}
+    delete: {description: Always empty., type: list, elements: str, sample: []}
+    unchanged: {description: Brokers whose process matches their file., type: list, elements: str, sample: [broker 2]}
+    unmanaged: {description: Always empty., type: list, elements: str, sample: []}
 outcome:
-  description: What became of the changes, each as C(settings of broker 1).
+  description: What was written before a write failed.
   type: dict
-  returned: where writing failed
+  returned: if a write failed
   contains:
-    done: {description: What was written., type: list, elements: str}
-    failed: {description: "What was not, or ended a broker, and why.", type: dict}
-    not_tried: {description: What was not begun., type: list, elements: str}
+    done: {description: Written., type: list, elements: str, sample: [settings of broker 1]}
+    failed:
+      description: "Not written, or written and the broker stopped, and why."
+      type: dict
+      sample: {settings of broker 2: no answer in time}
+    not_tried: {description: Not started., type: list, elements: str, sample: [settings of broker 3]}
     unknown:
-      description: What of C(failed) may have been done all the same, and could not be read back.
+      description: Those of C(failed) that may have been written and could not be read back.
       type: list
       elements: str
+      sample: [settings of broker 2]
 """
 
 BROKER: dict[str, Any] = {

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Converge the client quotas of a Kafka cluster."""
+"""Creates, changes and deletes the client quotas of a Kafka cluster."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import
 
 DOCUMENTATION = """
 module: kafka_quotas
-short_description: Converge client quotas of a cluster in one request
+short_description: Create, change and delete client quotas of a cluster
+version_added: "1.0.0"
 description:
-  - What is declared of an entity is all that it has; values that are not declared are taken away. Entities that are not
-    named are left alone, but for what I(prune) says.
-  - "Refused, with everything else that is wrong: values that are no numbers above 0; an entity that is named twice."
+  - Creates, changes and deletes client quotas, all in one request. The declared values replace all values of an entity.
+    Entities that are not named are not changed, unless O(prune) includes them.
+  - "Rejects, together with all other mistakes: values that are not numbers above 0; an entity that is declared twice."
 options:
   quotas:
     description: Quotas of users, of client ids, and of pairs of both.
@@ -25,18 +26,19 @@ options:
     elements: dict
     default: []
     suboptions:
-      user: {type: str, description: "Name of the user; empty: the default of all users."}
-      client_id: {type: str, description: "The client id; empty: the default of all."}
+      user: {type: str, description: Name of the user. An empty string is the default of all users.}
+      client_id: {type: str, description: Client id. An empty string is the default of all client ids.}
       values:
         description: >-
-          By Kafka's names: C(producer_byte_rate) and C(consumer_byte_rate) in bytes per second and broker,
+          Values with Kafka's names: C(producer_byte_rate) and C(consumer_byte_rate) in bytes per second and broker,
           C(request_percentage), C(controller_mutation_rate) in partitions per second.
         type: dict
         default: {}
-      state: {type: str, choices: [present, absent], default: present, description: Whether there are any.}
+      state: {type: str, choices: [present, absent], default: present, description: Whether the quota exists.}
       every_client:
         description: >-
-          The user is gone: its own quota goes, and those with each client id, but for what other entries say.
+          With C(state=absent), also delete the quotas of this user with any client id, except those that other entries
+          declare.
         type: bool
         default: false
 extends_documentation_fragment:
@@ -48,40 +50,62 @@ author: [Millrace developers]
 """
 
 EXAMPLES = """
-- name: 20 MiB per second and broker for one user, 1 MiB for all others
+- name: Allow 20 MiB per second and broker for one user, 1 MiB for all others
   millrace.kafka.kafka_quotas:
     admin: "{{ kafka_admin_listeners.REPLICATION }}"
     quotas:
       - {user: orders, values: {producer_byte_rate: 20971520}}
       - {user: "", values: {producer_byte_rate: 1048576}}
   delegate_to: localhost
+
+- name: Delete all quotas of a user, those with a client id included
+  millrace.kafka.kafka_quotas:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    quotas: [{user: orders, state: absent, every_client: true}]
+  delegate_to: localhost
+
+- name: Delete the quotas of a project that are not declared, at most 5
+  millrace.kafka.kafka_quotas:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    prune: {quotas: ["orders-*"], max_deletes: 5}
+  delegate_to: localhost
 """
 
 RETURN = """
-changes: {description: 'One line per change, without passwords.', type: list, elements: str, returned: always}
-cluster_id: {description: Id of the cluster that answered., type: str, returned: when it answered}
+changes:
+  description: One line for each change.
+  type: list
+  elements: str
+  returned: always
+  sample: ["create quota user orders: + producer_byte_rate: 20971520 (20 MiB)"]
+cluster_id:
+  description: Id of the cluster.
+  type: str
+  returned: when the cluster answered
+  sample: 7wHBT0XWQfCNPKHxMJFAsA
 plan:
   description: Names by what happens to them.
   type: dict
-  returned: when it answered
+  returned: when the cluster answered
   contains:
-    create: {description: What is not there., type: list, elements: str}
-    update: {description: What is otherwise than declared., type: list, elements: str}
-    delete: {description: "What is declared absent, or pruned.", type: list, elements: str}
-    unchanged: {description: What is as declared., type: list, elements: str}
-    unmanaged: {description: "What is on the cluster and not declared, or not managed.", type: list, elements: str}
+    create: {description: Missing on the cluster., type: list, elements: str, sample: [user orders]}
+    update: {description: Different from the declaration., type: list, elements: str, sample: []}
+    delete: {description: "Declared absent, or pruned.", type: list, elements: str, sample: []}
+    unchanged: {description: As declared., type: list, elements: str, sample: [default user]}
+    unmanaged: {description: On the cluster but not declared., type: list, elements: str, sample: []}
 outcome:
-  description: Where writing failed, what became of the changes, each as kind and name.
+  description: What was written before a write failed. Each change is named by kind and name.
   type: dict
-  returned: where writing failed
+  returned: if a write failed
   contains:
-    done: {description: What was written., type: list, elements: str}
-    failed: {description: "What was not, and why.", type: dict}
-    not_tried: {description: What was not begun., type: list, elements: str}
+    done: {description: Written., type: list, elements: str, sample: [quota user orders]}
+    failed: {description: "Not written, and why.", type: dict, sample: {quota default user: no answer in time}}
+    not_tried: {description: Not started., type: list, elements: str, sample: []}
     unknown:
-      description: What of C(failed) may have been done all the same, and could not be read back.
+      description: Those of C(failed) that may have been written and could not be read back.
       type: list
       elements: str
+      sample: [quota default user]
 """
 
 QUOTA: dict[str, Any] = {

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Look at one topic of a Kafka cluster, find its records, empty it, make it anew."""
+"""Describes one topic of a Kafka cluster, finds its records, purges or recreates it."""
 
 from __future__ import annotations
 
@@ -13,44 +13,51 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.question impo
 
 DOCUMENTATION = """
 module: kafka_topic
-short_description: Look at one topic, find its records, empty it, make it anew
+short_description: Describe one topic, find its records, purge or recreate it
+version_added: "1.0.0"
 description:
-  - What people do by hand with a topic; what a topic is to be, M(millrace.kafka.kafka_topics) says.
-  - C(purge) and C(recreate) delete records, and want the topic's name once more as I(confirm); of topics whose name
-    begins with C(_) they are refused. In check mode they say what they would do, without I(confirm).
+  - Describes one topic, finds its records, purges it, or recreates it. M(millrace.kafka.kafka_topics) manages what
+    topics a cluster has.
+  - V(purge) and V(recreate) delete records, and require the topic's name again in O(confirm). They are rejected for
+    topics whose name begins with C(_). In check mode they report what they would do, without O(confirm).
 options:
-  admin: {type: dict, required: true, description: "Client properties of a super user, under librdkafka's names."}
+  admin: {type: dict, required: true, description: "Client properties of a super user, with librdkafka's names."}
   cluster_id:
-    description: Id of the cluster that is meant; one with another is refused. Not compared where it is empty.
+    description: Id of the expected cluster. A cluster with another id is rejected. Empty accepts any.
     type: str
     default: ""
-  topic: {type: str, required: true, description: Its name.}
+  topic: {type: str, required: true, description: Name of the topic.}
   do:
     description:
-      - C(describe) returns partitions, settings, and what the topic takes of each disk.
-      - C(lag) returns how far behind the consumer groups are.
-      - C(find) returns records with their headers, by I(key), I(offset) or I(timestamp).
-      - C(purge) deletes the records that are there.
-      - C(recreate) deletes the topic, and makes it on the same brokers with the same settings. ACLs stay. Refused
-        while a replica is not in sync, or its broker is not there.
+      - V(describe) returns partitions, settings, and the space that the topic uses on each disk.
+      - V(lag) returns the lag of the consumer groups that read the topic.
+      - V(find) returns records with their headers, selected by O(key), O(offset) or O(timestamp).
+      - V(purge) deletes all records.
+      - V(recreate) deletes the topic and creates it on the same brokers with the same settings. ACLs stay. Rejected
+        while a replica is out of sync or its broker is down.
     type: str
     required: true
     choices: [describe, lag, find, purge, recreate]
-  partition: {type: int, description: "One partition alone; not of C(recreate)."}
-  key: {type: str, description: Records with this key. Without I(offset) or I(timestamp) all records are read.}
-  offset: {type: int, description: "From this record on; I(partition) is said, too."}
-  timestamp: {type: str, description: "From the first record on that is as late, as C(2026-01-31T08:00:00Z)."}
-  limit: {type: int, default: 1, description: How many records are returned at most.}
-  confirm: {type: str, default: "", description: "The topic's name, before its records are deleted."}
+  partition: {type: int, description: Only this partition. Not with C(do=recreate).}
+  key:
+    description: Find records with this key. Without O(offset) or O(timestamp) the whole topic is read.
+    type: str
+  offset: {type: int, description: Find records from this offset on. Requires O(partition).}
+  timestamp: {type: str, description: "Find records from this time on, as C(2026-01-31T08:00:00Z)."}
+  limit: {type: int, default: 1, description: Maximum number of records to return.}
+  confirm: {type: str, default: "", description: The name of the topic again. Required to delete its records.}
 attributes:
-  check_mode: {description: Nothing is written., support: full}
-  diff_mode: {description: Records and partitions are not compared., support: none}
-requirements: [confluent-kafka, "kafka-python (C(describe))"]
+  check_mode: {description: Writes nothing., support: full}
+  diff_mode: {description: Returns no diff., support: none}
+requirements: [confluent-kafka, "kafka-python (for C(do=describe))"]
+seealso:
+  - {module: millrace.kafka.kafka_topics}
+  - {module: millrace.kafka.kafka_groups}
 author: [Millrace developers]
 """
 
 EXAMPLES = """
-- name: The first record of a customer
+- name: Find the first record of a customer
   millrace.kafka.kafka_topic:
     admin: "{{ kafka_admin_listeners.REPLICATION }}"
     topic: orders
@@ -58,35 +65,82 @@ EXAMPLES = """
     key: customer-4711
   delegate_to: localhost
   register: found
+
+- name: Show partitions, settings and disk usage
+  millrace.kafka.kafka_topic:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    topic: orders
+    do: describe
+  delegate_to: localhost
+
+- name: Show 10 records of a partition from an offset on
+  millrace.kafka.kafka_topic:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    topic: orders
+    do: find
+    partition: 3
+    offset: 1200
+    limit: 10
+  delegate_to: localhost
+
+- name: Delete all records of a topic
+  millrace.kafka.kafka_topic:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    topic: orders-test
+    do: purge
+    confirm: orders-test
+  delegate_to: localhost
 """
 
 RETURN = """
-cluster_id: {description: Id of the cluster that answered., type: str, returned: always}
+cluster_id: {description: Id of the cluster., type: str, returned: always, sample: 7wHBT0XWQfCNPKHxMJFAsA}
 partitions:
   description: "Each with C(leader), C(replicas), C(isr), and the offsets C(earliest) and C(latest)."
   type: list
   elements: dict
-  returned: describe
-config: {description: What was set for the topic., type: list, elements: str, returned: describe}
+  returned: with C(do=describe)
+  sample: [{partition: 0, leader: 1, replicas: [1, 2, 3], isr: [1, 2, 3], earliest: 0, latest: 1200}]
+config:
+  description: The topic's own settings.
+  type: list
+  elements: str
+  returned: with C(do=describe)
+  sample: ["retention.ms: 604800000 (7 d)"]
 disks:
-  description: "What it takes: C(broker), C(log_dir), C(partitions), C(bytes), and the disk's C(free_bytes)."
+  description: "Usage of each log dir: C(broker), C(log_dir), C(partitions), C(bytes), and the disk's C(free_bytes)."
   type: list
   elements: dict
-  returned: describe
-groups: {description: As M(millrace.kafka.kafka_groups) returns them., type: list, elements: dict, returned: lag}
+  returned: with C(do=describe)
+  sample: [{broker: 1, log_dir: /data/1, partitions: 4, bytes: 1048576, free_bytes: 53687091200}]
+groups:
+  description: Consumer groups, as M(millrace.kafka.kafka_groups) returns them.
+  type: list
+  elements: dict
+  returned: with C(do=lag)
+  sample: [{name: billing, state: STABLE, members: [], partitions: [], lag: 0}]
 records:
   description: >-
-    Each with C(partition), C(offset), C(timestamp) in milliseconds, C(key), C(headers) and C(value); what is no text is
-    shown in hexadecimal digits.
+    Each with C(partition), C(offset), C(timestamp) in milliseconds, C(key), C(headers) and C(value). Bytes that are not
+    text are shown as hexadecimal digits.
   type: list
   elements: dict
-  returned: find
-deleted: {description: "How many records, gaps of compaction among them.", type: int, returned: purge}
-made: {description: Partitions and settings., type: str, returned: recreate}
+  returned: with C(do=find)
+  sample: [{partition: 3, offset: 1200, timestamp: 1790000000000, key: customer-4711, headers: [], value: "{}"}]
+deleted:
+  description: Number of records, gaps that compaction left included.
+  type: int
+  returned: with C(do=purge)
+  sample: 1200
+made:
+  description: Partitions and settings of the new topic.
+  type: str
+  returned: with C(do=recreate)
+  sample: "12 partitions, retention.ms=604800000"
 declaration:
-  description: "What was or would be deleted: C(name), C(partitions), C(replication_factor), C(config), C(replicas)."
+  description: "The deleted topic: C(name), C(partitions), C(replication_factor), C(config), C(replicas)."
   type: dict
-  returned: recreate
+  returned: with C(do=recreate)
+  sample: {name: orders, partitions: 1, replication_factor: 3, config: {}, replicas: [[1, 2, 3]]}
 """
 
 

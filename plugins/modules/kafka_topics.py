@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Converge the topics of a Kafka cluster."""
+"""Creates, changes and deletes the topics of a Kafka cluster."""
 
 from __future__ import annotations
 
@@ -19,51 +19,59 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.module import
 
 DOCUMENTATION = """
 module: kafka_topics
-short_description: Converge the topics of a cluster, all in one call
+short_description: Create, change and delete topics of a cluster, all in one call
+version_added: "1.0.0"
 description:
-  - Makes topics with replicas and leaders spread evenly over racks and brokers, adds partitions, and changes settings
-    one by one, so that what others set meanwhile stays.
-  - Only what was set for a topic is compared, not what brokers have by default; what is set and not declared is taken
-    back. What throttles moving replicas is never touched, and returned as C(unmanaged).
-  - "Refused, with everything else that is wrong: fewer partitions; more partitions, other than with
-    I(allow_more_partitions); another number of replicas, which M(millrace.kafka.kafka_reassign) copies; more replicas
-    than brokers; C(min.insync.replicas) that is not below the number of replicas, if there are two or more; a setting
-    that brokers do not know; what would delete records, other than with I(allow_data_loss) or I(allow_delete); names
-    that begin with C(_); names that differ by C(.) and C(_) alone; new partitions while a rack of I(brokers) is down or
-    a broker does not say its rack."
-  - A topic whose replicas are being moved is left alone with a warning.
+  - Creates, changes and deletes topics. Replicas and leaders of new partitions are spread evenly over racks and
+    brokers. Settings are changed one by one, so that concurrent changes of other settings are kept.
+  - Only the settings of the topic itself are compared, not the brokers' defaults. A setting that is on the topic and
+    not declared is removed. Throttles of moving replicas are never changed; they are returned in RV(plan.unmanaged).
+  - A topic whose replicas are being moved is not changed, and causes a warning.
+  - Rejects, together with all other mistakes, the following.
+  - Fewer partitions; more partitions without O(topics[].allow_more_partitions).
+  - Another number of replicas, which M(millrace.kafka.kafka_reassign) changes; more replicas than brokers.
+  - A C(min.insync.replicas) that is not below the number of replicas, if there are two or more.
+  - A setting that brokers do not know.
+  - Loss of records without O(topics[].allow_data_loss) or O(topics[].allow_delete).
+  - Names that begin with C(_); names that differ only in C(.) and C(_).
+  - New partitions while a rack of O(brokers) is down or a broker does not report its rack.
 options:
   topics:
-    description: Topics. Those that are not named are left alone, but for what I(prune) says.
+    description: Topics. Others are not changed, unless O(prune) includes them.
     type: list
     elements: dict
     default: []
     suboptions:
       name: {type: str, required: true, description: Name of the topic.}
-      partitions: {type: int, description: "Number of partitions; as it is, or the brokers' C(num.partitions)."}
-      replication_factor:
-        description: Number of replicas; as it is, or the brokers' C(default.replication.factor).
+      partitions:
+        description: Number of partitions. By default unchanged; of a new topic, the brokers' C(num.partitions).
         type: int
-      config: {type: dict, default: {}, description: "Settings under Kafka's names, as texts in Kafka's units."}
+      replication_factor:
+        description: >-
+          Number of replicas. By default unchanged; of a new topic, the brokers' C(default.replication.factor).
+        type: int
+      config: {type: dict, default: {}, description: "Settings with Kafka's names and units."}
       state:
-        description: Whether the topic is there; one goes with I(allow_delete) alone.
+        description: Whether the topic exists. V(absent) requires O(topics[].allow_delete).
         type: str
         choices: [present, absent]
         default: present
-      manage: {type: bool, default: true, description: Otherwise it is known and never touched.}
-      allow_delete: {type: bool, default: false, description: It may be deleted with its records.}
+      manage: {type: bool, default: true, description: Whether the topic is managed. V(false) never changes it.}
+      allow_delete: {type: bool, default: false, description: Whether the topic may be deleted with its records.}
       allow_more_partitions:
-        description: It may get more; records with a key then go to other partitions than before.
+        description: Whether partitions may be added. Keys are then distributed to other partitions than before.
         type: bool
         default: false
       allow_data_loss:
         description: >-
-          Retention may be cut, the cleanup policy be changed, C(min.insync.replicas) be lowered, and
-          C(unclean.leader.election.enable) be C(true), so that records can be lost.
+          Whether a change is allowed by which records can be lost: a shorter retention, another cleanup policy, a
+          lower C(min.insync.replicas), or C(unclean.leader.election.enable) V(true).
         type: bool
         default: false
   brokers:
-    description: Brokers that are to be there. While none of a rack is, nothing is placed, for it would be without it.
+    description: >-
+      All brokers of the cluster. While all brokers of a rack are down, no partition is placed, since the rack would get
+      no replica.
     type: list
     elements: dict
     default: []
@@ -74,43 +82,79 @@ extends_documentation_fragment:
   - millrace.kafka.kafka_resources
   - millrace.kafka.kafka_writes
   - millrace.kafka.kafka_prune
-requirements: [confluent-kafka, "kafka-python (where replicas move)"]
+requirements: [confluent-kafka, "kafka-python (if replicas are moving)"]
+seealso:
+  - {module: millrace.kafka.kafka_topic}
+  - {module: millrace.kafka.kafka_reassign}
 author: [Millrace developers]
 """
 
 EXAMPLES = """
-- name: A topic
+- name: Create a topic
   millrace.kafka.kafka_topics:
     admin: "{{ kafka_admin_listeners.REPLICATION }}"
     topics: [{name: orders, partitions: 12, replication_factor: 3, config: {retention.ms: "604800000"}}]
   delegate_to: localhost
+
+- name: Add partitions
+  millrace.kafka.kafka_topics:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    topics: [{name: orders, partitions: 24, config: {retention.ms: "604800000"}, allow_more_partitions: true}]
+  delegate_to: localhost
+
+- name: Delete a topic with its records
+  millrace.kafka.kafka_topics:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    topics: [{name: orders-old, state: absent, allow_delete: true}]
+  delegate_to: localhost
+
+- name: Delete topics of a project that are not declared, at most 3
+  millrace.kafka.kafka_topics:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    topics: [{name: orders, partitions: 12, replication_factor: 3}]
+    prune: {topics: ["orders-*"], max_deletes: 3}
+  delegate_to: localhost
 """
 
 RETURN = """
-changes: {description: 'One line per change, without passwords.', type: list, elements: str, returned: always}
-cluster_id: {description: Id of the cluster that answered., type: str, returned: when it answered}
+changes:
+  description: One line for each change.
+  type: list
+  elements: str
+  returned: always
+  sample: ["create topic orders: + partitions: 12; + replication_factor: 3"]
+cluster_id:
+  description: Id of the cluster.
+  type: str
+  returned: when the cluster answered
+  sample: 7wHBT0XWQfCNPKHxMJFAsA
 plan:
   description: Names by what happens to them.
   type: dict
-  returned: when it answered
+  returned: when the cluster answered
   contains:
-    create: {description: What is not there., type: list, elements: str}
-    update: {description: What is otherwise than declared., type: list, elements: str}
-    delete: {description: "What is declared absent, or pruned.", type: list, elements: str}
-    unchanged: {description: What is as declared., type: list, elements: str}
-    unmanaged: {description: "What is on the cluster and not declared, or not managed.", type: list, elements: str}
-outcome:
-  description: Where writing failed, what became of the changes, each as kind and name.
-  type: dict
-  returned: where writing failed
-  contains:
-    done: {description: What was written., type: list, elements: str}
-    failed: {description: "What was not, and why.", type: dict}
-    not_tried: {description: What was not begun., type: list, elements: str}
-    unknown:
-      description: What of C(failed) may have been done all the same, and could not be read back.
+    create: {description: Missing on the cluster., type: list, elements: str, sample: [orders]}
+    update: {description: Different from the declaration., type: list, elements: str, sample: []}
+    delete: {description: "Declared absent, or pruned.", type: list, elements: str, sample: [orders-old]}
+    unchanged: {description: As declared., type: list, elements: str, sample: [billing]}
+    unmanaged:
+      description: "On the cluster but not declared, or declared with C(manage=false)."
       type: list
       elements: str
+      sample: [audit]
+outcome:
+  description: What was written before a write failed. Each change is named by kind and name.
+  type: dict
+  returned: if a write failed
+  contains:
+    done: {description: Written., type: list, elements: str, sample: [topic orders]}
+    failed: {description: "Not written, and why.", type: dict, sample: {topic orders-old: no answer in time}}
+    not_tried: {description: Not started., type: list, elements: str, sample: []}
+    unknown:
+      description: Those of C(failed) that may have been written and could not be read back.
+      type: list
+      elements: str
+      sample: [topic orders-old]
 """
 
 BROKER: dict[str, Any] = {"id": {"type": "int", "required": True}, "rack": {"type": "str"}}

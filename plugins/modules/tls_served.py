@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Read which certificates ports serve."""
+"""Reads which certificates ports serve, and which CAs they accept."""
 
 from __future__ import annotations
 
@@ -11,15 +11,19 @@ from ansible_collections.millrace.kafka.plugins.module_utils.tls.served import d
 
 DOCUMENTATION = """
 module: tls_served
-short_description: Read by a handshake which certificate each port serves and whose it accepts; changes nothing
+short_description: Read which certificate each port serves and which CAs it accepts
+version_added: "1.0.0"
 description:
-  - Runs where the ports can be reached (the control node, or a host of the group admin). Nothing but the handshake is
-    sent.
-  - A port that does not answer within 5 s, or whose certificate a client refuses, does not fail the task; it has
-    C(error).
+  - Reads by a TLS handshake which certificate each port serves, and which CAs it accepts for certificates of clients.
+    Changes nothing, and sends nothing but the handshake.
+  - A port that does not answer within 5 s, or whose certificate a client rejects, does not fail the task; its
+    C(error) has the reason.
+  - Runs where the ports can be reached (the control node, or a host of the group admin).
 options:
   endpoints:
-    description: Ports as the filters kafka_endpoints_with_tls and zookeeper_endpoints_with_tls give them.
+    description: >-
+      Ports, as the filters P(millrace.kafka.kafka_endpoints_with_tls#filter) and
+      P(millrace.kafka.zookeeper_endpoints_with_tls#filter) return them.
     type: list
     elements: dict
     required: true
@@ -27,52 +31,65 @@ options:
       host: {type: str, required: true, description: "Name of the host, for messages."}
       address: {type: str, required: true, description: "Address to connect to, which has to be in the certificate."}
       port: {type: int, required: true, description: TCP port.}
-      serial: {type: str, required: true, description: "Serial of the certificate on its disk, hexadecimal."}
+      serial: {type: str, required: true, description: "Serial of the certificate on the host's disk, hexadecimal."}
       trusted:
-        description: Subjects of the CAs on its disk. Empty where the port asks for no certificate.
+        description: Subjects of the CAs on the host's disk. Empty if the port asks for no certificate.
         type: list
         elements: str
   tls:
-    description: What a client has.
+    description: Files of the client.
     type: dict
     required: true
     suboptions:
       certificate: {type: str, required: true, description: PEM file with certificate and key.}
       ca: {type: str, required: true, description: PEM file with the CAs.}
 attributes:
-  check_mode: {description: The same as without., support: full}
-  diff_mode: {description: There is none., support: none}
+  check_mode: {description: The same as without check mode., support: full}
+  diff_mode: {description: Returns no diff., support: none}
 requirements: [openssl]
+seealso:
+  - {module: millrace.kafka.kafka_certificates}
 author: [Millrace developers]
 """
 
 EXAMPLES = """
-- name: Certificates in use
+- name: Read the certificate of one port
   millrace.kafka.tls_served:
     endpoints: [{host: dc1-zk1, address: 198.18.1.11, port: 2281, serial: 1f, trusted: ["CN=Infra CA,O=lab"]}]
     tls: {certificate: /srv/pki/certificates/dc1-zk1/admin.pem, ca: /srv/pki/certificates/dc1-zk1/ca.pem}
+  delegate_to: localhost
+  run_once: true
+
+- name: Compare all listeners of brokers with the files on their disks
+  millrace.kafka.tls_served:
+    endpoints: "{{ groups['kafka'] | millrace.kafka.kafka_endpoints_with_tls(hostvars, pki_made.hosts) }}"
+    tls: "{{ admin_tls }}"
   delegate_to: localhost
   run_once: true
 """
 
 RETURN = """
 served:
-  description: One for each endpoint, in their order.
+  description: One entry for each endpoint, in their order.
   type: list
   elements: dict
   returned: success
   contains:
-    host: {description: As given., type: str}
-    address: {description: As given., type: str}
-    port: {description: As given., type: int}
-    serial: {description: "Serial of the certificate that is served, hexadecimal.", type: str}
-    until: {description: "Its last second, as 2027-01-31T12:00:00Z.", type: str}
+    host: {description: As given., type: str, sample: dc1-zk1}
+    address: {description: As given., type: str, sample: 198.18.1.11}
+    port: {description: As given., type: int, sample: 2281}
+    serial: {description: "Serial of the served certificate, hexadecimal.", type: str, sample: 1f}
+    until: {description: Last second of its validity., type: str, sample: "2027-01-31T12:00:00Z"}
     authorities:
-      description: "Subjects of the CAs that the port accepts, sorted; asked only where I(trusted) is not empty."
+      description: "Subjects of the CAs that the port accepts, sorted; read only if C(trusted) is not empty."
       type: list
       elements: str
-    error: {description: "Why there is no certificate, else empty.", type: str}
-    differs: {description: "What the port does otherwise than what is on its disk, else empty.", type: str}
+      sample: ["CN=Infra CA,O=lab"]
+    error: {description: "Why no certificate was read, else empty.", type: str, sample: ""}
+    differs:
+      description: "How the port differs from the files on its disk, else empty."
+      type: str
+      sample: "serves the certificate 1e, on its disk is 1f"
 """
 
 

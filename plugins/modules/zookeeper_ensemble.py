@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Wait until a ZooKeeper ensemble is whole."""
+"""Waits until a ZooKeeper ensemble is healthy, and sets the ACL of its root znode."""
 
 from __future__ import annotations
 
@@ -18,50 +18,56 @@ from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.quorum im
 
 DOCUMENTATION = """
 module: zookeeper_ensemble
-short_description: Wait until an ensemble has one leader and all others follow in sync; keep the ACL of the root znode
+short_description: Wait until an ensemble has a leader and all followers in sync, and set the ACL of the root znode
+version_added: "1.0.0"
 description:
-  - Without I(root_acl) it changes nothing. With it, only the holder of that certificate's subject may write to the
-    root znode; everybody reads.
+  - Waits until a ZooKeeper ensemble has one leader and all other servers follow it in sync.
+  - Changes nothing without O(root_acl). With it, only clients with the subject of that certificate may write to the
+    root znode, and all clients may read it.
+  - Fails if the ensemble is not healthy, if a certificate is not in use, or if the root znode has an ACL of another
+    owner; the message names the server.
   - Runs where the client ports can be reached (the control node, or a host of the group admin).
-  - Fails where the ensemble is not whole, a certificate is not in use, or the ACL is another's, and says which server
-    to look at.
 options:
-  servers: {type: dict, required: true, description: "Name to address of every server, as clients reach it."}
+  servers: {type: dict, required: true, description: "By name of each server, its address for clients."}
   port: {type: int, default: 2281, description: Client port of every server.}
   tls:
     description: >-
-      Where that port speaks TLS, C(certificate), a PEM file with its key, and C(ca). Empty for a port in the clear.
+      If the port uses TLS, C(certificate), a PEM file with certificate and key, and C(ca). Empty for a plaintext port.
     type: dict
     default: {}
   served:
     description: >-
-      Client ports as the filter zookeeper_endpoints_with_tls gives them; each has to serve the certificate that is on
-      its disk.
+      Client ports, as the filter P(millrace.kafka.zookeeper_endpoints_with_tls#filter) returns them. Each has to serve
+      the certificate on its disk.
     type: list
     elements: dict
     default: []
-  root_acl: {type: dict, default: {}, description: "Certificate and CA of the owner of the root znode, as in I(tls)."}
+  root_acl:
+    description: C(certificate) and C(ca) of the owner of the root znode, as in O(tls).
+    type: dict
+    default: {}
   timeout:
-    description: "Seconds until it has to be whole, and again until certificates are in use; 0 asks once."
+    description: "Seconds to wait until the ensemble is healthy, and then until certificates are in use; 0 checks once."
     type: int
     default: 0
   expected:
     description: >-
-      Names of the servers that have to serve. That others do not is a warning. Where it is not said, all have to.
+      Names of the servers that have to serve. Others that do not serve cause a warning. By default, all have to serve.
     type: list
     elements: str
   members:
     description: >-
-      Number of servers that the inventory has. Where it is said, those that follow the leader besides are counted
-      (C(strangers)).
+      Number of servers in the inventory. If set, servers that follow the leader in addition are counted
+      (RV(strangers)).
     type: int
-  fail: {type: bool, default: true, description: Fail when the ensemble is not whole; otherwise only describe it.}
+  fail: {type: bool, default: true, description: Fail if the ensemble is not healthy; otherwise only describe it.}
 extends_documentation_fragment: [millrace.kafka.waits]
 attributes:
-  check_mode: {description: The ACL is compared and not written., support: full}
-  diff_mode: {description: There is none., support: none}
-requirements: ["kazoo (with I(root_acl))", "openssl (with I(served))"]
+  check_mode: {description: Compares the ACL and does not write it., support: full}
+  diff_mode: {description: Returns no diff., support: none}
+requirements: ["kazoo (with O(root_acl))", "openssl (with O(served))"]
 seealso:
+  - {module: millrace.kafka.zookeeper_gate}
   - {plugin: millrace.kafka.zookeeper_endpoints_with_tls, plugin_type: filter}
 author: [Millrace developers]
 """
@@ -74,30 +80,57 @@ EXAMPLES = """
     timeout: 60
   delegate_to: localhost
   run_once: true
+
+- name: Allow only brokers to write to the root znode
+  millrace.kafka.zookeeper_ensemble:
+    servers: {dc1-zk1: 198.18.1.11, dc1-zk2: 198.18.1.12, dc1-zk3: 198.18.1.13}
+    tls: {certificate: /srv/pki/certificates/dc1-zk1/admin.pem, ca: /srv/pki/certificates/dc1-zk1/ca.pem}
+    root_acl: {certificate: /srv/pki/certificates/dc1-zk1/kafka.pem, ca: /srv/pki/certificates/dc1-zk1/ca.pem}
+    timeout: 60
+  delegate_to: localhost
+  run_once: true
+
+- name: Describe an ensemble without TLS, without failing
+  millrace.kafka.zookeeper_ensemble:
+    servers: {dc1-zk1: 198.18.1.11, dc1-zk2: 198.18.1.12, dc1-zk3: 198.18.1.13}
+    port: 2181
+    members: 3
+    fail: false
+  delegate_to: localhost
 """
 
 RETURN = """
 waiting:
   description: >-
-    C(what) keeps the wait going, its C(timeout) (seconds), and C(waited) for the next call.
+    C(what) the module waits for, its C(timeout) in seconds, and C(waited) for the next call.
   type: dict
-  returned: with pause, where the wait goes on
+  returned: with O(pause), if the wait continues
+  sample: {what: [dc1-zk2 is down], timeout: 60, waited: {begun: 8123.4}}
 modes:
   description:
-    - By name of the server, C(leader), C(follower), C(observer), C(standalone), C(read-only), C(not serving), C(down).
-    - Empty where a file of I(tls) cannot be read, so that nobody was asked.
+    - By name of the server, V(leader), V(follower), V(observer), V(standalone), V(read-only), V(not serving) or
+      V(down).
+    - Empty if a file of O(tls) cannot be read, so that no server was asked.
   type: dict
   returned: always
-problems: {description: What keeps the ensemble from being whole., type: list, elements: str, returned: always}
+  sample: {dc1-zk1: follower, dc1-zk2: leader, dc1-zk3: follower}
+problems:
+  description: What keeps the ensemble from being healthy.
+  type: list
+  elements: str
+  returned: always
+  sample: []
 strangers:
-  description: Number of servers that follow or observe the leader, and are more than I(members).
+  description: Number of servers that follow or observe the leader in addition to O(members).
   type: int
-  returned: with members
+  returned: with O(members)
+  sample: 0
 changes:
-  description: "One line where the ACL of the root znode was another, else none."
+  description: "One line if the ACL of the root znode was changed, otherwise empty."
   type: list
   elements: str
   returned: success
+  sample: []
 """
 
 SILENT = 12.0  # seconds: a leader counts a server that is gone for syncLimit ticks more

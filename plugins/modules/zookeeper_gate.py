@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Ask whether ZooKeeper servers may stop now, in which order, and whether they serve again."""
+"""Decides whether ZooKeeper servers may stop, in which order they are restarted, and whether they serve again."""
 
 from __future__ import annotations
 
@@ -20,54 +20,58 @@ from ansible_collections.millrace.kafka.plugins.module_utils.zookeeper.restart i
 
 DOCUMENTATION = """
 module: zookeeper_gate
-short_description: Tell whether ZooKeeper servers may stop now, in which order, and whether they serve; changes nothing
+short_description: Decide whether ZooKeeper servers may stop now, in which order, and whether they serve again
+version_added: "1.0.0"
 description:
-  - Servers may stop together where those that answer hold a quorum without them, by groups and weights, and all
-    followers of the leader are in sync. What says that it does not serve, or is read-only, may always be restarted; of
-    one that is silent the leader has to say whether it has it (mntr, ZooKeeper 3.6), and a quorum is one of those that
-    it has.
-  - Where the ensemble is not whole, only what has been so for 10 s is judged (for half of a shorter I(timeout)).
-  - A gate that nobody answers is closed.
+  - Decides whether ZooKeeper servers may stop together. They may if the servers that answer have a quorum without them,
+    by groups and weights, and all followers of the leader are in sync. Changes nothing.
+  - A server that reports that it does not serve, or that it is read-only, may always be restarted.
+  - If a server does not answer, the leader has to report whether it has that server as a follower (C(mntr), from
+    ZooKeeper 3.6). The quorum then consists of the servers that the leader has.
+  - If the ensemble is not healthy, only what has been so for 10 s counts (half of a shorter O(timeout)).
+  - The gate is closed if no server answers.
   - Runs where the client ports can be reached (the control node, or a host of the group admin).
 options:
-  servers: {type: dict, required: true, description: "Name to address of every server, as clients reach it."}
-  stop: {type: list, elements: str, required: true, description: Names of those that it is about.}
+  servers: {type: dict, required: true, description: "By name of each server, its address for clients."}
+  stop: {type: list, elements: str, required: true, description: Names of the servers in question.}
   question:
     description:
-      - C(may_stop) waits until I(stop) may stop together, and fails where they may not.
-      - C(order) tells in which order they are restarted, one at a time. The leader is the last.
-      - C(started) waits until they serve, with one leader and all followers in sync; those that did not serve
-        I(before) are not waited for. Where there can be no quorum without others, it is enough that they answer.
+      - V(may_stop) waits until the servers of O(stop) may stop together, and fails if they may not.
+      - V(order) returns the order in which they are restarted, one at a time, the leader last.
+      - V(started) waits until they serve, with one leader and all followers in sync. Servers that did not serve
+        according to O(before) are not waited for. If there can be no quorum without other servers, it is enough that
+        they answer.
     type: str
     choices: [may_stop, order, started]
     default: may_stop
   port: {type: int, default: 2281, description: Client port of every server.}
   tls:
     description: >-
-      Where that port speaks TLS, C(certificate), a PEM file with its key, and C(ca). Empty for a port in the clear.
+      If the port uses TLS, C(certificate), a PEM file with certificate and key, and C(ca). Empty for a plaintext port.
     type: dict
     default: {}
-  ids: {type: dict, required: true, description: "Name to id (myid) of every server."}
-  groups: {type: dict, default: {}, description: "Ids of the servers of each group of a hierarchical quorum."}
-  weights: {type: dict, default: {}, description: "Id to weight, where it is not 1."}
+  ids: {type: dict, required: true, description: "By name of each server, its id (myid)."}
+  groups: {type: dict, default: {}, description: Ids of the servers of each group of a hierarchical quorum.}
+  weights: {type: dict, default: {}, description: "Weight by id, if it is not 1."}
   observers: {type: list, elements: str, default: [], description: Ids of servers that do not vote.}
   fail:
     description: >-
-      Fail where the gate is closed; otherwise only say so, as soon as nothing has changed for half of I(timeout). With
-      C(may_stop).
+      With C(question=may_stop), fail if the gate is closed. Otherwise return the answer as soon as nothing has changed
+      for half of O(timeout).
     type: bool
     default: true
-  before: {type: dict, default: {}, description: "With C(started), what C(lacking) was."}
+  before: {type: dict, default: {}, description: "With C(question=started), an earlier value of RV(lacking)."}
   stopped:
-    description: With C(may_stop), those of I(stop) that this run has stopped; that they do not serve is not waited for.
+    description: >-
+      With C(question=may_stop), those of O(stop) that this run has stopped already. They are not waited for.
     type: list
     elements: str
     default: []
-  timeout: {type: int, default: 0, description: Seconds that are waited; 0 asks once.}
+  timeout: {type: int, default: 0, description: Seconds to wait; 0 checks once.}
 extends_documentation_fragment: [millrace.kafka.waits]
 attributes:
-  check_mode: {description: The same as without., support: full}
-  diff_mode: {description: There is none., support: none}
+  check_mode: {description: The same as without check mode., support: full}
+  diff_mode: {description: Returns no diff., support: none}
 seealso:
   - {module: millrace.kafka.kafka_gate}
   - {module: millrace.kafka.zookeeper_ensemble}
@@ -82,25 +86,55 @@ EXAMPLES = """
     stop: [dc1-zk1]
     timeout: 120
   delegate_to: localhost
+
+- name: Get the order in which all servers can be restarted
+  millrace.kafka.zookeeper_gate:
+    servers: {dc1-zk1: 198.18.1.11, dc1-zk2: 198.18.1.12, dc1-zk3: 198.18.1.13}
+    ids: {dc1-zk1: 1, dc1-zk2: 2, dc1-zk3: 3}
+    stop: [dc1-zk1, dc1-zk2, dc1-zk3]
+    question: order
+  delegate_to: localhost
+  register: order
+
+- name: Wait until a restarted server serves again
+  millrace.kafka.zookeeper_gate:
+    servers: {dc1-zk1: 198.18.1.11, dc1-zk2: 198.18.1.12, dc1-zk3: 198.18.1.13}
+    ids: {dc1-zk1: 1, dc1-zk2: 2, dc1-zk3: 3}
+    stop: [dc1-zk1]
+    question: started
+    timeout: 120
+  delegate_to: localhost
 """
 
 RETURN = """
 waiting:
   description: >-
-    C(what) keeps the wait going, its C(timeout) (seconds), and C(waited) for the next call.
+    C(what) the module waits for, its C(timeout) in seconds, and C(waited) for the next call.
   type: dict
-  returned: with pause, where the wait goes on
-order: {description: "Names, the first to be restarted first.", type: list, elements: str, returned: with order}
-open: {description: Whether they may stop., type: bool, returned: with may_stop}
+  returned: with O(pause), if the wait continues
+  sample: {what: [dc1-zk2 is down], timeout: 120, waited: {begun: 8123.4}}
+order:
+  description: "Names of the servers, in the order of the restarts."
+  type: list
+  elements: str
+  returned: with C(question=order)
+  sample: [dc1-zk1, dc1-zk3, dc1-zk2]
+open: {description: Whether the servers may stop., type: bool, returned: with C(question=may_stop), sample: true}
 answer:
-  description: The same in words, with what is in the way and what would clear it.
+  description: The same as a sentence, with the reasons and what would open the gate.
   type: str
-  returned: with may_stop
+  returned: with C(question=may_stop)
+  sample: dc1-zk1 may stop
 lacking:
-  description: "What is not whole, by kind, C(servers), C(leaders) and C(followers)."
+  description: "What keeps the ensemble from being healthy, by kind: C(servers), C(leaders) and C(followers)."
   type: dict
-  returned: but with order
-at: {description: When that was seen, type: float, returned: but with order}
+  returned: except with C(question=order)
+  sample: {servers: [], leaders: [], followers: []}
+at:
+  description: "Time of RV(lacking), in seconds since 1970."
+  type: float
+  returned: except with C(question=order)
+  sample: 1790000000.5
 """
 
 
