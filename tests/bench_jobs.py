@@ -40,9 +40,9 @@ PARTS: dict[str, Callable[[Broker, Path], Part]] = {
 def text(parts: list[Part]) -> str:
     """Return what the page says of the jobs."""
     machine = (
-        f"{os.cpu_count()} cores for everything, the broker included, load average {os.getloadavg()[0]:.1f} at the"
+        f"{os.cpu_count()} cores for everything, the broker included; load average {os.getloadavg()[0]:.1f} at the"
     )
-    return section(parts, f"{machine}\nend, {MEMORY} of heap for a job.")
+    return section(parts, f"{machine}\nend; {MEMORY} of heap for a job.")
 
 
 def page(parts: list[Part]) -> str:

@@ -21,9 +21,11 @@ NAMES = {
     "append": "the same rows appended, no key",
 }
 HOW = f"""\
-{EVENTS:,} order events in batches of {BATCH:,}, into PostgreSQL on a socket of this machine (`fsync` off), by the
-parts of the job's own sink in one warm session; CPU-seconds of Spark and PostgreSQL together; {ROUNDS} rounds there
-and back after {WARM_UP} to warm up."""
+{EVENTS:,} order events in batches of {BATCH:,}, into PostgreSQL on a socket of this machine (`fsync` off).
+
+- The parts of the job's own sink run in one warm session.
+- CPU-seconds of Spark and PostgreSQL are added.
+- {ROUNDS} rounds, forward and in reverse order, after {WARM_UP} to warm up."""
 
 
 def measure(broker: Broker, folder: Path) -> Part:

@@ -1,4 +1,4 @@
-"""What make bench-jobs makes of its figures: medians with their spread, ratios in turns, goals, tables. Pure."""
+"""Format the figures of make bench-jobs: medians with their spread, ratios in turns, goals, tables. Pure."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ class Part:
 
 
 def section(parts: Sequence[Part], machine: str) -> str:
-    """All that the page says: the goals first, then each part."""
+    """Return the section of the page: the goals first, then each part."""
     goals = [goal for part in parts for goal in part.goals]
     introduction = (
-        "One broker without TLS on the same machine, all programs started one after the other, those of a comparison\n"
-        "in turns; what counts is CPU-seconds, user and system, of a program and all that it starts. A goal that was\n"
-        f"missed is bold. {machine}"
+        "One broker without TLS runs on the same machine. All programs run one after the other, those of a comparison\n"
+        "in turns. The figures are CPU-seconds, user and system, of a program and all its child processes. A goal\n"
+        f"that was missed is bold. {machine}"
     )
     texts = [f"## What the jobs cost\n\n{introduction}\n\n{goals_table(goals)}"]
     texts += [f"### {part.title}\n\n{part.how}\n\n{part.found}" for part in parts]

@@ -20,9 +20,9 @@ SETTINGS: dict[str, dict[str, str]] = {
 }
 """The first as `millrace_jobs.io` has them."""
 HOW = f"""\
-{PER_SECOND:,} records a second of {SIZE} bytes for {SECONDS} s by one producer of librdkafka with acks=all to
-{PARTITIONS} partitions: the broker's CPU-seconds, its idle use taken off; {ROUNDS} rounds in turns after one to warm
-up."""
+One producer of librdkafka sends {PER_SECOND:,} records of {SIZE} bytes per second for {SECONDS} s, with acks=all, to
+{PARTITIONS} partitions. The figure is the CPU time of the broker, minus its idle use. {ROUNDS} rounds in turns, after
+one to warm up."""
 
 
 def send(broker: Broker, topic: str, settings: dict[str, str]) -> None:

@@ -17,9 +17,12 @@ from spark.broker import Broker
 ROUNDS, GOAL, BATCH, WARM_UP = 3, 0.5, 500_000, 1_000_000
 LOOP = Path(__file__).parent / "spark" / "loop.py"
 HOW = f"""\
-The {LINES:,} lines of the same topic. `relay` takes {BATCH:,} a batch (`max_offsets_per_trigger`), and is
-measured from its first {WARM_UP:,} records on, to the last; the loop is librdkafka with its defaults in Python, no
-headers, 1,000 records at a time, measured from its first record to the last acknowledged; {ROUNDS} rounds in turns."""
+The {LINES:,} lines of the word count's topic; {ROUNDS} rounds in turns.
+
+- `relay` reads {BATCH:,} records per batch (`max_offsets_per_trigger`). It is measured after its first {WARM_UP:,}
+  records, to the last one.
+- The loop is librdkafka in Python, with its defaults, without headers, 1,000 records at a time. It is measured from its
+  first record to the last acknowledgement."""
 TRIGGERS = {
     "micro-batch": {"trigger_interval": "0 seconds"},
     "real-time": {"trigger": "real-time"},
@@ -27,10 +30,13 @@ TRIGGERS = {
 PER_SECOND, WINDOW_SECONDS, WINDOWS = 1000, 8, 3
 """The first window is the one that warms."""
 LATENCY = f"""\
-`measure_latency` sends {PER_SECOND:,} records a second to a topic of {CORES} partitions and reads them where `relay`
-sends them: milliseconds from sending to reading, {WINDOWS - 1} windows of {WINDOW_SECONDS} s after one to warm up.
-A micro-batch begins when the one before has ended; unless told, each second, which adds up to that. In real time
-progress is kept every 5 s, and records wait meanwhile."""
+`measure_latency` sends {PER_SECOND:,} records per second to a topic of {CORES} partitions, and reads them where `relay`
+sends them. The figures are milliseconds from sending to reading, in {WINDOWS - 1} windows of {WINDOW_SECONDS} s, after
+one to warm up.
+
+- Micro-batch: here, a batch begins when the one before has ended. By default it begins each second, which adds up to
+  one second.
+- Real-time: progress is stored every 5 s, and records wait meanwhile."""
 
 
 def relay(broker: Broker, folder: Path) -> float:

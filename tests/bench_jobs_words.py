@@ -27,12 +27,16 @@ CACHE = 10 * 1024 * 1024
 ROUNDS, STREAMS_GOAL, TUTORIAL_GOAL = 3, 5, 20
 TUTORIAL = Path(__file__).parent / "spark" / "tutorial.py"
 HOW = f"""\
-A topic of {PARTITIONS} partitions and {LINES:,} lines of {WORDS} words, frequent and rare as in prose. The job
-reads it from its first line in one batch (`max_offsets_per_trigger`), the rivals its last lines, for they are slower.
-Kafka Streams' demo has the default cache, {CACHE // 1024**2} MiB, which it turns off unless told, one thread, and is
-done when its group has no lag; it commits each 30 s. The script has a Python function that splits lines, Spark's
-200 partitions and batches of {TUTORIAL_BATCH:,}, begun one after the other. The start ends where the first batch is
-planned, of Kafka Streams where it says that it runs; {ROUNDS} rounds in turns: median, lowest and highest."""
+A topic of {PARTITIONS} partitions and {LINES:,} lines of {WORDS} words, with the word frequencies of prose. {ROUNDS}
+rounds in turns: median, lowest and highest.
+
+- The job reads the topic from its first line in one batch (`max_offsets_per_trigger`). The others read only the last
+  lines, because they are slower.
+- Kafka Streams' demo has one thread and the default cache, {CACHE // 1024**2} MiB, which the demo turns off by default.
+  It commits each 30 s, and is done when its group has no lag.
+- The PySpark script has a Python function that splits lines, Spark's 200 partitions, and batches of
+  {TUTORIAL_BATCH:,}, one after the other.
+- The start ends when the first batch is planned; for Kafka Streams, when it reports that it is running."""
 
 
 @dataclass

@@ -124,13 +124,12 @@ def section(sides: list[Side]) -> str:
     return f"""
 ## What security costs
 
-{PARTITIONS} partitions, RF 3, min ISR 2, acks=all, {RECORDS:,} records of {SIZE} bytes, \
-as fast as `kafka-producer-perf-test.sh` on a broker's host
-sends them; {ROUNDS} rounds in turns, after {WARM_UP} to warm up, on two clusters of three brokers, \
-{os.cpu_count()} cores for everything, client
-included. Secure is SASL_SSL with SCRAM and ACLs for the client, mutual TLS between brokers and to ZooKeeper. \
-CPU is that of all hosts, idle
-use taken off.
+- Load: {RECORDS:,} records of {SIZE} bytes, as fast as `kafka-producer-perf-test.sh` on a broker's host sends them,
+  with acks=all, to {PARTITIONS} partitions with replication factor 3 and min ISR 2.
+- {ROUNDS} rounds in turns, after {WARM_UP} to warm up, on two clusters of three brokers. {os.cpu_count()} cores for
+  everything, the client included.
+- "Secure" is SASL_SSL with SCRAM and ACLs for the client, and mutual TLS between brokers and to ZooKeeper.
+- CPU is that of all hosts, without their idle use.
 
 | | records/s (median) | lowest to highest | CPU-s per million records |
 | --- | --- | --- | --- |
