@@ -75,7 +75,7 @@ class Load:
     def goes_on(self) -> None:
         """After the last step: the producer still writes."""
         acked = self.writer.acked
-        until("the load goes on after the last step", lambda: self.writer.acked >= acked + 100, 10)
+        until("the load goes on after the last step", lambda: self.writer.acked >= acked + 100, 60)
 
     def end(self) -> str:
         """Stop and return the measured.

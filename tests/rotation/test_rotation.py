@@ -73,7 +73,7 @@ def test_a_password_is_replaced_while_the_old_one_works(
 
     def let_in(expected: tuple[bool, bool]) -> None:
         # A password reaches the brokers that did not write it a moment later.
-        until(f"logins with the old and the new password are {expected}", lambda: logins() == expected, 15)
+        until(f"logins with the old and the new password are {expected}", lambda: logins() == expected, 60)
 
     load = begin("password")
     try:

@@ -57,7 +57,7 @@ def test_a_replica_that_is_on_its_way_lacks_nowhere(cluster: FakeCluster, capsys
     assert said["lacking"] == {"under_replicated": ["t-1 without 3"]}
     assert said["out_of_sync"] == {"3": 1}
     cluster.moving, cluster.arriving = {"t": [0, 1]}, {("t", 0): [3], ("t", 1): [3]}
-    said = answer(cluster, kafka_cluster, capsys, timeout=6)
+    said = answer(cluster, kafka_cluster, capsys, timeout=60)
     assert (said["problems"], said["under_replicated"]) == ([], 0)
 
 

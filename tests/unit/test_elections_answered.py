@@ -71,7 +71,7 @@ def test_what_was_led_and_is_refused_later_did_not_stay(cluster: FakeCluster) ->
 
 def test_what_moves_late_is_seen_in_the_end(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """While that of clients is waited for."""
-    monkeypatch.setattr(elections, "ELECTION", 2)
+    monkeypatch.setattr(elections, "ELECTION", 5)
     elect, late = FakeCluster.elect_leaders, ("__o", 0)
 
     def carried_out(self: FakeCluster, request: Any, broker: int) -> Any:
@@ -113,9 +113,9 @@ def test_what_moved_is_told_with_what_nobody_answered(cluster: FakeCluster, caps
     cluster.topics, cluster.led = {"a": [[2, 1]], "b": [[2, 1]]}, {("a", 0): 1, ("b", 0): 1}
     cluster.elections = {"a": [(0, 20)], "b": [(NOT_AVAILABLE, 20)]}
     with brokers(cluster) as servers:
-        given = {"listeners": {"CLIENT": {"bootstrap.servers": servers}}, "timeout": 2}
+        given = {"listeners": {"CLIENT": {"bootstrap.servers": servers}}, "timeout": 5}
         with patch_module_args(given), pytest.raises(SystemExit):
             kafka_leaders.main()
     said = json.loads(capsys.readouterr().out)
     assert said["failed"] and said["changed"] and said["moved"] == ["a-0"]
-    assert "no answer within 2 s. 1 partitions moved, and every other one keeps the leader" in said["msg"]
+    assert "no answer within 5 s. 1 partitions moved, and every other one keeps the leader" in said["msg"]
