@@ -8,6 +8,8 @@ The hooks of this module work in every folder whose conftest.py imports them. Fo
 3. If the test was starved (starved.py) each time that a bound was exceeded, the fixtures are torn down, so the lab is
    healed, and the test is run once more. A teardown that fails is a failure: the test is not run again.
 4. The result of the second run is the result of the test. The notes of both runs are in the summary.
+
+A test that cannot be run twice on one lab has the marker `timed(again=False)`.
 """
 
 from collections.abc import Generator
@@ -48,12 +50,13 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
     """Run a test with the marker `timed`, and once more where a bound was exceeded for lack of processors."""
-    if item.get_closest_marker("timed") is None:
+    timed = item.get_closest_marker("timed")
+    if timed is None:
         return None
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     reports = runtestprotocol(item, log=False, nextitem=nextitem)
     failed = [report.when for report in reports if report.failed]
-    if failed == ["call"] and (first := item.stash[STARVED]):
+    if failed == ["call"] and (first := item.stash[STARVED]) and timed.kwargs.get("again", True):
         line = f"{item.name}: measured again. First run: {first}"
         print(line)
         item.user_properties.append((NOTE, line))

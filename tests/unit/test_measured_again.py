@@ -91,7 +91,7 @@ def lab():
     HEALED.append(True)
     assert not {unhealthy}, "the lab is not whole"
 
-@pytest.mark.timed
+@pytest.mark.timed{again}
 def test_it(lab, record_property):
     seconds, lost = RUNS[lab]
     record_property("note", f"run {{lab}}")
@@ -107,8 +107,10 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run the test above; return its outcome, and its message and notes."""
     pytester.makeini("[pytest]\nmarkers = timed: in seconds")
 
-    def run(runs: list[tuple[float, bool]], figures: dict[str, float], unhealthy: bool = False) -> tuple[str, str]:
-        pytester.makepyfile(TESTS.format(runs=runs, unhealthy=unhealthy))
+    def run(
+        runs: list[tuple[float, bool]], figures: dict[str, float], unhealthy: bool = False, again: str = ""
+    ) -> tuple[str, str]:
+        pytester.makepyfile(TESTS.format(runs=runs, unhealthy=unhealthy, again=again))
         monkeypatch.setattr(measured_again, "Meter", lambda _: Meter(None))
         monkeypatch.setattr(promises, "between", lambda *_: window(**figures))
         done = pytester.inline_run("-p", "no:cacheprovider", plugins=[measured_again])
@@ -150,6 +152,11 @@ def test_a_loss_fails_at_once_though_the_bound_was_exceeded_in_a_starved_test(ru
     outcome, said = run([(30.0, True), (19.0, False)], STARVED)
     assert outcome == "call" and "a record is lost" in said and "run 1" not in said
     assert "a bound was exceeded, too: kill -9 of a broker" in said
+
+
+def test_a_starved_test_that_cannot_be_run_twice_fails_at_once(run: Run) -> None:
+    outcome, said = run([(30.0, False), (19.0, False)], STARVED, again="(again=False)")
+    assert outcome == "call" and "PromiseBroken" in said and "run 1" not in said
 
 
 def test_a_loss_in_the_second_run_fails(run: Run) -> None:
