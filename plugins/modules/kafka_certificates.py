@@ -60,7 +60,7 @@ changes:
   type: list
   elements: str
   returned: always
-  sample: ["broker 1 (dc1-kafka1), listener CLIENT: certificate 1f"]
+  sample: ["broker 1 (dc1-kafka1), listener CLIENT: serves the certificate 1f"]
 served:
   description: >-
     The certificate that each listener serves, with C(host), C(listener), C(serial) (hexadecimal) and C(until), in the
