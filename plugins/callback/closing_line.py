@@ -1,4 +1,4 @@
-"""Ends a run with one line on what it changed."""
+"""Prints one line at the end of a run: what it changed."""
 
 from __future__ import annotations
 
@@ -12,19 +12,21 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.closing import Clos
 DOCUMENTATION = """
 name: closing_line
 type: notification
-short_description: End a run with one line on what it changed
+version_added: "1.0.0"
+short_description: Print one line at the end of a run with what it changed
 description:
-  - As C(millrace; restarted kafka on dc1-kafka1, dc1-kafka2; 1 user, 4 ACLs, 12 files), with a colon for the first
-    semicolon, or C(nothing changed). In check mode it says what a run would have done, and it names the hosts on which
-    a run failed.
-  - A run that could not have changed anything, as that of C(playbooks/check.yml), has none.
+  - >-
+    Prints one line at the end of a run with what it changed, as C(millrace: restarted kafka on dc1-kafka1, dc1-kafka2;
+    1 user, 4 ACLs, 12 files) or C(millrace: nothing changed). In check mode, the line tells what a run would have
+    changed. It also names the hosts on which the run failed.
+  - Prints nothing after a run that could not change anything, as that of C(playbooks/check.yml).
 requirements: ["enabled by its full name, C(callbacks_enabled = millrace.kafka.closing_line), as in ansible.cfg here"]
 author: [Millrace developers]
 """
 
 
 class CallbackModule(CallbackBase):
-    """Note what tasks answer, and say it after Ansible's own recapitulation."""
+    """Records the results of tasks, and prints the line after Ansible's recap."""
 
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "notification"
@@ -32,12 +34,12 @@ class CallbackModule(CallbackBase):
     CALLBACK_NEEDS_ENABLED = True
 
     def __init__(self) -> None:
-        """Nothing was seen."""
+        """Start without results."""
         super().__init__()
         self.closing = Closing()
 
     def note(self, result: Any) -> None:
-        """Note one answer, but for what a run only looks at."""
+        """Record one result, except of tasks that run in check mode only."""
         if result._task.check_mode and not context.CLIARGS.get("check"):
             return
         self.closing.note(result._task.action, result._host.get_name(), result._result)
@@ -45,10 +47,10 @@ class CallbackModule(CallbackBase):
     v2_runner_on_ok = note
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
-        """Note what was changed before it failed."""
+        """Record what was changed before the task failed."""
         self.note(result)
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
-        """Say it."""
+        """Print the line."""
         if line := self.closing.line(bool(context.CLIARGS.get("check")), {*stats.failures, *stats.dark}):
             self._display.display(line)

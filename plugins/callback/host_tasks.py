@@ -1,4 +1,4 @@
-"""Counts host-tasks (one result of one task on one host, skipped ones included) per role, for the budget test."""
+"""Counts host-tasks (results of a task on a host, skipped ones included) by role, for the test of their budget."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from ansible.plugins.callback import CallbackBase
 DOCUMENTATION = """
 name: host_tasks
 type: aggregate
-short_description: Write the number of host-tasks per role and host to a file
+version_added: "1.0.0"
+short_description: Write the number of host-tasks by role and host to a file
 description:
-  - A host-task is one result of one task on one host, skipped ones included. A role that another role imports counts
-    as that one; tasks of no role count as C((playbook)), and as C((once)) where they run once for all hosts, so that
-    more hosts have no more of them.
-  - At the end of the run, writes numbers by role and host as JSON to the file that the environment variable
-    C(MILLRACE_HOST_TASKS) names. Without the variable there is a warning and no file.
+  - Writes the number of host-tasks by role and host, as JSON, at the end of the run. The environment variable
+    E(MILLRACE_HOST_TASKS) names the file. Without the variable, there is a warning and no file.
+  - A host-task is one result of one task on one host, skipped ones included. Tasks of a role that another role imports
+    count for the importing role. Tasks outside of roles count as C((playbook)), or as C((once)) if they run once for
+    all hosts, since more hosts do not add to them.
 requirements: ["enabled by its full name, C(ANSIBLE_CALLBACKS_ENABLED=millrace.kafka.host_tasks)"]
 author: [Millrace developers]
 """
 
 
 class CallbackModule(CallbackBase):
-    """Count every result under the role that the playbook applied; one that another imports counts as that one."""
+    """Counts every result for the role that the playbook applied, also results of roles that this role imports."""
 
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "aggregate"
@@ -39,7 +40,7 @@ class CallbackModule(CallbackBase):
         self.counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
 
     def count(self, result: Any) -> None:
-        """Note one result."""
+        """Count one result."""
         role = result._task._role
         while role is not None and role._parents:
             role = role._parents[0]
@@ -51,7 +52,7 @@ class CallbackModule(CallbackBase):
     v2_runner_on_unreachable = count
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
-        """Note a failed result."""
+        """Count a failed result."""
         self.count(result)
 
     def v2_playbook_on_stats(self, stats: Any) -> None:

@@ -1,4 +1,4 @@
-"""How clients log in."""
+"""Filters for the logins of clients."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.resources.switches 
 
 
 def scram_login(password: str, user: str, mechanism: str = "SCRAM-SHA-512") -> dict[str, str]:
-    """Return the properties of a Java client that logs in with SCRAM; any character may be in the password."""
+    """Return the properties of a Java client that logs in with SCRAM; the password may contain any character."""
     quoted = [text.replace("\\", "\\\\").replace('"', '\\"') for text in (user, password)]
     return {
         "sasl.mechanism": mechanism,
@@ -23,28 +23,29 @@ def scram_login(password: str, user: str, mechanism: str = "SCRAM-SHA-512") -> d
 def kafka_login(users: Sequence[Mapping[str, Any]] | None, name: str) -> dict[str, str]:
     """Return the login of a user of kafka_users, as a Java client's properties."""
     present = [user for user in users or [] if user.get("state") != "absent"]
-    found = [user for user in present if user["name"] == name]
-    if not found:
-        others = ", ".join(dict.fromkeys(str(user.get("name")) for user in present))
-        raise AnsibleFilterError(f"kafka_users has no {name}; it has {others or 'nobody'}")
-    if switch(found[0].get("credential")) is False:
-        raise AnsibleFilterError(f"{name} of kafka_users has no password (credential: false)")
-    return scram_login(found[0]["password"], name, found[0].get("mechanism") or "SCRAM-SHA-512")
+    matching = [user for user in present if user["name"] == name]
+    if not matching:
+        others = ", ".join(dict.fromkeys(str(user.get("name")) for user in present)) or "no users"
+        raise AnsibleFilterError(f"kafka_users has no user {name}, it has {others}; declare it, or correct the name")
+    user = matching[0]
+    if switch(user.get("credential")) is False:
+        raise AnsibleFilterError(f"{name} of kafka_users has no password (credential: false); set credential: true")
+    return scram_login(user["password"], name, user.get("mechanism") or "SCRAM-SHA-512")
 
 
 def librdkafka(client: Mapping[str, Any], truststore: str = "") -> dict[str, str]:
-    """Return the properties of a Java client under librdkafka's names, without a login.
+    """Return the properties of a Java client with librdkafka's names, without the login.
 
-    `truststore` is where the CAs are on this machine.
+    `truststore` is the file with the CAs on the machine that connects, '' for the path in the properties.
     """
-    found = {
+    properties = {
         name: str(client[name])
         for name in ("bootstrap.servers", "security.protocol", "sasl.mechanism")
         if name in client
     }
     if client.get("ssl.truststore.location"):
-        found["ssl.ca.location"] = truststore or client["ssl.truststore.location"]
-    return found
+        properties["ssl.ca.location"] = truststore or client["ssl.truststore.location"]
+    return properties
 
 
 class FilterModule:

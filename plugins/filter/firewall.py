@@ -1,4 +1,4 @@
-"""The rules of base_firewall_rules."""
+"""Filters for the rules of base_firewall_rules."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils import nft_rules
 def nftables(rules: Sequence[Mapping[str, Any]], alone: Sequence[int] | None = None) -> list[str]:
     """Return the rules of base_firewall_rules as lines of nft.
 
-    `alone` are the ports that a closed host does not judge.
+    With `alone`, all TCP ports are filtered except these.
     """
     try:
         return nft_rules.lines(rules, alone)

@@ -1,4 +1,4 @@
-"""What roles hand to the module host_state."""
+"""Filters for the options of the module host_state."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import role_i
 
 
 def archive_digest(checksum: str) -> str:
-    """Return the SHA-512 (hexadecimal) that a checksum variable stands for; it may name a .sha512 file."""
+    """Return the SHA-512 (hexadecimal) that a checksum variable refers to; it may name a .sha512 file."""
     try:
         return expected(checksum)
     except ArchiveError as error:
@@ -26,7 +26,7 @@ def archive_digest(checksum: str) -> str:
 
 
 def address_book(names: Sequence[str], client: Sequence[str], replication: Sequence[str]) -> list[dict[str, Any]]:
-    """Return `{address, names}` for every address of every host; a host without an address in a network passes ''."""
+    """Return `{address, names}` for every address of every host; '' is a host without an address in a network."""
     book = []
     for name, first, second in zip(names, client, replication, strict=True):
         if first:
@@ -37,7 +37,7 @@ def address_book(names: Sequence[str], client: Sequence[str], replication: Seque
 
 
 def service_directory(path: str, user: str, mount: bool = False) -> dict[str, Any]:
-    """Return a service's own directory as the module host_state wants it; `mount`: a disk is to be mounted there."""
+    """Return the directory of a service for host_state; `mount`: a disk has to be mounted there."""
     directory = {"path": path, "owner": user, "group": user, "mode": "0750"}
     return {**directory, "mount": True} if mount else directory
 
@@ -46,7 +46,7 @@ def mount_unit(path: str) -> str:
     """Return the name of systemd's unit of a mount point, as `systemd-escape --path --suffix=mount` does."""
     words = "/".join(word for word in path.split("/") if word)
     escaped = re.sub(
-        r"[^/A-Za-z0-9:_.]|^\.", lambda found: "".join(f"\\x{byte:02x}" for byte in found[0].encode()), words
+        r"[^/A-Za-z0-9:_.]|^\.", lambda match: "".join(f"\\x{byte:02x}" for byte in match[0].encode()), words
     )
     return f"{escaped.replace('/', '-') or '-'}.mount"
 
@@ -54,18 +54,19 @@ def mount_unit(path: str) -> str:
 def above_disks(paths: Sequence[str]) -> list[str]:
     """Return the directories that have to be writable for a sandboxed unit to write to disks mounted on `paths`.
 
-    Those that the mount points are in: systemd looks at each directory that it opens, and a disk that fails to answer
-    would keep the unit from starting. A mount point in / is itself named, for / is not opened.
+    These are the parents of the mount points: systemd opens each directory that it makes writable, and a failed disk
+    would prevent the unit from starting. A mount point directly below / is returned itself, since / must not be
+    writable.
     """
-    found = [os.path.dirname(os.path.normpath(path)) for path in paths]
-    return list(dict.fromkeys(path if above == "/" else above for path, above in zip(paths, found, strict=True)))
+    parents = [os.path.dirname(os.path.normpath(path)) for path in paths]
+    return list(dict.fromkeys(path if parent == "/" else parent for path, parent in zip(paths, parents, strict=True)))
 
 
 def host_file(file: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a file as host_state wants it.
+    """Return a file for host_state.
 
-    What `source` names on the control node is secret, and in check mode may not be there yet. Whose file it is
-    (`function`) says nothing to the host.
+    The content of `source`, a path of the control node, is secret; in check mode the file may not exist yet. The key
+    `function` is dropped, since host_state does not know it.
     """
     file = {key: value for key, value in file.items() if key != "function"}
     if "source" not in file:
@@ -74,8 +75,8 @@ def host_file(file: Mapping[str, Any]) -> dict[str, Any]:
         content = Path(file["source"]).read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         content = b"(made by a real run)\n"
-    said = {key: value for key, value in file.items() if key != "source"}
-    return {**said, "secret": True, "secret_base64": base64.b64encode(content).decode()}
+    rest = {key: value for key, value in file.items() if key != "source"}
+    return {**rest, "secret": True, "secret_base64": base64.b64encode(content).decode()}
 
 
 def service_units(
@@ -85,15 +86,15 @@ def service_units(
     watch: int = 0,
     restart_hosts: Sequence[str] | None = None,
 ) -> list[dict[str, Any]]:
-    """Return units with the same options as the module host_state wants them."""
+    """Return units with the same options for host_state."""
     more = {"restart": restart, "restart_hosts": list(restart_hosts or ())} if restart else {}
     return [{"name": name, "state": state, "watch": watch, **more} for name in names]
 
 
 def guarded(file: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a file of these settings for host_state.
+    """Return a file with these settings for host_state.
 
-    One with a password in it is not shown in diffs, and is not noted in the host's journal.
+    A file with a password is a secret: it is not shown in diffs, and not logged in the host's journal.
     """
     if not told(settings):
         return dict(file)
@@ -110,16 +111,16 @@ def host_program(module: str) -> str:
 
 
 def drop_in(sections: Mapping[str, Mapping[str, Any]], role: str, variable: str) -> str:
-    """Return the text of a drop-in of a unit; a list says a key several times, None empties it."""
+    """Return the text of a drop-in of a unit; a list repeats the key, None resets it."""
     lines = [f"# Written by the role {role}: {variable}."]
     for section, settings in sections.items():
         lines += ["", f"[{section}]"]
         for key, values in settings.items():
-            lines += [f"{key}={_shown(value)}" for value in (values if isinstance(values, (list, tuple)) else [values])]
+            lines += [f"{key}={_text(value)}" for value in (values if isinstance(values, (list, tuple)) else [values])]
     return "\n".join(lines) + "\n"
 
 
-def _shown(value: Any) -> str:
+def _text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return "" if value is None else str(value)

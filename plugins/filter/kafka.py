@@ -1,4 +1,4 @@
-"""What the wiring says of brokers and listeners, as Kafka wants it."""
+"""Filters for Kafka's properties of brokers and listeners."""
 
 from __future__ import annotations
 
@@ -16,46 +16,46 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.store_kinds import 
 
 
 def store(prefix: str, path: str, password: str) -> dict[str, Any]:
-    """Return the properties of a Kafka keystore, of the kind that its name tells; all but PEM have a password."""
-    found = {f"{prefix}.type": kind_of(path), f"{prefix}.location": path}
-    return found if found[f"{prefix}.type"] == "PEM" else {**found, f"{prefix}.password": password}
+    """Return the properties of a Kafka keystore, of the type that its name implies; only PEM has no password."""
+    properties = {f"{prefix}.type": kind_of(path), f"{prefix}.location": path}
+    return properties if properties[f"{prefix}.type"] == "PEM" else {**properties, f"{prefix}.password": password}
 
 
 def kafka_listener_security(
     listeners: Sequence[Mapping[str, Any]], keystore: str, truststore: str, password: str = ""
 ) -> dict[str, Any]:
-    """Return the properties listener.name.* that protect each listener.
+    """Return the properties listener.name.* that secure each listener.
 
-    A listener's own keystore and truststore go before the given ones.
+    A listener's own keystore and truststore override the given ones.
     """
-    found: dict[str, Any] = {}
+    properties: dict[str, Any] = {}
     for listener in listeners:
         prefix, auth = f"listener.name.{listener['name'].lower()}", client_auth(listener)
         if encrypted(listener):
-            found |= store(f"{prefix}.ssl.keystore", listener.get("keystore") or keystore, password)
-            found[f"{prefix}.ssl.client.auth"] = auth
+            properties |= store(f"{prefix}.ssl.keystore", listener.get("keystore") or keystore, password)
+            properties[f"{prefix}.ssl.client.auth"] = auth
             if auth != "none":
-                found[f"{prefix}.ssl.truststore.type"] = "PEM"
-                found[f"{prefix}.ssl.truststore.location"] = listener.get("truststore") or truststore
+                properties[f"{prefix}.ssl.truststore.type"] = "PEM"
+                properties[f"{prefix}.ssl.truststore.location"] = listener.get("truststore") or truststore
             if listener.get("principal_mapping_rules"):
-                found[f"{prefix}.ssl.principal.mapping.rules"] = listener["principal_mapping_rules"]
+                properties[f"{prefix}.ssl.principal.mapping.rules"] = listener["principal_mapping_rules"]
         if names := mechanisms(listener):
-            found[f"{prefix}.sasl.enabled.mechanisms"] = names
+            properties[f"{prefix}.sasl.enabled.mechanisms"] = names
         for name in names:
             if name.startswith("SCRAM-"):
-                found[f"{prefix}.{name.lower()}.sasl.jaas.config"] = f"{SCRAM} required;"
-    return found
+                properties[f"{prefix}.{name.lower()}.sasl.jaas.config"] = f"{SCRAM} required;"
+    return properties
 
 
 def kafka_tool_properties(
     listeners: Sequence[Mapping[str, Any]], name: str, keystore: str, truststore: str, password: str = ""
 ) -> dict[str, Any]:
-    """Return what a client on the broker's host needs to connect to the listener `name` as the broker itself."""
+    """Return the properties of a client on the broker's host that connects to a listener as the broker itself."""
     listener = next(entry for entry in listeners if entry["name"] == name)
-    found: dict[str, Any] = {"bootstrap.servers": f"{listener['address']}:{listener['port']}"}
+    servers: dict[str, Any] = {"bootstrap.servers": f"{listener['address']}:{listener['port']}"}
     if listener["protocol"] == "PLAINTEXT":
-        return found
-    return found | {
+        return servers
+    return servers | {
         "security.protocol": listener["protocol"],
         **store("ssl.keystore", listener.get("keystore") or keystore, password),
         "ssl.truststore.type": "PEM",
@@ -64,9 +64,11 @@ def kafka_tool_properties(
 
 
 def kafka_endpoints(listeners: Sequence[Mapping[str, Any]], advertised: bool = False) -> list[str]:
-    """Return NAME://address:port of each listener, as bound or as told to clients."""
-    found = [Listener.of(entry) for entry in listeners]
-    return [f"{one.name}://{one.advertised if advertised else f'{one.address}:{one.port}'}" for one in found]
+    """Return NAME://address:port of each listener, as the broker binds it or as it is advertised to clients."""
+    return [
+        f"{listener.name}://{listener.advertised if advertised else f'{listener.address}:{listener.port}'}"
+        for listener in map(Listener.of, listeners)
+    ]
 
 
 class FilterModule:

@@ -1,4 +1,4 @@
-"""Which hosts are what: patterns of plays, and what the functions of a host have."""
+"""Filters that select hosts of plays, and entries of the functions of a host."""
 
 from __future__ import annotations
 
@@ -14,65 +14,66 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.identity impo
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import line
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import role_input
 
-NOBODY = "all:!all"
+NO_HOSTS = "all:!all"
 
 
 def function_pattern(groups: Mapping[str, Sequence[str]]) -> str:
     """Return the pattern of all hosts that have a function.
 
-    Raises AnsibleFilterError where an inventory has hosts and none of them is one: a run that does nothing would end
-    well. Without hosts it is the control node, where preflight and check say so: where only the syntax is looked at,
-    there are none either. Computed in the run's own process, it is also where locks of the run are made ready.
+    Raises AnsibleFilterError if an inventory has hosts and none of them has a function: otherwise a run that does
+    nothing would succeed. Without hosts it returns the control node, where preflight and check report the empty
+    inventory; a syntax check has no hosts either. The filter is evaluated in the main process of the run, so it also
+    prepares the locks of the run.
     """
     run_lock.prepare()
-    found = ":".join(name for name in functions() if groups.get(name))
-    if groups.get("all") and not found:
+    pattern = ":".join(name for name in functions() if groups.get(name))
+    if groups.get("all") and not pattern:
         raise AnsibleFilterError(line(nobody(groups), groups))
-    return found or "localhost"
+    return pattern or "localhost"
 
 
 def function_items(by_function: Mapping[str, Sequence[Any]], group_names: Sequence[str]) -> list[Any]:
-    """Return what the functions of a host have of one kind; what others have is not computed.
+    """Return the entries of one kind of the functions of a host; entries of other functions are not evaluated.
 
-    An entry with keys says whose it is.
+    An entry that is a mapping also gets the key `function`.
     """
-    found = [(name, item) for name in by_function if name in group_names for item in by_function[name]]
-    return [{**item, "function": name} if isinstance(item, Mapping) else item for name, item in found]
+    items = [(name, item) for name in by_function if name in group_names for item in by_function[name]]
+    return [{**item, "function": name} if isinstance(item, Mapping) else item for name, item in items]
 
 
 def lacking_java(hosts: Sequence[str], hostvars: Mapping[str, Any]) -> str:
-    """Return the pattern of those hosts on which the probe of this run found no java where the role java wants one."""
+    """Return the pattern of the hosts on which the probe of this run did not find the java that the role java uses."""
     probes = {host: (hostvars.get(host, {}).get("preflight_probe") or {}).get("probe") for host in hosts}
     lacking = [
         host
         for host, probe in probes.items()
         if probe and role_input(hostvars[host], "java_executable") not in probe["java"]
     ]
-    return ",".join(lacking) or NOBODY
+    return ",".join(lacking) or NO_HOSTS
 
 
 def owed_restart(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, unit: str) -> str:
-    """Return the pattern of those hosts whose unit runs with an older configuration, as host_state answered."""
+    """Return the pattern of the hosts whose unit has a pending restart, by the result of host_state."""
     states = {host: (hostvars.get(host, {}).get(register) or {}).get("units") or {} for host in hosts}
-    return ",".join(host for host, units in states.items() if units.get(unit, {}).get("restart_owed")) or NOBODY
+    return ",".join(host for host, units in states.items() if units.get(unit, {}).get("restart_owed")) or NO_HOSTS
 
 
 def _live(host: str, hostvars: Mapping[str, Any], register: str, unit: str) -> Mapping[str, Any]:
     units = (hostvars.get(host, {}).get(register) or {}).get("units") or {}
-    found: Mapping[str, Any] = units.get(unit, {}).get("live") or {}
-    return found
+    live: Mapping[str, Any] = units.get(unit, {}).get("live") or {}
+    return live
 
 
 def owed_settings(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, unit: str) -> str:
-    """Return the pattern of those hosts whose process is to be told settings, as host_state answered."""
-    return ",".join(host for host in hosts if _live(host, hostvars, register, unit).get("owed")) or NOBODY
+    """Return the pattern of the hosts whose process has to receive dynamic settings, by the result of host_state."""
+    return ",".join(host for host in hosts if _live(host, hostvars, register, unit).get("owed")) or NO_HOSTS
 
 
 def settings_owed(
     hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, unit: str
 ) -> list[Mapping[str, Any]]:
-    """Return the brokers on these hosts as kafka_live_config takes them."""
-    found = [(host, _live(host, hostvars, register, unit)) for host in hosts]
+    """Return the brokers whose process has to receive dynamic settings, for kafka_live_config."""
+    states = [(host, _live(host, hostvars, register, unit)) for host in hosts]
     return [
         {
             "id": int(hostvars[host]["kafka_broker_id"]),
@@ -80,24 +81,23 @@ def settings_owed(
             "told": live["told"],
             "anew": live["anew"],
         }
-        for host, live in found
+        for host, live in states
         if live.get("owed")
     ]
 
 
 def touched(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, unit: str) -> list[str]:
-    """Return those hosts whose unit this run has started or restarted, or an interrupted one before it."""
+    """Return the hosts whose unit this run, or an interrupted run before it, has started or restarted."""
     units = {host: ((hostvars.get(host, {}).get(register) or {}).get("units") or {}).get(unit, {}) for host in hosts}
     keys = ("started", "restart_owed", "marked")
     return [host for host, state in units.items() if any(state.get(key) for key in keys)]
 
 
 def restart_marking(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> str:
-    """Return what restart.yml has to do with marks (host_state), from what hosts answered (host_probe).
+    """Return the option `restart` of host_state for a run of restart.yml, by the marks that host_probe found.
 
-    An earlier run is gone on with only where it was for the very same hosts: C(mark) where something of it is left,
-    C(keep) where it has restarted all and was cut off before its end. What is left of others is no reason to spare a
-    host that is named now: C(again).
+    An earlier run is resumed only if it was for exactly the same hosts: `mark` if restarts remain, `keep` if it has
+    restarted all hosts but did not finish. Marks of other runs do not count, so each host is restarted: `again`.
     """
     probes = [(hostvars.get(host, {}).get(register) or {}).get("probe") or {} for host in hosts]
 
@@ -112,42 +112,42 @@ def restart_marking(hosts: Sequence[str], hostvars: Mapping[str, Any], register:
 
 
 def restart_unnamed(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> list[str]:
-    """Return the hosts of earlier runs of restart.yml that marked one of these hosts, and that are not among these."""
+    """Return the hosts of earlier runs of restart.yml that marked one of these hosts, without these hosts."""
     probes = [(hostvars.get(host, {}).get(register) or {}).get("probe") or {} for host in hosts]
     runs = [run for probe in probes for run in (probe.get("restart_hosts") or {}).values()]
     return sorted({host for run in runs for host in run} - set(hosts))
 
 
 def sick_brokers(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> list[int]:
-    """Return the ids of those brokers that had given up a disk when this run looked (host_probe)."""
+    """Return the ids of the brokers that have taken a log dir offline, by the result of host_probe."""
     probes = {host: (hostvars.get(host, {}).get(register) or {}).get("probe") or {} for host in hosts}
     return [int(hostvars[host]["kafka_broker_id"]) for host, probe in probes.items() if probe.get("given_up")]
 
 
 def log_dir_devices(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> dict[str, dict[str, int]]:
-    """Return by id of a broker and path on which device of its host that is, where it told (host_probe)."""
+    """Return the device of each log dir, by id of the broker and path, by the result of host_probe."""
     probes = {host: (hostvars.get(host, {}).get(register) or {}).get("probe") or {} for host in hosts}
     names = {str(hostvars[host]["kafka_broker_id"]): host for host, probe in probes.items() if probe}
-    found: dict[str, dict[str, int]] = {number: {} for number in names}
+    devices: dict[str, dict[str, int]] = {number: {} for number in names}
     for (number, path), device in devices_of(names, probes).items():
-        found[number][path] = device
-    return found
+        devices[number][path] = device
+    return devices
 
 
 def lacked_before(hosts: Sequence[str], hostvars: Mapping[str, Any], *registers: str) -> dict[str, Any]:
-    """Return what lacked in the cluster when it was first asked, {} where nothing did, or nobody asked."""
-    found = [answer for answer in _answers(hosts, hostvars, registers) if "lacking" in answer]
-    return dict(found[0]["lacking"]) if found else {}
+    """Return what the cluster was missing by the earliest result; {} for nothing, or without a result."""
+    results = [result for result in _results(hosts, hostvars, registers) if "lacking" in result]
+    return dict(results[0]["lacking"]) if results else {}
 
 
 def latest_answer(hosts: Sequence[str], hostvars: Mapping[str, Any], *registers: str) -> dict[str, Any]:
-    """Return what was answered last of what these hosts registered, {} where nobody asked."""
-    found = _answers(hosts, hostvars, registers)
-    return dict(found[-1]) if found else {}
+    """Return the latest result that these hosts registered, {} without one."""
+    results = _results(hosts, hostvars, registers)
+    return dict(results[-1]) if results else {}
 
 
 def following_batch(batches: Sequence[Sequence[Any]], ids: Sequence[Any]) -> list[int]:
-    """Return the batch of an order that comes after one; nobody where that is the last, or is none of it."""
+    """Return the batch of an order that follows a batch; [] if it is the last one, or not in the order."""
     given, at = [sorted(map(int, batch)) for batch in batches], sorted(map(int, ids))
     return next(iter(given[given.index(at) + 1 :]), []) if at in given else []
 
@@ -155,36 +155,37 @@ def following_batch(batches: Sequence[Sequence[Any]], ids: Sequence[Any]) -> lis
 def restart_batches(
     hosts: Sequence[str], hostvars: Mapping[str, Any], register: str, unit: str, order: str
 ) -> list[list[str]]:
-    """Return the hosts whose unit is owed a restart, those that are restarted together, in the order of a gate.
+    """Return the hosts whose unit has a pending restart, in the order and batches of a gate.
 
-    What the gate did not name (a check of a cluster that is not there yet) comes last, one by one.
+    Hosts that the gate did not name (in a check of a cluster that does not exist yet) come last, one at a time.
     """
-    owed = [host for host in owed_restart(hosts, hostvars, register, unit).split(",") if host != NOBODY]
-    answer = next((found for host in owed if (found := hostvars[host].get(order) or {}) and _ordered(found)), {})
-    ids = {str(hostvars[host].get("kafka_broker_id")): host for host in owed} if "batches" in answer else {}
-    batches = [[ids.get(str(one), "") for one in batch] for batch in answer.get("batches") or []]
+    pending = [host for host in owed_restart(hosts, hostvars, register, unit).split(",") if host != NO_HOSTS]
+    results = (hostvars[host].get(order) or {} for host in pending)
+    answer = next((result for result in results if "batches" in result or "order" in result), {})
+    ids = {str(hostvars[host].get("kafka_broker_id")): host for host in pending} if "batches" in answer else {}
+    batches = [[ids.get(str(number), "") for number in batch] for batch in answer.get("batches") or []]
     batches += [[name] for name in answer.get("order") or []]
-    found = [[host for host in batch if host in owed] for batch in batches]
-    named = {host for batch in found for host in batch}
-    return [batch for batch in found if batch] + [[host] for host in owed if host not in named]
+    batches = [[host for host in batch if host in pending] for batch in batches]
+    named = {host for batch in batches for host in batch}
+    return [batch for batch in batches if batch] + [[host] for host in pending if host not in named]
 
 
 def broker_host(hosts: Sequence[str], hostvars: Mapping[str, Any], broker: Any) -> str:
-    """Return the host of the broker with this id. Raises AnsibleFilterError where the inventory has none.
+    """Return the host of the broker with this id. Raises AnsibleFilterError if the inventory has no such broker.
 
-    Without hostvars, as where the syntax alone is looked at, it is nobody.
+    Without hostvars, as in a syntax check, returns the pattern of no hosts.
     """
     if not hostvars:
-        return NOBODY
+        return NO_HOSTS
     ids = {str(hostvars[host].get("kafka_broker_id")): host for host in hosts}
     if str(broker).strip() not in ids:
-        said = f"there is no broker {broker}" if str(broker).strip() else "no broker is named"
-        raise AnsibleFilterError(f"{said}: say one of {', '.join(sorted(ids))}, as -e broker={next(iter(ids), 3)}")
+        wrong = f"the inventory has no broker {broker}" if str(broker).strip() else "no broker is set"
+        raise AnsibleFilterError(f"{wrong}; use one of {', '.join(sorted(ids))}, as -e broker={next(iter(ids), 3)}")
     return ids[str(broker).strip()]
 
 
 def controller_last(hosts: Sequence[str], hostvars: Mapping[str, Any], register: str) -> list[str]:
-    """Return brokers' hosts as they are, but the controller's last, as kafka_cluster named it to one of them."""
+    """Return brokers' hosts with the controller's host last, by the result of kafka_cluster on one of them."""
     answers = [(hostvars.get(host) or {}).get(register) or {} for host in hosts]
     controller = next((answer["controller"] for answer in answers if "controller" in answer), -1)
     return sorted(hosts, key=lambda host: int((hostvars.get(host) or {}).get("kafka_broker_id", -1)) == controller >= 0)
@@ -199,14 +200,14 @@ def silent_hosts(
     admin: str = "",
     complete: bool = False,
 ) -> list[str]:
-    """Return who could not be reached: of these hosts, and `admin`, which was asked for them (silent_hosts.yml)."""
+    """Return the hosts that could not be reached, `admin` included, to which tasks are delegated (silent_hosts.yml)."""
     silent = set()
     for host in hosts:
-        found = (hostvars or {}).get(host) or {}
-        answers = [found.get(name) or {} for name in own or ()]
+        variables = (hostvars or {}).get(host) or {}
+        answers = [variables.get(name) or {} for name in own or ()]
         if any(answer.get("unreachable") for answer in answers):
             silent.add(host)
-        elif any((found.get(name) or {}).get("unreachable") for name in asked or ()):
+        elif any((variables.get(name) or {}).get("unreachable") for name in asked or ()):
             silent.add(admin)
         elif host not in present:
             silent.add(admin or host)
@@ -215,13 +216,9 @@ def silent_hosts(
     return sorted(silent)
 
 
-def _answers(hosts: Sequence[str], hostvars: Mapping[str, Any], registers: Sequence[str]) -> list[Mapping[str, Any]]:
-    answers = [hostvars.get(host, {}).get(name) or {} for name in registers for host in hosts]
-    return sorted((answer for answer in answers if "at" in answer), key=lambda answer: float(answer["at"]))
-
-
-def _ordered(answer: Mapping[str, Any]) -> bool:
-    return "batches" in answer or "order" in answer
+def _results(hosts: Sequence[str], hostvars: Mapping[str, Any], registers: Sequence[str]) -> list[Mapping[str, Any]]:
+    results = [hostvars.get(host, {}).get(name) or {} for name in registers for host in hosts]
+    return sorted((result for result in results if "at" in result), key=lambda result: float(result["at"]))
 
 
 class FilterModule:

@@ -1,4 +1,4 @@
-"""Settings, users and databases of a PostgreSQL, and how jobs log in to it."""
+"""Filters for the settings, users and databases of PostgreSQL, and for the logins of jobs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils import postgresql
 
 
 def postgresql_hba(users: Sequence[Mapping[str, Any]], sources: Sequence[str]) -> list[str]:
-    """Return the lines of pg_hba.conf that let users in."""
+    """Return the lines of pg_hba.conf that admit users."""
     try:
         return postgresql.hba(users, sources)
     except ValueError as error:
@@ -19,19 +19,19 @@ def postgresql_hba(users: Sequence[Mapping[str, Any]], sources: Sequence[str]) -
 
 
 def postgresql_login(users: Sequence[Mapping[str, Any]] | None, name: str) -> dict[str, str]:
-    """Return the login of a user of postgresql_users, under libpq's names."""
+    """Return the login of a user of postgresql_users, with libpq's names."""
     for user in users or []:
         if user["name"] == name:
             return {"dbname": user["database"], "user": name, "password": user["password"]}
-    others = ", ".join(dict.fromkeys(str(user.get("name")) for user in users or []))
-    raise AnsibleFilterError(f"postgresql_users has no {name}; it has {others or 'nobody'}")
+    others = ", ".join(dict.fromkeys(str(user.get("name")) for user in users or [])) or "no users"
+    raise AnsibleFilterError(f"postgresql_users has no user {name}, it has {others}; declare it, or correct the name")
 
 
-def postgresql_version(said: str | None, release: str) -> str:
-    """Return the major version of a host: what is said, else that of its release."""
-    if found := postgresql.version_of(said, release):
-        return found
-    raise AnsibleFilterError(f"no version is known for {release}: set postgresql_version")
+def postgresql_version(declared: str | None, release: str) -> str:
+    """Return the major version of a host: the declared one, else that of its release."""
+    if version := postgresql.version_of(declared, release):
+        return version
+    raise AnsibleFilterError(f"the version of PostgreSQL of {release} is not known; set postgresql_version")
 
 
 class FilterModule:

@@ -1,4 +1,4 @@
-"""Properties files."""
+"""Filters for properties files."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.live_settings impor
 
 
 def properties(settings: Mapping[str, Any]) -> list[str]:
-    """Return the lines `key=value` of a properties file, sorted; lists joined with commas, null keys left out.
+    """Return the lines `key=value` of a properties file, sorted; lists are joined by commas, null values skipped.
 
-    Java reads every character of a value as it was said: backslashes, leading blanks, ends of lines, all letters.
+    Backslashes, leading blanks, ends of lines and non-ASCII letters are escaped, so Java reads each value as given.
     """
     return [line(str(key), property_value(value)) for key, value in sorted(settings.items()) if value is not None]
 

@@ -1,4 +1,4 @@
-"""What one list of jobs becomes on a node: files, directories and units."""
+"""Filters for the files, directories and units of the Spark jobs of a node."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ HOME = PurePosixPath("/var/lib/spark-job")
 
 
 def present(jobs: Sequence[Job]) -> list[Job]:
-    """Return the jobs that are installed, started or stopped."""
+    """Return the jobs that are installed, running or stopped."""
     return [job for job in jobs if job.get("state") != "absent"]
 
 
 def absent(jobs: Sequence[Job]) -> list[Job]:
-    """Return the jobs that are to be taken away."""
+    """Return the jobs that are to be removed."""
     return [job for job in jobs if job.get("state") == "absent"]
 
 
 def spark_job_config(job: Job, jars: str) -> str:
-    """Return the frozen configuration file of a job: what is declared, and where this release keeps its jars."""
+    """Return the configuration file of a job: the declared configuration, and the directory of this release's jars."""
     return job_text({"jars_directory": jars, **job["config"]}, indent=2) + "\n"
 
 
@@ -37,7 +37,7 @@ def spark_job_drop_in(job: Job) -> str:
 
 
 def drop_in_path(job: Job) -> PurePosixPath:
-    """Return where it is; systemd reads it after overrides.conf of all jobs, for the names are in this order."""
+    """Return the path of the drop-in; systemd reads it after overrides.conf of all jobs, in the order of names."""
     return PurePosixPath(f"/etc/systemd/system/spark-job@{job['name']}.service.d/unit_overrides.conf")
 
 
@@ -50,22 +50,22 @@ def spark_job_environment(job: Job, release: str, jars: str, unit: str) -> str:
 
 
 def spark_job_migrations(jobs: Sequence[Job]) -> list[dict[str, str]]:
-    """Return the jobs whose databases a run keeps: name, job, user that runs it, and the configuration as text.
+    """Return the jobs whose database schema a run migrates: name, job, user of the job, and the configuration as JSON.
 
-    The text has the login of who may make tables, and goes to the program's standard input alone.
+    The JSON contains the login that may create tables, and is passed only to the program's standard input.
     """
-    found = []
+    migrations = []
     for job in present(jobs):
         database = job["config"].get("database")
         if job.get("migrate") and isinstance(database, Mapping):
             config = {**job["config"], "database": {**database, **job["migrate"]}}
             kind = job.get("job") or job["name"]
-            found.append({"name": job["name"], "job": kind, "user": database["user"], "config": job_text(config)})
-    return found
+            migrations.append({"name": job["name"], "job": kind, "user": database["user"], "config": job_text(config)})
+    return migrations
 
 
 def spark_job_migrating(hosts: Sequence[str], hostvars: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return those hosts that have a job whose database a run keeps: no other is asked anything."""
+    """Return the hosts that have a job whose database schema is migrated: no task runs on the others."""
     return [
         host
         for host in hosts
@@ -76,7 +76,7 @@ def spark_job_migrating(hosts: Sequence[str], hostvars: Mapping[str, Mapping[str
 def spark_job_files(jobs: Sequence[Job], release: str, jars: str, unit: str) -> list[dict[str, Any]]:
     """Return the files of all jobs for the module host_state.
 
-    Client properties may hold passwords: no diff of them, and no text that Ansible would note in the host's journal.
+    Client properties may contain passwords: such files are not shown in diffs and not logged in the host's journal.
     """
     files: list[dict[str, Any]] = [
         {"path": f"/etc/spark-job/{job['name']}.{kind}", "state": "absent"}
@@ -103,9 +103,9 @@ def spark_job_files(jobs: Sequence[Job], release: str, jars: str, unit: str) -> 
 
 
 def spark_job_directories(jobs: Sequence[Job]) -> list[dict[str, str]]:
-    """Return /etc/spark-job and the directories that jobs own: their home, checkpoint and input.
+    """Return /etc/spark-job and the directories that jobs own: home, checkpoint, input and output.
 
-    Those of a job that is absent are left as they are: they hold its progress and its data.
+    Directories of an absent job are not changed: they hold its progress and its data.
     """
     owned = {"owner": "spark", "group": "spark", "mode": "0750"}
     directories = [
@@ -138,7 +138,7 @@ def spark_job_units(jobs: Sequence[Job], release: str, jars: str, unit: str) -> 
 
 
 def spark_job_running(jobs: Sequence[Job]) -> list[str]:
-    """Return the units of those jobs that are to run."""
+    """Return the units of the jobs that have to run."""
     return [f"spark-job@{job['name']}.service" for job in present(jobs) if job.get("state") != "stopped"]
 
 

@@ -1,4 +1,4 @@
-"""Where TLS is spoken."""
+"""Filters for certificates and for the ports that use TLS."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.functions import fu
 
 
 def pki_of(made: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return what the role pki answered for a host, without the files of the services of its other functions.
+    """Return the role pki's result for a host, without the files of its other functions.
 
-    Those have groups that may not be there yet. `held` has the certificates of this function alone, by their names: its
-    service runs with them, and with none that is nobody's. The order of the inventory's entries shows in neither: what
-    the function itself has comes first, each by its name.
+    Groups of other functions may not exist yet. `held` has only the certificates of this function, by name, since its
+    service uses no others. The order does not depend on the inventory: first the entries of the function itself, then
+    the others, each sorted by name.
     """
-    found = sorted(made["files"], key=lambda file: ("function" not in file, file["path"]))
-    owners = {file["path"]: _owner(file) for file in found}
-    files = [file for file in found if owners[file["path"]] in (name, "")]
+    every_file = sorted(made["files"], key=lambda file: ("function" not in file, file["path"]))
+    owners = {file["path"]: _owner(file) for file in every_file}
+    files = [file for file in every_file if owners[file["path"]] in (name, "")]
     folders = {os.path.dirname(file["path"]) for file in files}
     own = {file["path"] for file in files if "function" in file}
     held = sorted(made["held"].items(), key=lambda item: (item[1]["path"] not in own, item[0]))
@@ -27,14 +27,14 @@ def pki_of(made: Mapping[str, Any], name: str) -> dict[str, Any]:
         **made,
         "files": files,
         "directories": [folder for folder in made["directories"] if folder["path"] in folders],
-        "held": {key: one for key, one in held if owners.get(one["path"]) == name},
+        "held": {key: certificate for key, certificate in held if owners.get(certificate["path"]) == name},
     }
 
 
 def _owner(file: Mapping[str, Any]) -> str:
-    """Return the function whose file it is, '' where it is nobody's.
+    """Return the function that a file belongs to, '' for none.
 
-    What a site has besides and says no function of is that one's whose group it names.
+    A file of the site without `function` belongs to the function that has the name of its group.
     """
     return file.get("function") or (file["group"] if file["group"] in functions() else "")
 

@@ -1,4 +1,4 @@
-"""What the wiring says of an ensemble, as ZooKeeper wants it."""
+"""Filters for zoo.cfg."""
 
 from __future__ import annotations
 
@@ -15,10 +15,7 @@ def zookeeper_ensemble_lines(
     weights: Mapping[Any, Any],
     observers: Sequence[Any],
 ) -> dict[str, str]:
-    """Return the keys server.N, group.N and weight.N of zoo.cfg.
-
-    Several addresses of a server are joined as ZooKeeper wants it.
-    """
+    """Return the keys server.N, group.N and weight.N of zoo.cfg; several addresses of a server are joined by |."""
     lines, watching = {}, {str(number) for number in observers}
     for number, addresses in servers.items():
         role = ":observer" if str(number) in watching else ""
@@ -33,23 +30,25 @@ def zookeeper_groups(
 ) -> dict[int, list[Any]]:
     """Return group.N of a hierarchical quorum: the ids of the servers of each datacenter that vote.
 
-    Datacenters are in the order of their names, ids in their own: no line that is moved owes a server a restart.
+    Datacenters are sorted by name, ids by number: another order in the inventory must not cause a restart.
     """
-    found: dict[str, list[Any]] = {}
+    by_datacenter: dict[str, list[Any]] = {}
     for host in hosts:
         number = hostvars[host]["zookeeper_id"]
         if str(number) not in map(str, observers):
-            found.setdefault(str(hostvars[host]["datacenter"]), []).append(number)
-    groups = (sorted(found[name], key=lambda number: (len(str(number)), str(number))) for name in sorted(found))
+            by_datacenter.setdefault(str(hostvars[host]["datacenter"]), []).append(number)
+    groups = (
+        sorted(by_datacenter[name], key=lambda number: (len(str(number)), str(number)))
+        for name in sorted(by_datacenter)
+    )
     return dict(enumerate(groups, start=1))
 
 
 def zookeeper_tls(keystore: str, truststore: str, password: str, secure_port: int, quorum: bool) -> dict[str, Any]:
-    """Return the keys of zoo.cfg for TLS towards clients (`secure_port`, 0: none) and between servers.
+    """Return the keys of zoo.cfg for TLS with clients (`secure_port`, 0: none) and between servers.
 
-    A client proves who it is by its certificate, so its address is not compared with its names. A server's is, both
-    ways:
-    fips-mode would switch that off without a word.
+    A client is identified by its certificate, so its address is not compared with the names in it. The address of a
+    server is compared, in both directions; fips-mode would silently disable that.
     """
     stores = {"keyStore.location": keystore, "trustStore.location": truststore, "keyStore.password": password or None}
     kinds = {"keyStore.type": told(keystore), "trustStore.type": told(truststore)}

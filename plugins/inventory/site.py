@@ -1,4 +1,4 @@
-"""The inventory of a site: facts in its own files, the wiring from this project."""
+"""Reads the inventory of a site, and adds this project's variables below those of the site."""
 
 from __future__ import annotations
 
@@ -20,22 +20,24 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.variable_files impo
 
 DOCUMENTATION = """
 name: site
-short_description: A YAML inventory, and below it the variables that join facts to the inputs of roles
+version_added: "1.0.0"
+short_description: Read a YAML inventory, and add the variables that derive the inputs of roles from its facts
 description:
-  - The groups of this file are read as in any YAML inventory. A file without groups does the same for the hosts of
-    other sources (INI, dynamic).
-  - Then every variable of C(groups/*.yml) of this collection is set on the group C(all), unless a source set it
-    there. So whatever a site writes goes before it, in any group, for any host, in any file of group_vars and
-    host_vars.
-  - C(ansible-inventory --host) shows what a host has in the end.
+  - Reads a YAML inventory, and adds the variables of this collection that derive the inputs of roles from the facts of
+    the inventory. A file without groups does that for the hosts of other sources (INI, dynamic).
+  - The added variables are those of C(groups/*.yml) of this collection. They are set on the group C(all), unless a
+    source sets them there. So a value of the site overrides them, in any group, for any host, in any file of
+    group_vars and host_vars.
+  - C(ansible-inventory --host) shows the resulting variables of a host.
 options:
   plugin: {description: The name of this plugin., required: true, choices: [millrace.kafka.site]}
   shared:
     description:
-      - Folders of variables that several sites share, between this project's and the site's own, the later the
-        stronger. Each holds C(all.yml), C(<group>.yml) of the groups that it has words for.
-      - C({{ inventory_dir }}) is the folder of this file.
-      - Where other sources say something of C(all) or of groups, have this file read after them, as C(z.yml) is.
+      - Directories of variables that several sites share. They override this project's variables, and the site's own
+        override them; a later directory overrides an earlier one. Each contains C(all.yml), and C(GROUP.yml) for
+        groups.
+      - C({{ inventory_dir }}) is the directory of this file.
+      - If other sources set variables of C(all) or of groups, this file has to be read after them, as C(z.yml) is.
     type: list
     elements: path
     default: []
@@ -50,33 +52,36 @@ all:
     zookeeper:
       hosts:
         dc1-zk1: {zookeeper_id: 1, client_address: 198.51.100.11, replication_address: 203.0.113.11}
+# z.yml beside an INI inventory, with variables that several sites share:
+# plugin: millrace.kafka.site
+# shared: ["{{ inventory_dir }}/../../shared"]
 """
 
 HERE = "{{ inventory_dir }}"
-# What Ansible reads of a group. Anything else it leaves out, with a warning that scrolls by.
+# The keys of a group that Ansible reads. It ignores other keys with a warning that is easily overlooked.
 PARTS = ("hosts", "children", "vars")
-# What this plugin has set is noted at the group (LAID): a second file of the same site takes it for no word of the
-# site's. The inventory itself is another object for each file (a wrapper of Ansible's).
+# Variables that this plugin has set are recorded at the group (LAID), so that a second file of the same site does not
+# take them for the site's. The inventory object cannot hold them: each file gets another one (a wrapper of Ansible's).
 NOTHING = object()
-# Functions and what sites share, by path and time of change: nobody changes them, and several inventories of one
-# process have the same.
-READ: dict[tuple[str, int], Any] = {}
+# Contents of groups/*.yml and of shared files, by path and modification time; several inventories of one process use
+# the same files, and nothing modifies the contents.
+CACHE: dict[tuple[str, int], Any] = {}
 
 
 class InventoryModule(YamlInventory):  # type: ignore[misc]
-    """Reads a site's file, and lays the wiring below."""
+    """Reads the file of a site, and adds the project's variables."""
 
     NAME = "millrace.kafka.site"
 
     def verify_file(self, path: str) -> bool:
-        """Tell whether the file is there; that it names this plugin, Ansible has seen."""
+        """Tell whether the file exists; Ansible has checked that it names this plugin."""
         return bool(super(YamlInventory, self).verify_file(path))
 
     def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:
-        """Read the groups of the file, then set what it leaves to this project.
+        """Read the groups of the file, then add the variables of this project that the site does not set.
 
-        Ansible would try other plugins on what is refused here, and end with their words: so a run that an inventory
-        without hosts ends anyway (any_unparsed_is_failed) ends here, with the one error.
+        After an error, Ansible would try other plugins and report their errors. With any_unparsed_is_failed the run
+        would end anyway, so it ends here, with this error only.
         """
         compile_once()
         try:
@@ -93,13 +98,18 @@ class InventoryModule(YamlInventory):  # type: ignore[misc]
         data.pop("plugin")
         shared = data.pop("shared", None) or []
         if not isinstance(shared, list):
-            raise AnsibleParserError(f"{path}: shared = {shared}: a list of folders")
+            raise AnsibleParserError(f"{path}: shared = {shared}: is not a list; write a list of directories")
         for group, content in data.items():
             if content is not None and not isinstance(content, Mapping):
-                raise AnsibleParserError(f"{path}: {group} = {content}: a group, as all is: hosts, children and vars")
+                raise AnsibleParserError(
+                    f"{path}: {group} = {content}: is not a group; a group has hosts, children and vars"
+                )
             if "shared" in ((content or {}).get("vars") or {}):
-                raise AnsibleParserError(f"{path}: shared in vars of {group}: it stands beside plugin, in column one")
-            self._well_formed(path, group, content)
+                raise AnsibleParserError(
+                    f"{path}: shared in vars of {group}: is a key of the file, not a variable; "
+                    "write it next to plugin, without indentation"
+                )
+            self._check_group(path, group, content)
             self._parse_group(group, content)
         unreadable = list(faults(Path(path).parent, {*inventory.groups, *inventory.hosts}, loader))
         if unreadable:
@@ -115,84 +125,89 @@ class InventoryModule(YamlInventory):  # type: ignore[misc]
 
         def read(file: Path) -> Any:
             key = (str(file), file.stat().st_mtime_ns)
-            if key not in READ:
-                READ[key] = loader.load_from_file(str(file), cache="none", unsafe=True, trusted_as_template=True)
-            return READ[key]
+            if key not in CACHE:
+                CACHE[key] = loader.load_from_file(str(file), cache="none", unsafe=True, trusted_as_template=True)
+            return CACHE[key]
 
         try:
-            wiring = functions.variables(functions.read(read))
+            project = functions.variables(functions.read(read))
         except ValueError as error:
             raise AnsibleParserError(str(error)) from error
-        self._lay("all", wiring, written)
-        # It is in the group all, and has no address there; tasks that are delegated to it would show the template.
+        self._set_defaults("all", project, written)
+        # localhost is in the group all, but has no address; tasks delegated to it would show the template.
         here = self.inventory.get_host("localhost")
         if here.implicit:
             here.set_variable("ansible_host", here.name)
         for folder in shared:
-            for file in self._shared(path, str(folder)):
+            for file in self._shared_files(path, str(folder)):
                 values = read(file) or {}
                 if not isinstance(values, Mapping):
-                    raise AnsibleParserError(f"{file}: holds no variables; write them as name: value")
-                self._unrivalled(file, values, written)
-                inventory.add_group(file.stem)  # its hosts may stand in a source that is read later
-                self._lay(file.stem, values, written)
+                    raise AnsibleParserError(f"{file}: contains no variables; write them as name: value")
+                self._check_precedence(file, values, written)
+                inventory.add_group(file.stem)  # its hosts may be in a source that is read later
+                self._set_defaults(file.stem, values, written)
 
     @classmethod
-    def _well_formed(cls, path: str, group: str, content: Mapping[str, Any] | None) -> None:
-        """Refuse what nobody reads, and lists and texts where groups and hosts have a mapping.
+    def _check_group(cls, path: str, group: str, content: Mapping[str, Any] | None) -> None:
+        """Reject keys that Ansible ignores, and lists and texts in place of mappings.
 
-        Of those Ansible names a class of Python.
+        Ansible's own message for those names only a Python class. Raises AnsibleParserError.
         """
         for part in PARTS:
-            found = (content or {}).get(part)
-            if found is None or isinstance(found, Mapping):
+            value = (content or {}).get(part)
+            if value is None or isinstance(value, Mapping):
                 continue
-            written = "a list, whose lines begin with a dash" if isinstance(found, list) else f"{found}"
+            written = "is a list, whose lines begin with a dash" if isinstance(value, list) else f"is {value}"
             example = {"hosts": "kafka1: {...}", "children": "kafka: {...}", "vars": "rack: a"}[part]
-            raise AnsibleParserError(f"{path}: {part} of {group}: {written}; write lines as {example}")
+            raise AnsibleParserError(f"{path}: {part} of {group}: {written}; write lines like {example}")
         for key in sorted({str(key) for key in content or ()} - {*PARTS}):
             near = nearest(key, PARTS)
-            advice = f"did you mean {near}?" if near else "a host stands below hosts, a group below children"
+            advice = f"did you mean {near}?" if near else "put a host below hosts, a group below children"
             raise AnsibleParserError(
-                f"{path}: {key} of {group}: nobody reads it: a group has hosts, children and vars; {advice}"
+                f"{path}: {key} of {group}: unknown key, a group has hosts, children and vars; {advice}"
             )
         for name, child in ((content or {}).get("children") or {}).items():
             if child is None or isinstance(child, Mapping):
-                cls._well_formed(path, name, child)
+                cls._check_group(path, name, child)
 
     @staticmethod
-    def _shared(path: str, folder: str) -> list[Path]:
-        """Return the files of a shared folder, that of all first."""
+    def _shared_files(path: str, folder: str) -> list[Path]:
+        """Return the files of a shared directory, all.yml first. Raises AnsibleParserError."""
         name = folder.replace(HERE, os.path.dirname(os.path.abspath(path)))
         if "{{" in name:
-            raise AnsibleParserError(f"{path}: shared = {folder}: no other template than {HERE} is known there")
+            raise AnsibleParserError(f"{path}: shared = {folder}: unknown template; only {HERE} can be used here")
         place = Path(os.path.normpath(Path(path).parent / name))
         if not place.is_dir():
-            raise AnsibleParserError(f"{path}: shared = {folder}: no folder {place}")
-        unread = [file.name for file in place.iterdir() if file.suffix in (".yaml", ".json") or file.is_dir()]
-        if unread:
-            raise AnsibleParserError(f"{place}: nobody would read {', '.join(sorted(unread))}; name it <group>.yml")
+            raise AnsibleParserError(f"{path}: shared = {folder}: there is no directory {place}; correct the path")
+        ignored = [file.name for file in place.iterdir() if file.suffix in (".yaml", ".json") or file.is_dir()]
+        if ignored:
+            raise AnsibleParserError(
+                f"{place}: {', '.join(sorted(ignored))} would be ignored; rename it to GROUP.yml, or remove it"
+            )
         return sorted(place.glob("*.yml"), key=lambda file: (file.stem != "all", file.stem))
 
-    def _unrivalled(self, file: Path, values: Mapping[str, Any], written: Mapping[str, set[str]]) -> None:
-        """Refuse what would go before the words of another group of the site that has hosts of the same."""
-        groups = self.inventory.groups
-        there = groups.get(file.stem)
-        below = {there, groups["all"], *there.get_ancestors()} if there else set(groups.values())
-        for other in weakest_first(set(groups.values()) - below):
-            if weakest_first([there, other])[0] is other and set(other.get_hosts()) & set(there.get_hosts()):
-                for name in sorted(written[other.name] & values.keys()):
-                    wrong = (
-                        f"{name} would go before what the site says of the group {other.name}, which has hosts of it"
-                    )
-                    raise AnsibleParserError(f"{file}: {wrong}; write that into group_vars/{other.name}.yml")
+    def _check_precedence(self, file: Path, values: Mapping[str, Any], written: Mapping[str, set[str]]) -> None:
+        """Reject shared variables that would override those of another group of the site with common hosts.
 
-    def _lay(self, group: str, values: Mapping[str, Any], written: Mapping[str, set[str]]) -> None:
-        """Set variables of a group, those left out that a source set there."""
-        there = self.inventory.groups[group]
-        above = {group, "all", *(parent.name for parent in there.get_ancestors())}
-        said = {name for place in above for name in written.get(place, ())}
+        Raises AnsibleParserError.
+        """
+        groups = self.inventory.groups
+        group = groups.get(file.stem)
+        below = {group, groups["all"], *group.get_ancestors()} if group else set(groups.values())
+        for other in weakest_first(set(groups.values()) - below):
+            if weakest_first([group, other])[0] is other and set(other.get_hosts()) & set(group.get_hosts()):
+                for name in sorted(written[other.name] & values.keys()):
+                    raise AnsibleParserError(
+                        f"{file}: {name} would override the site's value in the group {other.name}, which has hosts of "
+                        f"{file.stem}; move it to group_vars/{other.name}.yml"
+                    )
+
+    def _set_defaults(self, group: str, values: Mapping[str, Any], written: Mapping[str, set[str]]) -> None:
+        """Set variables of a group, except those that a source set for the group or a parent of it."""
+        target = self.inventory.groups[group]
+        above = {group, "all", *(parent.name for parent in target.get_ancestors())}
+        set_by_site = {name for place in above for name in written.get(place, ())}
         for name, value in values.items():
-            if name not in said:
+            if name not in set_by_site:
                 self.inventory.set_variable(group, name, value)
-                setattr(there, LAID, {**getattr(there, LAID, {}), name: there.get_vars()[name]})
+                setattr(target, LAID, {**getattr(target, LAID, {}), name: target.get_vars()[name]})

@@ -20,13 +20,16 @@ def test_the_pattern_of_preflight_makes_ready_what_keeps_locks(monkeypatch: pyte
 
 
 def test_the_host_of_a_broker() -> None:
-    """By its id, as it is typed; where there is no such broker, those that there are are named."""
+    """By its id as text or number; without such a broker, the message lists the ids."""
     hostvars = {"a": {"kafka_broker_id": 3}, "b": {"kafka_broker_id": 12}}
     assert [general["broker_host"](["a", "b"], hostvars, one) for one in (3, " 12")] == ["a", "b"]
     assert general["broker_host"](["a"], {}, "") == "all:!all"
-    for said, words in (("", "no broker is named: say one of 12, 3"), (9, "there is no broker 9: say one of 12, 3")):
-        with pytest.raises(AnsibleFilterError, match=words):
-            general["broker_host"](["a", "b"], hostvars, said)
+    for broker, message in (
+        ("", "no broker is set; use one of 12, 3"),
+        (9, "the inventory has no broker 9; use one of 12, 3"),
+    ):
+        with pytest.raises(AnsibleFilterError, match=message):
+            general["broker_host"](["a", "b"], hostvars, broker)
 
 
 def probed(*java: str, **inputs: str) -> dict[str, Any]:

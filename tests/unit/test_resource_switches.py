@@ -34,7 +34,7 @@ def test_null_is_nothing() -> None:
     assert FILTERS["granted_acls"](None, None) == []
     assert FILTERS["resolved_quotas"](None, None) == []
     assert FILTERS["scram_users"](None) == []
-    with pytest.raises(AnsibleFilterError, match="it has nobody"):
+    with pytest.raises(AnsibleFilterError, match="it has no users"):
         CLIENT["kafka_login"](None, "a")
 
 

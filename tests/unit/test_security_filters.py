@@ -150,7 +150,9 @@ def test_a_login_comes_from_the_list_of_users() -> None:
         "sasl.jaas.config": f'{SCRAM[:-1]} username="a" password="new";',
     }
     assert general["kafka_login"](users, "b")["sasl.mechanism"] == "SCRAM-SHA-512"
-    with pytest.raises(AnsibleFilterError, match=r"^kafka_users has no c; it has a, b$"):
+    with pytest.raises(
+        AnsibleFilterError, match=r"^kafka_users has no user c, it has a, b; declare it, or correct the name$"
+    ):
         general["kafka_login"](users, "c")
 
 

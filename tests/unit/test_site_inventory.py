@@ -147,28 +147,28 @@ def test_what_sites_share_for_a_group_is_below_other_groups(
     with pytest.raises(AnsibleError):
         values(tmp_path / "mine", files)
     said = " ".join(capsys.readouterr().err.split())
-    assert "kafka_heap would go before what the site says of the group big, which has hosts of it" in said
-    assert "write that into group_vars/big.yml" in said
+    assert "kafka_heap would override the site's value in the group big, which has hosts of " in said
+    assert "move it to group_vars/big.yml" in said
 
 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("shared: [nowhere]", "shared = nowhere: no folder"),
-        ("shared: lab", "shared = lab: a list of folders"),
-        ("more: {children: {spark: {children: [a]}}}", "children of spark: a list, whose lines begin with a dash"),
-        ("more: {hosts: [a]}", "hosts of more: a list, whose lines begin with a dash"),
-        ("more: {vars: production}", "vars of more: production; write lines as rack: a"),
+        ("shared: [nowhere]", "shared = nowhere: there is no directory"),
+        ("shared: lab", "shared = lab: is not a list; write a list of directories"),
+        ("more: {children: {spark: {children: [a]}}}", "children of spark: is a list, whose lines begin with a dash"),
+        ("more: {hosts: [a]}", "hosts of more: is a list, whose lines begin with a dash"),
+        ("more: {vars: production}", "vars of more: is production; write lines like rack: a"),
         (
             "more: {var: {a: 1}}",
-            "var of more: nobody reads it: a group has hosts, children and vars; did you mean vars?",
+            "var of more: unknown key, a group has hosts, children and vars; did you mean vars?",
         ),
-        ("more: {children: {racks: {kafka7: {}}}}", "kafka7 of racks: nobody reads it"),
-        ("kafka: {vars: {shared: [lab]}}", "shared in vars of kafka: it stands beside plugin"),
-        ("hosts: [a, b]", "hosts = ['a', 'b']: a group, as all is"),
-        ('shared: ["{{ playbook_dir }}/shared"]', "no other template than {{ inventory_dir }}"),
-        ("shared: [other_name]", "nobody would read kafka.yaml; name it <group>.yml"),
-        ("shared: [list]", "all.yml: holds no variables"),
+        ("more: {children: {racks: {kafka7: {}}}}", "kafka7 of racks: unknown key"),
+        ("kafka: {vars: {shared: [lab]}}", "shared in vars of kafka: is a key of the file, not a variable"),
+        ("hosts: [a, b]", "hosts = ['a', 'b']: is not a group"),
+        ('shared: ["{{ playbook_dir }}/shared"]', "only {{ inventory_dir }} can be used here"),
+        ("shared: [other_name]", "kafka.yaml would be ignored; rename it to GROUP.yml"),
+        ("shared: [list]", "all.yml: contains no variables"),
     ],
 )
 def test_what_is_wrong_with_the_file_is_said(line: str, said: str, tmp_path: Path) -> None:
