@@ -84,25 +84,15 @@ def codes_in_source() -> set[str]:
 
 
 def certificate_codes_in_source() -> set[str]:
-    """Return every code that a certificate, or its declaration, can get.
+    """Return the codes of the problems that the role pki reports."""
+    return {code for file in (RULES / "pki").glob("*.py") for code in kinds_in(file)}
 
-    What CertificateError, problem and mistake are called with.
-    """
-    found = set()
-    for file in sorted((RULES / "pki").glob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            called = node.func if isinstance(node, ast.Call) else None
-            function = (
-                called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
-            )
-            position = {"CertificateError": 0, "problem": 0, "mistake": 1}.get(function)
-            if isinstance(node, ast.Call) and position is not None:
-                code = ast.unparse(node.args[position])
-                assert code == "error.code" or re.fullmatch("'[A-Z_]+'", code), (
-                    f"{file.name}:{node.lineno}: which code is {code}?"
-                )
-                found |= {f"CERTIFICATE_{code.strip(chr(39))}"} - {"CERTIFICATE_error.code"}
-    return found
+
+def kinds_in(file: Path) -> list[str]:
+    """Return the codes that a file gives to ProblemKind."""
+    calls = (node for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if isinstance(node, ast.Call))
+    made = (call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "ProblemKind")
+    return [str(ast.literal_eval(call.args[0])) for call in made]
 
 
 def page(rows: Mapping[str, str]) -> str:

@@ -144,7 +144,7 @@ def test_a_request_that_nobody_signed_yet_is_a_warning(tmp_path: Path) -> None:
     (problem,), (line,) = check(inventory)
     assert problem.warning
     folder = tmp_path / "pki"
-    wrong = f"11 signed certificates are missing in {folder}/signed, as dc1-zk1.zookeeper.pem"
+    wrong = f"11 signed certificates are missing in {folder}/signed, such as dc1-zk1.zookeeper.pem"
     assert line.startswith(f"CERTIFICATE_UNSIGNED groups zookeeper and kafka/pki_certificates: {wrong}; "), line
     assert not (tmp_path / "pki").exists()
 
@@ -166,8 +166,8 @@ def test_a_provided_certificate_is_judged_before_any_host_is_asked(tmp_path: Pat
     lines = [text for text in check(inventory)[1] if text.startswith("CERTIFICATE_")]
     place = "dc1-kafka1/pki_certificates[broker] = CN=dc1-kafka1,OU=brokers,O=lab: "
     assert sorted(lines) == [
-        f"CERTIFICATE_EXPIRED {place}ended on 2026-02-01; have a new one issued",
-        f"CERTIFICATE_SAN {place}lacks 198.18.2.21, so peers refuse the host there; "
+        f"CERTIFICATE_EXPIRED {place}expired on 2026-02-01; have a new certificate issued",
+        f"CERTIFICATE_SAN {place}does not contain 198.18.2.21: peers reject the host there; "
         "have it issued with every name and address of the host",
     ]
 

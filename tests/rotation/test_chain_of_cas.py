@@ -61,13 +61,13 @@ def test_a_chain_of_cas_comes_into_use_under_load(
     answers = corporate.sign()
     assert len(answers) > 10, said[1]
     refused(said, *(f"/signed/{name} is missing" for name in answers))
-    refused(steps.take([OLD, NEW], NEW, True), "CERTIFICATE_STEP", "do not trust that yet")
+    refused(steps.take([OLD, NEW], NEW, True), "CERTIFICATE_STEP", "do not trust that CA yet")
     with interrupted(inventory, corporate.file.read_bytes()):
         said = steps.take([OLD, NEW], NEW, True)
         refused(said, "CERTIFICATE_STEP", "dc1-kafka1, dc1-kafka2, dc1-kafka3 and 3 more")
     assert served(inventory) == before
     taken(steps.take([OLD, NEW], OLD, False))
-    refused(steps.take([NEW], OLD, False), "CERTIFICATE_STEP", "is dropped")
+    refused(steps.take([NEW], OLD, False), "CERTIFICATE_STEP", "is removed")
     note(f"both CAs trusted: {load.end()}")
 
     load = begin("new")  # a client that has read the new bundle

@@ -39,7 +39,7 @@ def test_certificates_come_into_use_under_load_and_a_ca_not_before_its_time(
 
     hosts = operator.fingerprint()
     code, output = Steps(operator).take([OLD, NEXT], NEXT, True)
-    assert code != 0 and "CERTIFICATE_STEP" in output and "do not trust that yet" in output, output
+    assert code != 0 and "CERTIFICATE_STEP" in output and "do not trust that CA yet" in output, output
     assert served(inventory) == after
     assert operator.fingerprint() == hosts, "a refused step changed a host"
     assert services(operator) == processes, "something was restarted"

@@ -13,12 +13,12 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from unit.certificate_maker import Ca, new_key, pem
 from unit.pki_folder import BROKER, NOW, ZOOKEEPER, provided, run
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.certificates import Wanted
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.certificates import CertificateSpec
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.checks import check
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, line
 
 KEY = new_key()
-WANTED = Wanted("dc1-kafka1", "broker", BROKER["subject"], tuple(BROKER["names"]))
+WANTED = CertificateSpec("dc1-kafka1", "broker", BROKER["subject"], tuple(BROKER["names"]))
 STORE = "/etc/kafka/tls/ca.pem"
 Said = tuple[str, bool]
 

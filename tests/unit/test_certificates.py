@@ -1,6 +1,7 @@
 """Each wrong certificate, made here, and what is said of it."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -10,7 +11,7 @@ from unit.certificate_maker import Ca, key_pem, new_key, pem
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.certificates import (
     CertificateError,
-    Wanted,
+    CertificateSpec,
     certificates_in,
     key_in,
 )
@@ -21,14 +22,16 @@ NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 INFRA, FOREIGN, SAME_NAME = Ca("Infra CA"), Ca("Foreign CA"), Ca("Infra CA")
 BETWEEN, OLD_BETWEEN = Ca("Issuing CA", INFRA), Ca("Issuing CA", INFRA, end=datetime(2026, 5, 1, tzinfo=UTC))
 KEY, OTHER_KEY = new_key(), new_key()
-WANTED = Wanted("dc1-kafka1", "broker", "CN=dc1-kafka1,OU=brokers,O=lab", ("dc1-kafka1", "198.18.1.21", "198.18.2.21"))
+WANTED = CertificateSpec(
+    "dc1-kafka1", "broker", "CN=dc1-kafka1,OU=brokers,O=lab", ("dc1-kafka1", "198.18.1.21", "198.18.2.21")
+)
 WHERE = "dc1-kafka1/pki_certificates[broker] = CN=dc1-kafka1,OU=brokers,O=lab:"
 Made = Sequence[x509.Certificate]
 
 
 def said(
     certificates: Made,
-    wanted: Wanted = WANTED,
+    wanted: CertificateSpec = WANTED,
     key: object = KEY,
     trusted: Made = (INFRA.certificate,),
     known: Made = (),
@@ -58,56 +61,57 @@ def test_right(certificates: Callable[[], Made]) -> None:
 WRONG: dict[str, tuple[Callable[[], Made], list[str]]] = {
     "expired": (
         lambda: [INFRA.issue(KEY, end=datetime(2026, 5, 31, tzinfo=UTC))],
-        [f"CERTIFICATE_EXPIRED {WHERE} ended on 2026-05-31; have a new one issued"],
+        [f"CERTIFICATE_EXPIRED {WHERE} expired on 2026-05-31; have a new certificate issued"],
     ),
     "soon": (
         lambda: [INFRA.issue(KEY, end=datetime(2026, 7, 1, 11, tzinfo=UTC))],
-        [f"warning CERTIFICATE_EXPIRES {WHERE} ends on 2026-07-01, in 29 days; have a new one issued"],
+        [f"warning CERTIFICATE_EXPIRES {WHERE} expires on 2026-07-01, in 29 days; have a new certificate issued"],
     ),
     "tomorrow": (
         lambda: [INFRA.issue(KEY, end=datetime(2026, 6, 2, 13, tzinfo=UTC))],
-        [f"warning CERTIFICATE_EXPIRES {WHERE} ends on 2026-06-02, in 1 day; have a new one issued"],
+        [f"warning CERTIFICATE_EXPIRES {WHERE} expires on 2026-06-02, in 1 day; have a new certificate issued"],
     ),
     "not-yet": (
         lambda: [INFRA.issue(KEY, begin=datetime(2026, 6, 2, tzinfo=UTC))],
         [
-            f"CERTIFICATE_NOT_YET {WHERE} begins only on 2026-06-02; "
-            "wait, or correct the clock of the control node or the CA"
+            f"CERTIFICATE_NOT_YET {WHERE} not valid before 2026-06-02; "
+            "wait, or correct the clock of the control node or of the CA"
         ],
     ),
     "lacks-an-address": (
         lambda: [INFRA.issue(KEY, ["dc1-kafka1", "198.18.1.21", "198.18.2.22"])],
         [
-            f"CERTIFICATE_SAN {WHERE} lacks 198.18.2.21, so peers refuse the host there; "
+            f"CERTIFICATE_SAN {WHERE} does not contain 198.18.2.21: peers reject the host there; "
             "have it issued with every name and address of the host"
         ],
     ),
     "no-names": (
         lambda: [INFRA.issue(KEY, [])],
         [
-            f"CERTIFICATE_SAN {WHERE} lacks dc1-kafka1, 198.18.1.21, 198.18.2.21, so peers refuse the host there; "
+            f"CERTIFICATE_SAN {WHERE} "
+            "does not contain dc1-kafka1, 198.18.1.21, 198.18.2.21: peers reject the host there; "
             "have it issued with every name and address of the host"
         ],
     ),
     "foreign-key": (
         lambda: [INFRA.issue(OTHER_KEY)],
         [
-            f"CERTIFICATE_KEY {WHERE} the private key is that of another certificate; "
-            "name the key that the certificate was made for"
+            f"CERTIFICATE_KEY {WHERE} the private key is the key of another certificate; "
+            "set `key` to the key that the certificate was issued for"
         ],
     ),
     "subject": (
         lambda: [INFRA.issue(KEY, common="dc1-kafka2")],
         [
-            f"CERTIFICATE_SUBJECT {WHERE} the certificate is of CN=dc1-kafka2,OU=brokers,O=lab; "
-            "have it issued for this subject, which principal rules and ACLs name, or correct the inventory"
+            f"CERTIFICATE_SUBJECT {WHERE} the certificate has the subject CN=dc1-kafka2,OU=brokers,O=lab; "
+            "have it issued for the declared subject, which principal rules and ACLs use, or correct the inventory"
         ],
     ),
     "foreign-ca": (
         lambda: [FOREIGN.issue(KEY)],
         [
             f"CERTIFICATE_CHAIN {WHERE} issued by CN=Foreign CA,O=lab, "
-            "which is not in the file and is no trusted CA (CN=Infra CA,O=lab); "
+            "which is neither in the file nor a trusted CA (CN=Infra CA,O=lab); "
             "append the intermediate certificates to the file, or trust that CA"
         ],
     ),
@@ -115,36 +119,36 @@ WRONG: dict[str, tuple[Callable[[], Made], list[str]]] = {
         lambda: [FOREIGN.issue(KEY), FOREIGN.certificate],
         [
             f"CERTIFICATE_CHAIN {WHERE} issued by CN=Foreign CA,O=lab, "
-            "which is not in the file and is no trusted CA (CN=Infra CA,O=lab); "
+            "which is neither in the file nor a trusted CA (CN=Infra CA,O=lab); "
             "append the intermediate certificates to the file, or trust that CA"
         ],
     ),
     "foreign-ca-of-the-same-name": (
         lambda: [SAME_NAME.issue(KEY)],
         [
-            f"CERTIFICATE_CHAIN {WHERE} signed by another CA that is named CN=Infra CA,O=lab too; "
-            "take a certificate of the CA that the peers trust"
+            f"CERTIFICATE_CHAIN {WHERE} signed by another CA with the same name, CN=Infra CA,O=lab; "
+            "use a certificate of the CA that the peers trust"
         ],
     ),
     "intermediate-missing": (
         lambda: [BETWEEN.issue(KEY)],
         [
             f"CERTIFICATE_CHAIN {WHERE} issued by CN=Issuing CA,O=lab, "
-            "which is not in the file and is no trusted CA (CN=Infra CA,O=lab); "
+            "which is neither in the file nor a trusted CA (CN=Infra CA,O=lab); "
             "append the intermediate certificates to the file, or trust that CA"
         ],
     ),
     "intermediate-expired": (
         lambda: [OLD_BETWEEN.issue(KEY), OLD_BETWEEN.certificate],
         [
-            "CERTIFICATE_EXPIRED dc1-kafka1/pki_certificates[broker] = CN=Issuing CA,O=lab: ended on 2026-05-01; "
-            "have the intermediate certificate issued anew"
+            "CERTIFICATE_EXPIRED dc1-kafka1/pki_certificates[broker] = CN=Issuing CA,O=lab: expired on 2026-05-01; "
+            "have a new intermediate certificate issued"
         ],
     ),
     "server-only": (
         lambda: [INFRA.issue(KEY, uses=[ExtendedKeyUsageOID.SERVER_AUTH])],
         [
-            f"CERTIFICATE_USAGE {WHERE} its extended key usage lacks clientAuth, so peers refuse it; "
+            f"CERTIFICATE_USAGE {WHERE} its extended key usage does not include clientAuth: peers reject it; "
             "have it issued with serverAuth and clientAuth"
         ],
     ),
@@ -201,42 +205,38 @@ def test_an_intermediate_ca_that_is_trusted() -> None:
         issued = (lower if lower.certificate in trusted else BETWEEN).issue(KEY)
         assert said([issued], trusted=trusted, known=known) == (
             [
-                f"CERTIFICATE_CHAIN {WHERE} its CA is an intermediate one, and nobody trusts {issuer}: librdkafka and "
-                "Python would refuse it; append the CAs up to the root to the file of the one that is trusted "
+                f"CERTIFICATE_CHAIN {WHERE} its CA is an intermediate CA, and {issuer} is not trusted: librdkafka and "
+                "Python would reject it; append the CAs up to the root to the file of the trusted CA "
                 "(pki_authorities)"
             ]
             if issuer
             else []
         )
-    client = Wanted("dc1-kafka1", "broker", WANTED.subject, (), ("client",))
+    client = CertificateSpec("dc1-kafka1", "broker", WANTED.subject, (), ("client",))
     assert said([BETWEEN.issue(KEY)], client, trusted=[BETWEEN.certificate]) == []
 
 
 def test_client_needs_no_name() -> None:
-    client = Wanted("dc1-kafka1", "broker", WANTED.subject, (), ("client",))
+    client = CertificateSpec("dc1-kafka1", "broker", WANTED.subject, (), ("client",))
     assert said([INFRA.issue(KEY, [], uses=[ExtendedKeyUsageOID.CLIENT_AUTH])], client) == []
-    nameless = Wanted("dc1-kafka1", "broker", WANTED.subject)
+    nameless = CertificateSpec("dc1-kafka1", "broker", WANTED.subject)
     assert said([INFRA.issue(KEY)], nameless) == [
-        f"CERTIFICATE_SAN {WHERE} a server's certificate and no name is declared; declare names, or usage: [client]"
+        f"CERTIFICATE_SAN {WHERE} the certificate of a server, without names; set names, or set usage: [client]"
     ]
 
 
 @pytest.mark.parametrize(("wanted", "right"), [("dc1-kafka1.client", True), ("a.b.client", False), ("client", False)])
 def test_wildcard(wanted: str, right: bool) -> None:
     """It stands for one label, as Java and OpenSSL read it."""
-    found = said([INFRA.issue(KEY, ["*.client"])], Wanted("dc1-kafka1", "broker", WANTED.subject, (wanted,)))
+    found = said([INFRA.issue(KEY, ["*.client"])], CertificateSpec("dc1-kafka1", "broker", WANTED.subject, (wanted,)))
     assert (found == []) is right
 
 
 def test_as_it_is_written() -> None:
     """Names are compared without regard to case, addresses as such."""
-    assert (
-        said([INFRA.issue(KEY, ["DC1-kafka1"])], Wanted("dc1-kafka1", "broker", WANTED.subject, ("dc1-KAFKA1",))) == []
-    )
-    assert (
-        said([INFRA.issue(KEY, ["2001:db8::1"])], Wanted("dc1-kafka1", "broker", WANTED.subject, ("2001:DB8:0::1",)))
-        == []
-    )
+    in_capitals, with_zero = (replace(WANTED, names=(name,)) for name in ("dc1-KAFKA1", "2001:DB8:0::1"))
+    assert said([INFRA.issue(KEY, ["DC1-kafka1"])], in_capitals) == []
+    assert said([INFRA.issue(KEY, ["2001:db8::1"])], with_zero) == []
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_as_it_is_written() -> None:
         (
             key_pem(KEY, b"right"),
             None,
-            "the key /k is encrypted, and no passphrase is given; set the passphrase that belongs to it",
+            "the key /k is encrypted, and no passphrase is set; set the passphrase of this key",
         ),
         (
             key_pem(KEY, b"right"),
@@ -256,31 +256,32 @@ def test_as_it_is_written() -> None:
         (
             key_pem(KEY),
             "right",
-            "the key /k is not encrypted, and a passphrase is given; set the passphrase that belongs to it",
+            "the key /k is not encrypted, and a passphrase is set; "
+            "remove the passphrase, or set the path of the encrypted key",
         ),
     ],
 )
 def test_key_that_cannot_be_read(data: bytes, passphrase: str | None, text: str) -> None:
     with pytest.raises(CertificateError) as caught:
         key_in(data, "/k", passphrase)
-    assert (caught.value.code, str(caught.value)) == ("KEY", text)
+    assert (caught.value.kind.code, str(caught.value)) == ("CERTIFICATE_KEY", text)
 
 
 @pytest.mark.parametrize(
     ("data", "text"),
     [
-        (b"nothing", "/c holds no certificate in PEM; export it as PEM (BEGIN CERTIFICATE)"),
-        (key_pem(KEY), "/c holds no certificate in PEM; export it as PEM (BEGIN CERTIFICATE)"),
+        (b"nothing", "/c contains no certificate in PEM; export it as PEM (BEGIN CERTIFICATE)"),
+        (key_pem(KEY), "/c contains no certificate in PEM; export it as PEM (BEGIN CERTIFICATE)"),
         (
             pem(INFRA.certificate)[:200] + b"\n-----END CERTIFICATE-----\n",
-            "/c holds a certificate that is broken; export it anew, as PEM",
+            "/c contains a broken certificate; export it again, as PEM",
         ),
     ],
 )
 def test_certificate_that_cannot_be_read(data: bytes, text: str) -> None:
     with pytest.raises(CertificateError) as caught:
         certificates_in(data, "/c")
-    assert (caught.value.code, str(caught.value)) == ("UNREADABLE", text)
+    assert (caught.value.kind.code, str(caught.value)) == ("CERTIFICATE_UNREADABLE", text)
 
 
 def test_certificates_among_other_text() -> None:

@@ -101,7 +101,7 @@ def test_what_changes_is_issued_anew(tmp_path: Path, name: str) -> None:
     }
 
 
-@pytest.mark.parametrize(("days", "renewed"), [(366, []), (368, ["certificate broker: ends on 2027-07-03"])])
+@pytest.mark.parametrize(("days", "renewed"), [(366, []), (368, ["certificate broker: expires on 2027-07-03"])])
 def test_renewal(tmp_path: Path, days: int, renewed: list[str]) -> None:
     """397 days of life, renewed when fewer than 30 are left."""
     run(tmp_path)
@@ -122,8 +122,8 @@ def test_certificate_does_not_outlive_its_ca(tmp_path: Path) -> None:
     again = run(tmp_path, authorities=authorities)
     assert again.changes == []
     assert said(again) == [
-        "warning CERTIFICATE_EXPIRES dc1-kafka1/pki_authorities[infra] = CN=Infra CA,O=lab: ends on 2026-06-21, "
-        "in 20 days; declare a second CA, trust both, move the certificates over, then trust the new one alone"
+        "warning CERTIFICATE_EXPIRES dc1-kafka1/pki_authorities[infra] = CN=Infra CA,O=lab: expires on 2026-06-21, "
+        "in 20 days; declare a second CA, trust both, replace the certificates, then trust the new CA only"
     ]
     later = run(tmp_path, authorities=authorities, now=NOW + timedelta(days=21))
     assert [text.split()[0] for text in said(later)] == ["CERTIFICATE_EXPIRED", "CERTIFICATE_EXPIRED"]
@@ -167,9 +167,9 @@ def test_fingerprint(tmp_path: Path) -> None:
     again = run(tmp_path / "pki", **inputs)
     assert (again.changes, again.problems) == ([], [])
     assert said(run(tmp_path / "unmounted", **inputs), tmp_path) == [
-        "CERTIFICATE_FINGERPRINT dc1-kafka1/pki_authorities[infra]: there is no unmounted/authorities/infra.pem, "
-        "and the CA is declared with a fingerprint, so it was made before; "
-        "correct pki_directory, or bring the folder back from its backup"
+        "CERTIFICATE_FINGERPRINT dc1-kafka1/pki_authorities[infra]: unmounted/authorities/infra.pem does not exist, "
+        "but the CA is declared with a fingerprint, so it was created before; "
+        "correct pki_directory, or restore the folder from its backup"
     ]
     assert not (tmp_path / "unmounted").exists()
     run(tmp_path / "other")
@@ -228,15 +228,15 @@ def test_wrong_passphrase(tmp_path: Path) -> None:
         assert said(done, tmp_path) == [
             "CERTIFICATE_PASSPHRASE dc1-kafka1/pki_certificates[broker]: "
             "authorities/infra.key cannot be opened with pki_passphrase; "
-            "take the passphrase that the CA was made with; a lost one means a new CA"
+            "use the passphrase with which the CA was created. If it is lost, create a new CA"
         ]
     assert snapshot(tmp_path) == before
 
 
 def test_no_passphrase(tmp_path: Path) -> None:
     assert said(run(tmp_path, passphrase=None), tmp_path) == [
-        "CERTIFICATE_PASSPHRASE dc1-kafka1/pki_authorities[infra]: this CA is to be made, "
-        "and pki_passphrase is not set; set it from a vaulted file"
+        "CERTIFICATE_PASSPHRASE dc1-kafka1/pki_authorities[infra]: this CA has to be created, "
+        "and pki_passphrase is not set; set it in a vaulted file"
     ]
 
 
@@ -244,8 +244,9 @@ def test_ca_key_of_another_ca(tmp_path: Path) -> None:
     run(tmp_path, certificates=[BROKER, {**ZOOKEEPER, "authority": "new"}])
     (tmp_path / "authorities/new.key").rename(tmp_path / CA_KEY)
     assert said(run(tmp_path, key="rsa-2048", certificates=[BROKER])) == [
-        "CERTIFICATE_KEY dc1-kafka1/pki_certificates[broker]: the key of the CA infra is not that of its certificate; "
-        "put the right pair back"
+        "CERTIFICATE_KEY dc1-kafka1/pki_certificates[broker]: "
+        "the key of the CA infra is not the key of its certificate; "
+        "restore the matching pair"
     ]
 
 

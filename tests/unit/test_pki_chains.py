@@ -113,8 +113,11 @@ def test_otherwise_on_purpose(tmp_path: Path) -> None:
 REASONS: dict[str, tuple[Chain, str]] = {
     "pathlen": (three(top=pathlen(0)), "path length constraint violated"),
     "no-ca": (through((SIGNS_NOT, True)), "basicConstraints.cA must be asserted in a CA certificate"),
-    "key-usage": (through(PLAIN, usage("digital_signature")), "the key usage of a CA lacks keyCertSign"),
-    "uses": (through(PLAIN, uses(ExtendedKeyUsageOID.SERVER_AUTH)), "the extended key usage of a CA lacks clientAuth"),
+    "key-usage": (through(PLAIN, usage("digital_signature")), "the key usage of a CA does not include keyCertSign"),
+    "uses": (
+        through(PLAIN, uses(ExtendedKeyUsageOID.SERVER_AUTH)),
+        "the extended key usage of a CA does not include clientAuth",
+    ),
     "unknown": (
         through(PLAIN, (UNKNOWN, True)),
         "invalid extension: 1.2.3.4.5: certificate contains unaccounted-for critical extensions",
@@ -125,7 +128,7 @@ REASONS: dict[str, tuple[Chain, str]] = {
     ),
     "subject": (
         below(PLAIN, constrained([directory("x")], critical=False)),
-        "a CA has name constraints on subjects, which cannot be judged here",
+        "a CA has name constraints on subjects, which are not supported",
     ),
     "kind-of-key": (rooted(ed25519.Ed25519PrivateKey.generate()), "Forbidden public key algorithm"),
 }
@@ -136,8 +139,8 @@ def test_reason(tmp_path: Path, name: str) -> None:
     """In the library's words, without what it says of its own inside."""
     chain, reason = REASONS[name]
     assert said(run(tmp_path / "pki", **given(tmp_path, chain))) == [
-        f"CERTIFICATE_CHAIN {WHERE} peers would refuse its chain: {reason}; "
-        "have it issued by a CA that may; `openssl verify -purpose` names the certificate"
+        f"CERTIFICATE_CHAIN {WHERE} peers would reject its chain: {reason}; "
+        "have it issued by a CA that is allowed to; `openssl verify -purpose` names the certificate"
     ]
 
 
@@ -152,8 +155,8 @@ def test_dates_and_chain_are_said_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["intermediate-expired", "intermediate-expired-before-the-leaf-began"])
 def test_an_expired_intermediate_is_the_only_mistake(tmp_path: Path, name: str) -> None:
     assert said(run(tmp_path / "pki", **given(tmp_path, WRONG[name]()))) == [
-        "CERTIFICATE_EXPIRED dc1-kafka1/pki_certificates[broker] = CN=Middle CA,O=lab: ended on 2026-05-01; "
-        "have the intermediate certificate issued anew"
+        "CERTIFICATE_EXPIRED dc1-kafka1/pki_certificates[broker] = CN=Middle CA,O=lab: expired on 2026-05-01; "
+        "have a new intermediate certificate issued"
     ]
 
 
@@ -167,7 +170,7 @@ def test_the_intermediate_that_holds_is_taken(tmp_path: Path) -> None:
 def test_key_usage_of_a_certificate(tmp_path: Path) -> None:
     chain = WRONG["leaf-that-may-only-encipher"]()
     assert said(run(tmp_path / "pki", **given(tmp_path, chain))) == [
-        f"CERTIFICATE_USAGE {WHERE} its key usage lacks digitalSignature, so peers refuse it; "
+        f"CERTIFICATE_USAGE {WHERE} its key usage does not include digitalSignature: peers reject it; "
         "have it issued with digitalSignature"
     ]
 

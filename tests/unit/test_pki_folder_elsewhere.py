@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from unit.pki_folder import BROKER, BROKER_PEM, CA_KEY, CA_PEM, ZOOKEEPER, run, said, snapshot
 
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.rotation import Before
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.work import there
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.rotation import PreviousState
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.work import exists
 
 NOBODY = 65534
 AUTHORITIES = [{"name": "infra", "subject": "CN=Infra CA,O=lab"}]
@@ -61,7 +61,7 @@ def test_a_link_to_a_disk_that_is_not_mounted(tmp_path: Path, name: str, check_m
     link = f"{tmp_path}/pki/{name}".rstrip("/")
     with pytest.raises(OSError) as caught:
         run(tmp_path / "pki", check_mode=check_mode)
-    assert str(caught.value) == f"[Errno 2] it leads to {tmp_path}/disk, which is not there: '{link}'"
+    assert str(caught.value) == f"[Errno 2] it is a link to {tmp_path}/disk, which does not exist: '{link}'"
     assert not (tmp_path / "disk").exists()
     assert not snapshot(tmp_path)
 
@@ -73,8 +73,9 @@ def test_a_ca_whose_files_are_links_to_a_disk_that_is_not_mounted(tmp_path: Path
     (folder / "authorities").mkdir(parents=True)
     (folder / missing).symlink_to(disk / "file")
     assert said(run(folder), tmp_path) == [
-        f"CERTIFICATE_MISSING dc1-kafka1/pki_authorities[infra]: pki/{missing} leads to disk/file, which is not there; "
-        "mount the disk that holds it, or remove the link for a new CA"
+        f"CERTIFICATE_MISSING dc1-kafka1/pki_authorities[infra]: pki/{missing} is a link to disk/file, "
+        "which does not exist; "
+        "mount the disk that holds it, or remove the link to create a new CA"
     ]
     assert (folder / missing).is_symlink()
     assert not snapshot(folder)
@@ -88,9 +89,9 @@ def test_an_empty_mount_point_where_the_cas_were(tmp_path: Path) -> None:
     before = snapshot(tmp_path / "pki")
     for check_mode in (True, False):
         assert said(run(tmp_path / "pki", check_mode=check_mode), tmp_path) == [
-            "CERTIFICATE_MISSING dc1-kafka1/pki_authorities[infra]: there is no pki/authorities/infra.pem, "
-            "and dc1-kafka1 have certificates from CN=Infra CA,O=lab, so it was made before; "
-            "mount the disk that holds it, or bring it back from its backup"
+            "CERTIFICATE_MISSING dc1-kafka1/pki_authorities[infra]: pki/authorities/infra.pem does not exist, "
+            "but dc1-kafka1 have certificates from CN=Infra CA,O=lab, so it was created before; "
+            "mount the disk that holds it, or restore it from its backup"
         ]
     assert snapshot(tmp_path / "pki") == before
     (tmp_path / "pki/authorities").rmdir()
@@ -126,14 +127,14 @@ def test_a_folder_of_somebody_else(open_folder: Path) -> None:
 
 def test_what_cannot_be_told_is_not_denied(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """As Path.exists does from Python 3.14 on."""
-    assert (there(tmp_path), there(tmp_path / "x"), there(Path(__file__) / "x")) == (True, False, False)
+    assert (exists(tmp_path), exists(tmp_path / "x"), exists(Path(__file__) / "x")) == (True, False, False)
 
     def refuse(path: Path) -> os.stat_result:
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr(Path, "stat", refuse)
     with pytest.raises(PermissionError, match="Permission denied"):
-        there(tmp_path)
+        exists(tmp_path)
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can be somebody else")
@@ -163,7 +164,7 @@ def test_whose_trust_cannot_be_looked_at_is_not_cut_off(open_folder: Path, close
 def test_a_bundle_that_cannot_be_read_is_none_at_no_time(tmp_path: Path) -> None:
     """Who asks again is told again."""
     (tmp_path / "certificates/dc1-kafka1/ca.pem").mkdir(parents=True)
-    before = Before(tmp_path)
+    before = PreviousState(tmp_path)
     for _ in range(2):
         with pytest.raises(IsADirectoryError):
             before.trusted("dc1-kafka1", "ca.pem")

@@ -32,7 +32,7 @@ def test_provided_and_wrong(tmp_path: Path) -> None:
     done = run(tmp_path / "pki", **provided(tmp_path / "given", ca, end=datetime(2026, 5, 1, tzinfo=UTC)))
     assert said(done) == [
         "CERTIFICATE_EXPIRED dc1-kafka1/pki_certificates[broker] = CN=dc1-kafka1,OU=brokers,O=lab: "
-        "ended on 2026-05-01; have a new one issued"
+        "expired on 2026-05-01; have a new certificate issued"
     ]
     assert snapshot(tmp_path / "pki") == before
 
@@ -45,7 +45,7 @@ def test_provided_and_soon_to_end(tmp_path: Path) -> None:
     assert done.changes == ["certificate broker"]
     assert said(done) == [
         "warning CERTIFICATE_EXPIRES dc1-kafka1/pki_certificates[broker] = CN=dc1-kafka1,OU=brokers,O=lab: "
-        "ends on 2026-06-11, in 10 days; have a new one issued"
+        "expires on 2026-06-11, in 10 days; have a new certificate issued"
     ]
 
 
@@ -55,12 +55,12 @@ def test_provided_and_soon_to_end(tmp_path: Path) -> None:
         (
             {"certificate": None},
             "CERTIFICATE_MISSING dc1-kafka1/pki_certificates[broker]: source is provided, "
-            "and certificate is not declared; name the file as certificate: PATH",
+            "but certificate is not set; set certificate to the path of the file",
         ),
         (
             {"key": None},
-            "CERTIFICATE_MISSING dc1-kafka1/pki_certificates[broker]: source is provided, and key is not declared; "
-            "name the file as key: PATH",
+            "CERTIFICATE_MISSING dc1-kafka1/pki_certificates[broker]: source is provided, but key is not set; "
+            "set key to the path of the file",
         ),
         (
             {"key": "/absent.key"},
@@ -84,7 +84,7 @@ def test_provided_and_no_certificate(tmp_path: Path) -> None:
     inputs = provided(tmp_path / "given", Ca("Infra CA"))
     (tmp_path / "given/broker.crt").write_bytes(b"nothing")
     assert said(run(tmp_path / "pki", **inputs), tmp_path) == [
-        "CERTIFICATE_UNREADABLE dc1-kafka1/pki_certificates[broker]: given/broker.crt holds no certificate in PEM; "
+        "CERTIFICATE_UNREADABLE dc1-kafka1/pki_certificates[broker]: given/broker.crt contains no certificate in PEM; "
         "export it as PEM (BEGIN CERTIFICATE)"
     ]
 
@@ -120,7 +120,7 @@ def test_request(tmp_path: Path) -> None:
     fourth = run(tmp_path / "pki", **moved)
     assert fourth.changes == ["request broker"]
     assert [text.partition(":")[2].partition(";")[0] for text in said(fourth)] == [
-        " lacks 198.18.3.21, so peers refuse the host there"
+        " does not contain 198.18.3.21: peers reject the host there"
     ]
     assert (tmp_path / "out/dc1-kafka1.broker.csr").read_bytes() != asked
 
@@ -129,6 +129,6 @@ def test_outside_ca_signs_nothing_of_ours(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").write_bytes(pem(Ca("Outside CA").certificate))
     done = run(tmp_path / "pki", authorities=[{"name": "infra", "certificate": str(tmp_path / "ca.crt")}])
     assert said(done, tmp_path) == [
-        "CERTIFICATE_SOURCE dc1-kafka1/pki_certificates[broker]: source is own, and infra is an outside CA, "
-        "whose key is not here; set source: provided or csr, or take certificate away from the CA"
+        "CERTIFICATE_SOURCE dc1-kafka1/pki_certificates[broker]: source is own, but infra is an outside CA, "
+        "whose key is not here; set source: provided or csr, or remove `certificate` from the CA"
     ]

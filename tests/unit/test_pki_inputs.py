@@ -12,12 +12,12 @@ from unit.pki_folder import BROKER, ZOOKEEPER, run, said
     [
         (
             {"certificates": [{**BROKER, "authority": "infar"}]},
-            "CERTIFICATE_AUTHORITY dc1-kafka1/pki_certificates[broker] = infar: no CA of this name; "
+            "CERTIFICATE_AUTHORITY dc1-kafka1/pki_certificates[broker] = infar: no CA has this name; "
             "declare it in pki_authorities",
         ),
         (
             {"truststores": [{"path": "/t/ca.pem", "authorities": ["infra", "infar"]}]},
-            "CERTIFICATE_AUTHORITY dc1-kafka1/pki_truststores[/t/ca.pem] = infar: no CA of this name; "
+            "CERTIFICATE_AUTHORITY dc1-kafka1/pki_truststores[/t/ca.pem] = infar: no CA has this name; "
             "declare it in pki_authorities",
         ),
         (
@@ -26,18 +26,18 @@ from unit.pki_folder import BROKER, ZOOKEEPER, run, said
                 "truststores": [{"path": "/t/ca.pem", "authorities": ["new"]}],
             },
             "CERTIFICATE_UNTRUSTED dc1-kafka1/pki_certificates[broker] = infra: "
-            "a host that is server and client of its like, and its truststores lack this CA: "
-            "they would refuse one another; trust the CA before it is used",
+            "the host is server and client, but its truststores do not contain this CA: "
+            "such hosts would reject one another; first add the CA to the truststores",
         ),
         (
             {"certificates": [BROKER, {**ZOOKEEPER, "name": "broker"}]},
             "CERTIFICATE_DUPLICATE dc1-kafka1/pki_certificates = broker: two certificates have this name; "
-            "give each its own",
+            "give each certificate another name",
         ),
         (
             {"certificates": [BROKER, {**ZOOKEEPER, "path": BROKER["path"]}]},
             f"CERTIFICATE_DUPLICATE dc1-kafka1/pki_certificates[{ZOOKEEPER['name']}].path = {BROKER['path']}: "
-            "two files have this path; give each its own",
+            "two files have this path; give each file another path",
         ),
         (
             {
@@ -47,22 +47,23 @@ from unit.pki_folder import BROKER, ZOOKEEPER, run, said
                 ]
             },
             "CERTIFICATE_DUPLICATE dc1-kafka1/pki_truststores[/t/clients/ca.pem]: "
-            "has the file name of /t/ca.pem and other CAs, and both are kept under that name on the control node; "
+            "has the file name of /t/ca.pem and other CAs, but the control node keeps both under that name; "
             "give it another file name",
         ),
         (
             {"truststores": [{"path": "/t/broker.pem", "authorities": ["infra"]}]},
             "CERTIFICATE_DUPLICATE dc1-kafka1/pki_truststores[/t/broker.pem]: "
-            "would have the file of the certificate of that name on the control node; give one of the two another name",
+            "on the control node it would have the same file as the certificate of that name; rename one of the two",
         ),
         (
             {"certificates": [{**BROKER, "name": "../broker"}]},
-            "CERTIFICATE_NAME dc1-kafka1/pki_certificates = ../broker: names a file, and cannot; "
-            "use letters, digits, dots, dashes",
+            "CERTIFICATE_NAME dc1-kafka1/pki_certificates = ../broker: "
+            "not a valid file name, but files are named by it; "
+            "use letters, digits, dots and dashes",
         ),
         (
             {"certificates": [{**BROKER, "names": ["dc1 kafka1", "*.client", "2001:db8::1"]}]},
-            "CERTIFICATE_NAME dc1-kafka1/pki_certificates[broker] = dc1 kafka1: no DNS name and no address; "
+            "CERTIFICATE_NAME dc1-kafka1/pki_certificates[broker] = dc1 kafka1: neither a DNS name nor an address; "
             "write it as dc1-kafka1.example.org or 198.51.100.7",
         ),
         (
@@ -78,23 +79,24 @@ from unit.pki_folder import BROKER, ZOOKEEPER, run, said
         (
             {"certificates": [{**BROKER, "names": []}]},
             "CERTIFICATE_SAN dc1-kafka1/pki_certificates[broker] = CN=dc1-kafka1,OU=brokers,O=lab: "
-            "a server's certificate and no name is declared; declare names, or usage: [client]",
+            "the certificate of a server, without names; set names, or set usage: [client]",
         ),
         (
             {"days": 30},
-            "CERTIFICATE_DAYS dc1-kafka1/pki_days = 30: not more than pki_renew_days (30), so every run would renew; "
-            "give certificates a longer life",
+            "CERTIFICATE_DAYS dc1-kafka1/pki_days = 30: "
+            "not more than pki_renew_days (30): every run would renew the certificates; "
+            "raise it",
         ),
         (
             {"certificates": [{**BROKER, "format": "pkcs12"}]},
             "CERTIFICATE_PASSPHRASE dc1-kafka1/pki_certificates[broker]: format is pkcs12, "
-            "and pki_store_password is not set; set it from a vaulted file",
+            "but pki_store_password is not set; set it in a vaulted file",
         ),
     ],
 )
 def test_wrong_inputs(tmp_path: Path, changed: dict[str, Any], text: str) -> None:
     """Said in check mode too, before anything is made."""
     assert said(run(tmp_path / "a", **changed)) == [text]
-    if "declare names" not in text:
+    if "set names" not in text:
         assert said(run(tmp_path / "b", check_mode=True, **changed)) == [text]
     assert not list(tmp_path.rglob("broker.*")) or "pkcs12" in text

@@ -10,7 +10,7 @@ from unit.pki_folder import BROKER, run, said, snapshot
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reload import Reload, ReloadError
 from ansible_collections.millrace.kafka.plugins.module_utils.tls.served import Served, differs
 from ansible_collections.millrace.kafka.plugins.plugin_utils.endpoints import broker_endpoints, zookeeper_endpoints
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.rotation import Before
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.rotation import PreviousState
 
 STORE = "/etc/kafka/tls/ca.pem"
 HOSTS = ("dc1-kafka1", "dc1-kafka2")
@@ -48,8 +48,8 @@ def test_a_certificate_of_a_ca_that_peers_do_not_trust_yet(tmp_path: Path) -> No
     before = snapshot(tmp_path)
     lines = site(tmp_path, "new", "infra", "new", check_mode=True)
     wrong = (
-        "it is to be from CN=New CA,O=lab, and dc1-kafka1, dc1-kafka2, who trust CN=Infra CA,O=lab, "
-        "do not trust that yet"
+        "its new issuer is CN=New CA,O=lab, but dc1-kafka1, dc1-kafka2, which trust CN=Infra CA,O=lab, "
+        "do not trust that CA yet"
     )
     assert site(tmp_path, "infra", "infra", "new") == []  # the new CA is there, and trusted
     assert lines == []  # before it was made, nothing could be said of its subject
@@ -62,7 +62,7 @@ def test_a_certificate_of_a_ca_that_peers_do_not_trust_yet(tmp_path: Path) -> No
     ]
     assert all(
         wrong.replace("dc1-kafka1, dc1-kafka2", "dc1-kafka2") in text
-        and "first let every truststore hold both CAs" in text
+        and "first put both CAs into every truststore" in text
         for text in found
     )
 
@@ -77,8 +77,8 @@ def test_ports_that_are_behind_the_folder(tmp_path: Path) -> None:
         {"host": "b", "authorities": [old]},
         {"host": "d", "authorities": []},
     ]
-    assert Before(tmp_path).trusting(old, but_not=new) == []
-    assert Before(tmp_path, ports).trusting(old, but_not=new) == ["b", "c"]
+    assert PreviousState(tmp_path).trusting(old, but_not=new) == []
+    assert PreviousState(tmp_path, ports).trusting(old, but_not=new) == ["b", "c"]
 
 
 def test_a_ca_that_somebody_still_needs_is_not_dropped(tmp_path: Path) -> None:
@@ -90,9 +90,9 @@ def test_a_ca_that_somebody_still_needs_is_not_dropped(tmp_path: Path) -> None:
     before = snapshot(tmp_path)
     done = run(tmp_path, host="dc1-spark1", certificates=[], truststores=[{"path": STORE, "authorities": ["new"]}])
     assert said(done) == [
-        "CERTIFICATE_STEP dc1-spark1/pki_truststores[/etc/kafka/tls/ca.pem]: CN=Infra CA,O=lab is dropped, "
-        "and dc1-kafka1, dc1-kafka2 still have certificates from it: this host would refuse them; "
-        "first give everybody a certificate of the new CA, and run (docs/security.md)"
+        "CERTIFICATE_STEP dc1-spark1/pki_truststores[/etc/kafka/tls/ca.pem]: CN=Infra CA,O=lab is removed, "
+        "but dc1-kafka1, dc1-kafka2 still have certificates from it: this host would reject them; "
+        "first give every host a certificate of the new CA, and run (docs/security.md)"
     ]
     assert snapshot(tmp_path) == before
 
@@ -140,14 +140,14 @@ def test_a_ca_that_signs_through_an_intermediate_one(tmp_path: Path) -> None:
     )
     dropped = given_to(HOSTS[1], {**BROKER, "subject": f"CN={HOSTS[1]},OU=brokers,O=lab", "names": [HOSTS[1]]}, "infra")
     assert [text.split(" still")[0] for text in dropped] == [
-        f"CERTIFICATE_STEP {HOSTS[1]}/pki_truststores[{STORE}]: CN=Corporate CA,O=lab is dropped, and dc1-kafka1"
+        f"CERTIFICATE_STEP {HOSTS[1]}/pki_truststores[{STORE}]: CN=Corporate CA,O=lab is removed, but dc1-kafka1"
     ]
 
 
 def test_renewal_that_is_asked_for(tmp_path: Path) -> None:
     first, same, new = run(tmp_path), run(tmp_path), run(tmp_path, renew=True)
     assert first.held["broker"]["serial"] == same.held["broker"]["serial"] != new.held["broker"]["serial"]
-    assert new.changes == ["certificate broker: renewal was asked for"]
+    assert new.changes == ["certificate broker: renewal requested"]
 
 
 HOSTVARS: dict[str, Any] = {

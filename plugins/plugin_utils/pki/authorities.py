@@ -1,4 +1,4 @@
-"""Read or make the CAs of a host; no Ansible import."""
+"""Reads or creates the CAs of a host."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.module_utils.tls import names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.certificates import (
+    CERTIFICATE_KEY,
+    CERTIFICATE_MISSING,
     CertificateError,
-    Wanted,
+    CertificateSpec,
     certificates_in,
     key_in,
     public,
@@ -27,89 +29,118 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.issuing import 
     pem,
     sign_authority,
 )
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.rotation import listed
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.work import Work, there
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.rotation import first_three
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.work import Work, exists
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import ProblemKind
 
-SAVE = "take the passphrase that the CA was made with; a lost one means a new CA"
-REPLACE = "declare a second CA, trust both, move the certificates over, then trust the new one alone"
+CERTIFICATE_FINGERPRINT = ProblemKind(
+    "CERTIFICATE_FINGERPRINT",
+    "{path} is another CA, with the fingerprint {fingerprint}",
+    "correct pki_directory or the path, or declare a new CA under another name",
+)
+CERTIFICATE_FINGERPRINT_MISSING = CERTIFICATE_FINGERPRINT.variant(
+    message="{path} does not exist, but the CA is declared with a fingerprint, so it was created before",
+    advice="correct pki_directory, or restore the folder from its backup",
+)
 
 
 def authority(work: Work, item: Mapping[str, Any]) -> Authority:
-    """Read or make one CA, and judge its dates. Raises CertificateError, OSError."""
+    """Read or create one CA, and check its dates. Raises CertificateError, OSError."""
     path = Path(item["certificate"] or work.folder / "authorities" / f"{item['name']}.pem")
-    if not item["certificate"] and not there(path):
+    if not item["certificate"] and not exists(path):
         if item["fingerprint"]:
-            wrong = f"there is no {path}, and the CA is declared with a fingerprint, so it was made before"
-            advice = "correct pki_directory, or bring the folder back from its backup"
-            raise CertificateError("FINGERPRINT", wrong, advice)
-        with work.alone():
-            if not there(path):
-                never_made(work, item, path)
-                make(work, item, path)
-    found = []
-    if item["certificate"] or there(path):
-        found = certificates_in(read(path, "the CA certificate"), path)
-    if item["fingerprint"] and found and fingerprint(found[0]) != item["fingerprint"].lower().replace(":", ""):
-        wrong = f"{path} is another CA, with the fingerprint {fingerprint(found[0])}"
-        advice = "correct pki_directory or the path; a new CA wants a name of its own"
-        raise CertificateError("FINGERPRINT", wrong, advice)
-    wanted = Wanted(work.host, item["name"], item["subject"], place="pki_authorities")
-    needed = any(certificate["authority"] == item["name"] for certificate in work.settings["certificates"])
-    for certificate in found:
-        for problem in check_dates(wanted, certificate, work.now, work.settings["renew_days"], REPLACE):
-            work.problems.append(problem if needed else replace(problem, warning=True))
-    return Authority(item["name"], found)
+            raise CertificateError(CERTIFICATE_FINGERPRINT_MISSING, path=path)
+        with work.folder_lock():
+            if not exists(path):
+                reject_lost_authority(work, item, path)
+                create_authority(work, item, path)
+    certificates = []
+    if item["certificate"] or exists(path):
+        certificates = certificates_in(read(path, "the CA certificate"), path)
+    declared = (item["fingerprint"] or "").lower().replace(":", "")
+    if item["fingerprint"] and certificates and fingerprint(certificates[0]) != declared:
+        raise CertificateError(CERTIFICATE_FINGERPRINT, path=path, fingerprint=fingerprint(certificates[0]))
+    spec = CertificateSpec(work.host, item["name"], item["subject"], place="pki_authorities")
+    is_used = any(certificate["authority"] == item["name"] for certificate in work.settings["certificates"])
+    for certificate in certificates:
+        for problem in check_dates(spec, certificate, work.now, work.settings["renew_days"], "authority"):
+            work.problems.append(problem if is_used else replace(problem, warning=True))
+    return Authority(item["name"], certificates)
 
 
-def never_made(work: Work, item: Mapping[str, Any], path: Path) -> None:
-    """Refuse to make a CA in the place of one whose disk is not mounted. Raises CertificateError."""
+CERTIFICATE_MISSING_LINK = CERTIFICATE_MISSING.variant(
+    message="{path} is a link to {target}, which does not exist",
+    advice="mount the disk that holds it, or remove the link to create a new CA",
+)
+CERTIFICATE_MISSING_AUTHORITY = CERTIFICATE_MISSING.variant(
+    message="{path} does not exist, but {holders} have certificates from {subject}, so it was created before",
+    advice="mount the disk that holds it, or restore it from its backup",
+)
+
+
+def reject_lost_authority(work: Work, item: Mapping[str, Any], path: Path) -> None:
+    """Raise CertificateError if the CA was created before, so that no second one takes the place of a missing disk."""
     secret = path.with_suffix(".key")
     for link in (path, secret):
-        if link.is_symlink() and not there(link):
-            wrong = f"{link} leads to {link.readlink()}, which is not there"
-            raise CertificateError("MISSING", wrong, "mount the disk that holds it, or remove the link for a new CA")
+        if link.is_symlink() and not exists(link):
+            raise CertificateError(CERTIFICATE_MISSING_LINK, path=link, target=link.readlink())
     name = subject_name(item["subject"])
-    written = names.text(name)
-    others = [one["subject"] for one in work.settings["authorities"] if one is not item and not one["certificate"]]
-    holders = work.before.issued_by(written)
-    if holders and not there(secret) and all(subject_name(other) != name for other in others):
-        wrong = f"there is no {path}, and {listed(holders)} have certificates from {written}, so it was made before"
-        raise CertificateError("MISSING", wrong, "mount the disk that holds it, or bring it back from its backup")
+    subject = names.text(name)
+    others = [
+        other["subject"] for other in work.settings["authorities"] if other is not item and not other["certificate"]
+    ]
+    holders = work.previous.issued_by(subject)
+    if holders and not exists(secret) and all(subject_name(other) != name for other in others):
+        raise CertificateError(CERTIFICATE_MISSING_AUTHORITY, path=path, holders=first_three(holders), subject=subject)
 
 
-def make(work: Work, item: Mapping[str, Any], path: Path) -> None:
-    """Make a CA; its key is written first, and encrypted. Raises CertificateError, OSError."""
+CERTIFICATE_PASSPHRASE = ProblemKind(
+    "CERTIFICATE_PASSPHRASE",
+    "this CA has to be created, and pki_passphrase is not set",
+    "set it in a vaulted file",
+)
+CERTIFICATE_PASSPHRASE_WRONG = CERTIFICATE_PASSPHRASE.variant(
+    message="{path} cannot be opened with pki_passphrase",
+    advice="use the passphrase with which the CA was created. If it is lost, create a new CA",
+)
+
+
+def create_authority(work: Work, item: Mapping[str, Any], path: Path) -> None:
+    """Create a CA; its key is written first, and encrypted. Raises CertificateError, OSError."""
     passphrase = work.settings["passphrase"]
     if not passphrase:
-        wrong = "this CA is to be made, and pki_passphrase is not set"
-        raise CertificateError("PASSPHRASE", wrong, "set it from a vaulted file")
+        raise CertificateError(CERTIFICATE_PASSPHRASE)
     subject = names.text(subject_name(item["subject"]))
-    if not work.act(f"authority {item['name']}", path, "", f"subject: {subject}\ndays: {item['days']}\n"):
+    if not work.record(f"authority {item['name']}", path, "", f"subject: {subject}\ndays: {item['days']}\n"):
         return
     secret = path.with_suffix(".key")
-    key = key_of(work, item["name"]) if there(secret) else new_key(work.settings["authority_key"])
-    if not there(secret):
+    key = key_of(work, item["name"]) if exists(secret) else new_key(work.settings["authority_key"])
+    if not exists(secret):
         work.write(secret, pem(key, passphrase))
-    made = sign_authority(subject, key, work.now, item["days"])
-    work.write(path, bundle([made]), 0o644)
-    work.diffs[-1]["after"] = f"{describe(made)}fingerprint: {fingerprint(made)}\n"
+    certificate = sign_authority(subject, key, work.now, item["days"])
+    work.write(path, bundle([certificate]), 0o644)
+    work.diffs[-1]["after"] = f"{describe(certificate)}fingerprint: {fingerprint(certificate)}\n"
 
 
 def key_of(work: Work, name: str) -> Any:
-    """Return the key of a CA of ours. Raises CertificateError."""
+    """Return the key of a CA that was created here. Raises CertificateError."""
     path = work.folder / "authorities" / f"{name}.key"
     try:
         return key_in(read(path, "the CA key"), path, work.settings["passphrase"], ours=True)
     except CertificateError as error:
-        if error.code == "MISSING":
+        if error.kind.code == CERTIFICATE_MISSING.code:
             raise
-        raise CertificateError("PASSPHRASE", f"{path} cannot be opened with pki_passphrase", SAVE) from error
+        raise CertificateError(CERTIFICATE_PASSPHRASE_WRONG, path=path) from error
 
 
-def signer(work: Work, found: Authority) -> Authority:
-    """Return a CA of ours with its key. Raises CertificateError."""
-    key = key_of(work, found.name)
-    if public(key.public_key()) != public(found.certificates[0].public_key()):
-        wrong = f"the key of the CA {found.name} is not that of its certificate"
-        raise CertificateError("KEY", wrong, "put the right pair back")
-    return replace(found, key=key)
+CERTIFICATE_KEY_AUTHORITY = CERTIFICATE_KEY.variant(
+    message="the key of the CA {name} is not the key of its certificate", advice="restore the matching pair"
+)
+
+
+def with_key(work: Work, issuer: Authority) -> Authority:
+    """Return a CA that was created here with its key. Raises CertificateError."""
+    key = key_of(work, issuer.name)
+    if public(key.public_key()) != public(issuer.certificates[0].public_key()):
+        raise CertificateError(CERTIFICATE_KEY_AUTHORITY, name=issuer.name)
+    return replace(issuer, key=key)

@@ -1,4 +1,4 @@
-"""What a certificate has to be, and what files of keys and certificates hold; no Ansible import, nothing is written."""
+"""Describes a certificate as declared, and reads files of keys and certificates. Nothing is written."""
 
 from __future__ import annotations
 
@@ -14,19 +14,51 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from ansible_collections.millrace.kafka.plugins.module_utils.tls import names
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 EXTENDED = {"server": ExtendedKeyUsageOID.SERVER_AUTH, "client": ExtendedKeyUsageOID.CLIENT_AUTH}
 Extension = TypeVar("Extension", bound=x509.ExtensionType)
 Holder = x509.Certificate | x509.CertificateSigningRequest
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What one certificate of one host has to be.
+CERTIFICATE_MISSING = ProblemKind(
+    "CERTIFICATE_MISSING", "{what} {path}: {error}", "put the file there, or correct the path"
+)
+CERTIFICATE_UNREADABLE = ProblemKind(
+    "CERTIFICATE_UNREADABLE", "{path} contains no certificate in PEM", "export it as PEM (BEGIN CERTIFICATE)"
+)
+CERTIFICATE_UNREADABLE_BROKEN = CERTIFICATE_UNREADABLE.variant(
+    message="{path} contains a broken certificate", advice="export it again, as PEM"
+)
+CERTIFICATE_KEY = ProblemKind(
+    "CERTIFICATE_KEY",
+    "the private key is the key of another certificate",
+    "set `key` to the key that the certificate was issued for",
+)
+CERTIFICATE_KEY_FILE = CERTIFICATE_KEY.variant(
+    message="the key {path} is no private key in PEM", advice="correct the passphrase or the path"
+)
+CERTIFICATE_KEY_PASSPHRASE = CERTIFICATE_KEY.variant(
+    message="the key {path} cannot be opened with the passphrase", advice="correct the passphrase or the path"
+)
+CERTIFICATE_KEY_ENCRYPTED = CERTIFICATE_KEY.variant(
+    message="the key {path} is encrypted, and no passphrase is set", advice="set the passphrase of this key"
+)
+CERTIFICATE_KEY_PLAIN = CERTIFICATE_KEY.variant(
+    message="the key {path} is not encrypted, and a passphrase is set",
+    advice="remove the passphrase, or set the path of the encrypted key",
+)
+CERTIFICATE_SUBJECT = ProblemKind(
+    "CERTIFICATE_SUBJECT", "{subject} is no subject", "write it as CN=kafka,OU=zkclients,O=lab"
+)
 
-    `subject` is written as RFC 4514 (and Java) do, `CN=kafka,OU=zkclients,O=lab`. `names` are DNS names and addresses,
-    all of which the certificate must hold; `usage` is `server`, `client` or both; `place` is the variable that
+
+@dataclass(frozen=True)
+class CertificateSpec:
+    """One certificate of one host, as declared.
+
+    `subject` is in the form of RFC 4514 (and Java), `CN=kafka,OU=zkclients,O=lab`. `names` are the DNS names and
+    addresses that the certificate must have; `usage` is `server`, `client` or both; `place` is the variable that
     declares it.
     """
 
@@ -37,87 +69,82 @@ class Wanted:
     usage: tuple[str, ...] = ("server", "client")
     place: str = "pki_certificates"
 
-    def problem(self, code: str, wrong: str, advice: str, warning: bool = False, value: str | None = None) -> Problem:
-        """Return a mistake of this certificate."""
-        where = f"{self.place}[{self.name}]"
-        return Problem((self.host,), where, f"CERTIFICATE_{code}", value or self.subject, wrong, advice, warning)
+    def problem(self, kind: ProblemKind, value: str | None = None, **details: Any) -> Problem:
+        """Return a problem of this certificate; its value is the subject, unless another is given."""
+        return kind.problem((self.host,), f"{self.place}[{self.name}]", value or self.subject, **details)
 
 
 class CertificateError(Exception):
-    """A file that cannot be used; `code` is the end of the Problem's code."""
+    """A file, or a declaration, that cannot be used; `kind` and `details` make the problem of it."""
 
-    def __init__(self, code: str, wrong: str, advice: str) -> None:
-        """Take the three parts of a Problem."""
-        super().__init__(f"{wrong}; {advice}")
-        self.code, self.wrong, self.advice = code, wrong, advice
+    def __init__(self, kind: ProblemKind, **details: Any) -> None:
+        """Take the kind and the details of a problem."""
+        problem = kind.problem((), "", **details)
+        super().__init__(f"{problem.message}; {problem.advice}")
+        self.kind, self.details, self.reason = kind, details, problem.message
 
 
 def read(path: str | Path, what: str) -> bytes:
-    """Return a file of the control node. Raises CertificateError where there is none."""
+    """Return the content of a file of the control node; `what` names it. Raises CertificateError."""
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        wrong = f"{what} {path}: {error.strerror}"
-        raise CertificateError("MISSING", wrong, "put the file there, or correct the path") from error
+        raise CertificateError(CERTIFICATE_MISSING, what=what, path=path, error=error.strerror) from error
 
 
 def certificates_in(data: bytes, where: str | Path) -> list[x509.Certificate]:
-    """Return the certificates of a PEM text, in its order.
+    """Return the certificates of a PEM text, in its order; `where` is its path.
 
-    Raises CertificateError where there is none or one is broken.
+    Raises CertificateError if there is none, or one is broken.
     """
     try:
         return x509.load_pem_x509_certificates(data)
     except ValueError as error:
-        if b"-----BEGIN CERTIFICATE-----" in data:
-            wrong, advice = f"{where} holds a certificate that is broken", "export it anew, as PEM"
-        else:
-            wrong, advice = f"{where} holds no certificate in PEM", "export it as PEM (BEGIN CERTIFICATE)"
-        raise CertificateError("UNREADABLE", wrong, advice) from error
+        is_broken = b"-----BEGIN CERTIFICATE-----" in data
+        kind = CERTIFICATE_UNREADABLE_BROKEN if is_broken else CERTIFICATE_UNREADABLE
+        raise CertificateError(kind, path=where) from error
 
 
 def key_in(data: bytes, where: str | Path, passphrase: str | None = None, ours: bool = False) -> Any:
-    """Return the private key of a PEM text. Raises CertificateError; its words never hold the passphrase.
+    """Return the private key of a PEM text; `where` is its path. Raises CertificateError, never with the passphrase.
 
-    With `ours` an RSA key that was made here is not proven again to be one, which takes 40 ms.
+    `ours` skips the validation of an RSA key that was made here: it takes 40 ms.
     """
     secret = passphrase.encode() if passphrase else None
     try:
         return serialization.load_pem_private_key(data, secret, unsafe_skip_rsa_key_validation=ours)
     except TypeError as error:
-        closed, opened = "is encrypted, and no passphrase is given", "is not encrypted, and a passphrase is given"
-        wrong = opened if passphrase else closed
-        raise CertificateError("KEY", f"the key {where} {wrong}", "set the passphrase that belongs to it") from error
+        kind = CERTIFICATE_KEY_PLAIN if passphrase else CERTIFICATE_KEY_ENCRYPTED
+        raise CertificateError(kind, path=where) from error
     except (ValueError, UnsupportedAlgorithm) as error:
-        wrong = "cannot be opened with the passphrase" if passphrase else "is no private key in PEM"
-        raise CertificateError("KEY", f"the key {where} {wrong}", "correct the passphrase or the path") from error
+        kind = CERTIFICATE_KEY_PASSPHRASE if passphrase else CERTIFICATE_KEY_FILE
+        raise CertificateError(kind, path=where) from error
 
 
 def subject_name(subject: str | None) -> x509.Name:
-    """Return the name that a declared subject means. Raises CertificateError where it is none."""
+    """Return the X.509 name of a declared subject. Raises CertificateError if it is no subject."""
     try:
         name = names.name(subject or "")
     except ValueError:
         name = x509.Name([])
     if not list(name):
-        wrong = f"{subject or 'nothing'} is no subject"
-        raise CertificateError("SUBJECT", wrong, "write it as CN=kafka,OU=zkclients,O=lab")
+        raise CertificateError(CERTIFICATE_SUBJECT, subject=subject or "nothing")
     return name
 
 
 def public(key: Any) -> bytes:
-    """Return a public key as bytes, to compare."""
+    """Return a public key as bytes, for comparison."""
     encoded: bytes = key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
     return encoded
 
 
 def day(moment: datetime) -> str:
-    """Return a date as people and openssl compare it."""
+    """Return a date as YYYY-MM-DD."""
     return f"{moment:%Y-%m-%d}"
 
 
 def issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
-    """Tell whether name and signature say so."""
+    """Tell whether `issuer` issued a certificate, by name and signature."""
     try:
         certificate.verify_directly_issued_by(issuer)
     except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
@@ -126,7 +153,7 @@ def issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
 
 
 def extension(holder: Holder, kind: type[Extension]) -> Extension | None:
-    """Return an extension of a certificate or request, None where it has none of this kind."""
+    """Return an extension of a certificate or request, or None."""
     try:
         return holder.extensions.get_extension_for_class(kind).value
     except x509.ExtensionNotFound:
@@ -134,7 +161,7 @@ def extension(holder: Holder, kind: type[Extension]) -> Extension | None:
 
 
 def alternative_names(holder: Holder) -> tuple[set[str], set[Any]]:
-    """Return the DNS names, in small letters, and the addresses of a certificate or request."""
+    """Return the DNS names, in lower case, and the addresses of a certificate or request."""
     found = extension(holder, x509.SubjectAlternativeName)
     if found is None:
         return set(), set()
@@ -143,7 +170,7 @@ def alternative_names(holder: Holder) -> tuple[set[str], set[Any]]:
 
 
 def address(name: str) -> Any:
-    """Return an address, None for a DNS name."""
+    """Return an address; None for a DNS name."""
     try:
         return ipaddress.ip_address(name)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Find the way from a certificate to a CA that its peers trust; no Ansible import, nothing is written."""
+"""Finds the chain from a certificate to a CA that its peers trust. Nothing is written."""
 
 from __future__ import annotations
 
@@ -23,15 +23,31 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.certificates im
     CertificateError,
     issued_by,
 )
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import ProblemKind
 
 Certificates = Sequence[x509.Certificate]
-# What openssl takes where it is critical, and the library only where it is told to (man openssl-verification-options).
+# Extensions that openssl accepts where they are critical, and the library only if its policy allows them (man
+# openssl-verification-options).
 KNOWN = (x509.CertificatePolicies, x509.PolicyConstraints, x509.InhibitAnyPolicy, x509.CRLDistributionPoints)
 
+CERTIFICATE_CHAIN = ProblemKind(
+    "CERTIFICATE_CHAIN",
+    "peers would reject its chain: {reason}",
+    "have it issued by a CA that is allowed to; `openssl verify -purpose` names the certificate",
+)
+CERTIFICATE_CHAIN_SAME_NAME = CERTIFICATE_CHAIN.variant(
+    message="signed by another CA with the same name, {issuer}",
+    advice="use a certificate of the CA that the peers trust",
+)
+CERTIFICATE_CHAIN_INCOMPLETE = CERTIFICATE_CHAIN.variant(
+    message="issued by {issuer}, which is neither in the file nor a trusted CA ({trusted})",
+    advice="append the intermediate certificates to the file, or trust that CA",
+)
 
-def anchor(way: Certificates) -> str:
-    """Return the subject of the CA that peers have to trust for a file's certificate and intermediates."""
-    return names.text(way[-1].issuer)
+
+def required_ca(path: Certificates) -> str:
+    """Return the subject of the CA that peers must trust for the certificate and intermediates of a file."""
+    return names.text(path[-1].issuer)
 
 
 def chain(
@@ -43,22 +59,21 @@ def chain(
 ) -> list[x509.Certificate]:
     """Return the intermediates between a certificate and a trusted one, in order.
 
-    `usage`, `server`, `client` or both, is what peers take the certificate for. Dates have codes of their own
-    (checks.check_dates): a chain that does not hold now is judged as of a moment when all of it did, and where there
-    was none its dates are all that is said. Raises CertificateError where the way breaks off, or peers would refuse it.
+    `usage` (`server`, `client` or both) is how peers use the certificate. checks.check_dates reports dates: a chain
+    that is not valid now is verified as of a moment when all of it was, and is not verified if there was none. Raises
+    CertificateError if the chain is incomplete, or if peers would reject it.
     """
     with suppress(VerificationError):
         return verified(leaf, others, trusted, now, usage)
-    way = walk(leaf, others, trusted)
-    begin = max(certificate.not_valid_before_utc for certificate in way)
-    end = min(certificate.not_valid_after_utc for certificate in way)
+    path = path_to_trusted(leaf, others, trusted)
+    begin = max(certificate.not_valid_before_utc for certificate in path)
+    end = min(certificate.not_valid_after_utc for certificate in path)
     if begin > end:
-        return way[1:-1]
+        return path[1:-1]
     try:
         return verified(leaf, others, trusted, min(max(now, begin), end), usage)
     except VerificationError as error:
-        advice = "have it issued by a CA that may; `openssl verify -purpose` names the certificate"
-        raise CertificateError("CHAIN", f"peers would refuse its chain: {reason(error)}", advice) from error
+        raise CertificateError(CERTIFICATE_CHAIN, reason=reason(error)) from error
 
 
 def verified(
@@ -70,11 +85,11 @@ def verified(
 ) -> list[x509.Certificate]:
     """Return the intermediates as the library finds them (RFC 5280, section 6). Raises VerificationError.
 
-    Its verifier of clients compares no name, and so does for servers too: every missing name is said by check_names,
-    and what a certificate's own usage lacks by check_usage, in words of ours.
+    The library's verifier of clients compares no names, so it is used for servers too: checks.check_names reports
+    missing names, and checks.check_usage a usage that the certificate itself does not allow.
     """
     if not trusted:
-        raise VerificationError("nobody is trusted")
+        raise VerificationError("no CA is trusted")
     of_leaf = ExtensionPolicy.permit_all()
     of_authorities = ExtensionPolicy.permit_all().require_present(x509.BasicConstraints, Criticality.AGNOSTIC, None)
     for kind in KNOWN:
@@ -82,9 +97,9 @@ def verified(
         of_authorities = of_authorities.may_be_present(kind, Criticality.AGNOSTIC, None)
 
     def may_issue(_: Policy, __: x509.Certificate, found: x509.ExtendedKeyUsage | None) -> None:
-        lacking = [f"{use}Auth" for use in usage if found is not None and EXTENDED[use] not in found]
-        if lacking:
-            raise ValueError(f"the extended key usage of a CA lacks {' and '.join(lacking)}")
+        missing = [f"{use}Auth" for use in usage if found is not None and EXTENDED[use] not in found]
+        if missing:
+            raise ValueError(f"the extended key usage of a CA does not include {' and '.join(missing)}")
 
     of_authorities = of_authorities.may_be_present(x509.KeyUsage, Criticality.AGNOSTIC, may_sign)
     of_authorities = of_authorities.may_be_present(x509.NameConstraints, Criticality.AGNOSTIC, may_name)
@@ -95,44 +110,40 @@ def verified(
 
 
 def may_sign(_: Policy, __: x509.Certificate, found: x509.KeyUsage | None) -> None:
-    """Refuse a CA whose key usage forbids it to sign certificates (RFC 5280, 4.2.1.3). Raises ValueError."""
+    """Reject a CA whose key usage does not allow it to sign certificates (RFC 5280, 4.2.1.3). Raises ValueError."""
     if found is not None and not found.key_cert_sign:
-        raise ValueError("the key usage of a CA lacks keyCertSign")
+        raise ValueError("the key usage of a CA does not include keyCertSign")
 
 
 def may_name(_: Policy, __: x509.Certificate, found: x509.NameConstraints | None) -> None:
-    """Refuse constraints that the library would pass over where they are not critical. Raises ValueError."""
+    """Reject name constraints that the library would ignore where they are not critical. Raises ValueError."""
     bases = [] if found is None else [*(found.permitted_subtrees or ()), *(found.excluded_subtrees or ())]
     if any(isinstance(base, x509.DirectoryName) for base in bases):
-        raise ValueError("a CA has name constraints on subjects, which cannot be judged here")
+        raise ValueError("a CA has name constraints on subjects, which are not supported")
 
 
-def walk(leaf: x509.Certificate, others: Certificates, trusted: Certificates) -> list[x509.Certificate]:
-    """Return certificate, intermediates and trusted CA by name and signature alone. Raises CertificateError.
+def path_to_trusted(leaf: x509.Certificate, others: Certificates, trusted: Certificates) -> list[x509.Certificate]:
+    """Return certificate, intermediates and trusted CA, by name and signature only. Raises CertificateError.
 
-    It judges nothing: the library does not say at which certificate a way breaks off, and people want to be told.
+    The library does not report at which certificate a chain ends; this does.
     """
-    way = [leaf]
+    path = [leaf]
     while True:
-        top = next((authority for authority in trusted if issued_by(way[-1], authority)), None)
+        top = next((authority for authority in trusted if issued_by(path[-1], authority)), None)
         if top is not None:
-            return [*way, top]
-        found = next((other for other in others if other not in way and issued_by(way[-1], other)), None)
-        if found is None:
+            return [*path, top]
+        issuer = next((other for other in others if other not in path and issued_by(path[-1], other)), None)
+        if issuer is None:
             break
-        way.append(found)
-    issuer = anchor(way)
-    if any(authority.subject == way[-1].issuer for authority in trusted):
-        advice = "take a certificate of the CA that the peers trust"
-        raise CertificateError("CHAIN", f"signed by another CA that is named {issuer} too", advice)
-    known = ", ".join(dict.fromkeys(names.text(authority.subject) for authority in trusted)) or "none"
-    advice = "append the intermediate certificates to the file, or trust that CA"
-    wrong = f"issued by {issuer}, which is not in the file and is no trusted CA ({known})"
-    raise CertificateError("CHAIN", wrong, advice)
+        path.append(issuer)
+    if any(authority.subject == path[-1].issuer for authority in trusted):
+        raise CertificateError(CERTIFICATE_CHAIN_SAME_NAME, issuer=required_ca(path))
+    subjects = list(dict.fromkeys(names.text(authority.subject) for authority in trusted)) or "none"
+    raise CertificateError(CERTIFICATE_CHAIN_INCOMPLETE, issuer=required_ca(path), trusted=subjects)
 
 
-def lacking_root(last: x509.Certificate, trusted: Certificates) -> str:
-    """Return the issuer that nobody trusts above the CAs that issued `last`, '' where one of these leads to a root."""
+def untrusted_issuer(last: x509.Certificate, trusted: Certificates) -> str:
+    """Return the issuer above the CAs of `last` that is not trusted; '' if these CAs lead to a trusted root."""
     reached = [last]
     for one in reached:
         above = [authority for authority in trusted if issued_by(one, authority)]
@@ -143,6 +154,6 @@ def lacking_root(last: x509.Certificate, trusted: Certificates) -> str:
 
 
 def reason(error: VerificationError) -> str:
-    """Return the library's reason without what it says of its own inside."""
+    """Return the reason of the library, without its internal names."""
     before = r"^(validation failed: |candidates exhausted: |Python extension validator failed: \w+: )+"
     return re.sub(rf"{before}|: AlgorithmIdentifier .*| \(encountered processing .*", "", str(error))

@@ -1,4 +1,4 @@
-"""Judge certificates before they are put in use: key, dates, names, usage, chain; nothing is written."""
+"""Checks certificates before they are used: key, dates, names, usage, chain. Nothing is written."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from cryptography import x509
 
 from ansible_collections.millrace.kafka.plugins.module_utils.tls import names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.certificates import (
+    CERTIFICATE_KEY,
+    CERTIFICATE_SUBJECT,
     EXTENDED,
     CertificateError,
+    CertificateSpec,
     Holder,
-    Wanted,
     address,
     alternative_names,
     day,
@@ -21,12 +23,25 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.certificates im
     public,
     subject_name,
 )
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.chains import chain, lacking_root
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.chains import (
+    CERTIFICATE_CHAIN,
+    chain,
+    untrusted_issuer,
+)
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
+
+CERTIFICATE_SUBJECT_OTHER = CERTIFICATE_SUBJECT.variant(
+    message="the certificate has the subject {found}",
+    advice="have it issued for the declared subject, which principal rules and ACLs use, or correct the inventory",
+)
+CERTIFICATE_CHAIN_NO_ROOT = CERTIFICATE_CHAIN.variant(
+    message="its CA is an intermediate CA, and {issuer} is not trusted: librdkafka and Python would reject it",
+    advice="append the CAs up to the root to the file of the trusted CA (pki_authorities)",
+)
 
 
 def check(
-    wanted: Wanted,
+    spec: CertificateSpec,
     key: Any,
     certificates: Sequence[x509.Certificate],
     trusted: Sequence[x509.Certificate],
@@ -34,71 +49,94 @@ def check(
     days: int,
     known: Sequence[x509.Certificate] = (),
 ) -> list[Problem]:
-    """Return everything that is wrong with a key, its certificate and the intermediates after it.
+    """Return the problems of a key, its certificate and the intermediates after it.
 
     `trusted` are the CA certificates that the peers have, `known` those of other CAs; `days` is the limit of the
-    warning CERTIFICATE_EXPIRES. The dates of a trusted CA are not judged here, but once, where it is declared. Java
-    trusts whatever is in a truststore; what asks servers besides, and the jobs, trust no more than roots do.
+    warning CERTIFICATE_EXPIRES. The dates of a trusted CA are checked once, where it is declared. Java trusts every
+    certificate of a truststore; librdkafka and Python, so our health checks and the jobs, require a root.
     """
     leaf, problems = certificates[0], []
     if public(key.public_key()) != public(leaf.public_key()):
-        advice = "name the key that the certificate was made for"
-        problems.append(wanted.problem("KEY", "the private key is that of another certificate", advice))
-    if leaf.subject != subject_name(wanted.subject):
-        advice = "have it issued for this subject, which principal rules and ACLs name, or correct the inventory"
-        problems.append(wanted.problem("SUBJECT", f"the certificate is of {names.text(leaf.subject)}", advice))
-    problems += check_dates(wanted, leaf, now, days, "have a new one issued")
-    problems += check_names(wanted, leaf)
-    problems += check_usage(wanted, leaf)
+        problems.append(spec.problem(CERTIFICATE_KEY))
+    if leaf.subject != subject_name(spec.subject):
+        problems.append(spec.problem(CERTIFICATE_SUBJECT_OTHER, found=names.text(leaf.subject)))
+    problems += check_dates(spec, leaf, now, days)
+    problems += check_names(spec, leaf)
+    problems += check_usage(spec, leaf)
     try:
-        way = [leaf, *chain(leaf, certificates[1:], trusted, now, wanted.usage)]
-        for between in way[1:]:
-            problems += check_dates(wanted, between, now, days, "have the intermediate certificate issued anew")
-        if "server" in wanted.usage and (issuer := lacking_root(way[-1], [*trusted, *known])):
-            wrong = f"its CA is an intermediate one, and nobody trusts {issuer}: librdkafka and Python would refuse it"
-            advice = "append the CAs up to the root to the file of the one that is trusted (pki_authorities)"
-            problems.append(wanted.problem("CHAIN", wrong, advice))
+        path = [leaf, *chain(leaf, certificates[1:], trusted, now, spec.usage)]
+        for intermediate in path[1:]:
+            problems += check_dates(spec, intermediate, now, days, "intermediate")
+        if "server" in spec.usage and (issuer := untrusted_issuer(path[-1], [*trusted, *known])):
+            problems.append(spec.problem(CERTIFICATE_CHAIN_NO_ROOT, issuer=issuer))
     except CertificateError as error:
-        problems.append(wanted.problem(error.code, error.wrong, error.advice))
+        problems.append(spec.problem(error.kind, **error.details))
     return problems
 
 
+# How to renew a certificate, by its role in a chain.
+RENEWAL = {
+    "leaf": "have a new certificate issued",
+    "intermediate": "have a new intermediate certificate issued",
+    "authority": "declare a second CA, trust both, replace the certificates, then trust the new CA only",
+}
+CERTIFICATE_EXPIRED = ProblemKind("CERTIFICATE_EXPIRED", "expired on {day}", RENEWAL["leaf"])
+CERTIFICATE_EXPIRES = ProblemKind("CERTIFICATE_EXPIRES", "expires on {day}, in {left}", RENEWAL["leaf"], warning=True)
+EXPIRED = {role: CERTIFICATE_EXPIRED.variant(advice=advice) for role, advice in RENEWAL.items()}
+EXPIRES = {role: CERTIFICATE_EXPIRES.variant(advice=advice) for role, advice in RENEWAL.items()}
+CERTIFICATE_NOT_YET = ProblemKind(
+    "CERTIFICATE_NOT_YET",
+    "not valid before {day}",
+    "wait, or correct the clock of the control node or of the CA",
+)
+
+
 def check_dates(
-    wanted: Wanted,
+    spec: CertificateSpec,
     certificate: x509.Certificate,
     now: datetime,
     days: int,
-    renewal: str,
+    role: str = "leaf",
 ) -> Iterator[Problem]:
-    """Yield a mistake where a certificate does not hold now, and a warning where it ends in fewer than `days` days."""
+    """Yield a problem if a certificate is not valid now, a warning if it expires in fewer than `days` days.
+
+    `role` is a key of RENEWAL. The value is the subject of `certificate`, which may be an intermediate of `spec`.
+    """
     begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     subject, left = names.text(certificate.subject), (end - now).days
     if end <= now:
-        yield wanted.problem("EXPIRED", f"ended on {day(end)}", renewal, value=subject)
+        yield spec.problem(EXPIRED[role], subject, day=day(end))
     elif begin > now:
-        advice = "wait, or correct the clock of the control node or the CA"
-        yield wanted.problem("NOT_YET", f"begins only on {day(begin)}", advice, value=subject)
+        yield spec.problem(CERTIFICATE_NOT_YET, subject, day=day(begin))
     elif left < days:
-        wrong = f"ends on {day(end)}, in {left} day{'' if left == 1 else 's'}"
-        yield wanted.problem("EXPIRES", wrong, renewal, warning=True, value=subject)
+        remaining = f"{left} day{'' if left == 1 else 's'}"
+        yield spec.problem(EXPIRES[role], subject, day=day(end), left=remaining)
 
 
-def check_names(wanted: Wanted, certificate: x509.Certificate) -> Iterator[Problem]:
-    """Yield a mistake where a certificate lacks names, or none is declared for a server."""
-    missing = missing_names(wanted.names, certificate)
+CERTIFICATE_SAN = ProblemKind(
+    "CERTIFICATE_SAN",
+    "does not contain {names}: peers reject the host there",
+    "have it issued with every name and address of the host",
+)
+CERTIFICATE_SAN_NONE = CERTIFICATE_SAN.variant(
+    message="the certificate of a server, without names", advice="set names, or set usage: [client]"
+)
+
+
+def check_names(spec: CertificateSpec, certificate: x509.Certificate) -> Iterator[Problem]:
+    """Yield a problem if declared names are missing in a certificate, or if a server has none."""
+    missing = missing_names(spec.names, certificate)
     if missing:
-        wrong = f"lacks {', '.join(missing)}, so peers refuse the host there"
-        yield wanted.problem("SAN", wrong, "have it issued with every name and address of the host")
-    if "server" in wanted.usage and not wanted.names:
-        advice = "declare names, or usage: [client]"
-        yield wanted.problem("SAN", "a server's certificate and no name is declared", advice)
+        yield spec.problem(CERTIFICATE_SAN, names=missing)
+    if "server" in spec.usage and not spec.names:
+        yield spec.problem(CERTIFICATE_SAN_NONE)
 
 
-def missing_names(wanted: Iterable[str], holder: Holder) -> list[str]:
-    """Return the names that a certificate lacks; `*.example.org` holds what has one label in its place."""
+def missing_names(declared: Iterable[str], holder: Holder) -> list[str]:
+    """Return the names that a certificate does not have; `*.example.org` matches any one label in its place."""
     dns, addresses = alternative_names(holder)
     missing = []
-    for name in wanted:
+    for name in declared:
         found = address(name)
         known = found in addresses if found else name.lower() in dns or f"*.{name.lower().partition('.')[2]}" in dns
         if not known:
@@ -106,17 +144,26 @@ def missing_names(wanted: Iterable[str], holder: Holder) -> list[str]:
     return missing
 
 
-def check_usage(wanted: Wanted, certificate: x509.Certificate) -> Iterator[Problem]:
-    """Yield a mistake where the certificate's own words forbid what it is for.
+CERTIFICATE_USAGE = ProblemKind(
+    "CERTIFICATE_USAGE",
+    "its extended key usage does not include {missing}: peers reject it",
+    "have it issued with serverAuth and clientAuth",
+)
+CERTIFICATE_USAGE_SIGNATURE = CERTIFICATE_USAGE.variant(
+    message="its key usage does not include digitalSignature: peers reject it",
+    advice="have it issued with digitalSignature",
+)
 
-    Brokers are servers and clients of one another. Java takes anyExtendedKeyUsage for all; openssl, and so librdkafka,
-    does not. Without digitalSignature there is no TLS 1.3 (RFC 8446, section 4.4.2.2).
+
+def check_usage(spec: CertificateSpec, certificate: x509.Certificate) -> Iterator[Problem]:
+    """Yield a problem if the extensions of a certificate do not allow its declared usage.
+
+    Brokers are servers and clients of one another. Java accepts anyExtendedKeyUsage for all; openssl, and so
+    librdkafka, does not. TLS 1.3 requires digitalSignature (RFC 8446, section 4.4.2.2).
     """
     allowed, signs = extension(certificate, x509.ExtendedKeyUsage), extension(certificate, x509.KeyUsage)
-    lacking = [f"{use}Auth" for use in wanted.usage if allowed is not None and EXTENDED[use] not in allowed]
-    if lacking:
-        wrong = f"its extended key usage lacks {' and '.join(lacking)}, so peers refuse it"
-        yield wanted.problem("USAGE", wrong, "have it issued with serverAuth and clientAuth")
+    missing = [f"{use}Auth" for use in spec.usage if allowed is not None and EXTENDED[use] not in allowed]
+    if missing:
+        yield spec.problem(CERTIFICATE_USAGE, missing=missing)
     if signs is not None and not signs.digital_signature:
-        wrong = "its key usage lacks digitalSignature, so peers refuse it"
-        yield wanted.problem("USAGE", wrong, "have it issued with digitalSignature")
+        yield spec.problem(CERTIFICATE_USAGE_SIGNATURE)

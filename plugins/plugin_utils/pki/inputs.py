@@ -1,4 +1,4 @@
-"""What the inputs of the role pki have wrong by themselves, before any file is read; no Ansible import."""
+"""Checks the inputs of the role pki by themselves, before any file is read."""
 
 from __future__ import annotations
 
@@ -9,101 +9,133 @@ from dataclasses import replace
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.certificates import address
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
-
-DECLARE = "declare it in pki_authorities"
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 
-def mistakes(host: str, settings: Mapping[str, Any]) -> list[Problem]:
-    """Return every mistake of one host's `settings`: the inputs of the role pki without their prefix."""
-    parts = (of_certificates, of_duplicates, of_truststores, of_names, of_life, of_source)
-    return [replace(problem, hosts=(host,)) for part in parts for problem in part(settings)]
+def input_problems(host: str, settings: Mapping[str, Any]) -> list[Problem]:
+    """Return the problems of one host's `settings`: the inputs of the role pki without their prefix."""
+    checks = (declarations, duplicates, truststores, file_names, renewal, source)
+    return [replace(problem, hosts=(host,)) for check in checks for problem in check(settings)]
 
 
-def mistake(variable: str, code: str, value: str | None, wrong: str, advice: str) -> Problem:
-    """Return one mistake, of no host yet."""
-    return Problem((), variable, f"CERTIFICATE_{code}", value, wrong, advice)
-
-
-def authorities(settings: Mapping[str, Any]) -> set[str]:
-    """Return the names of the CAs."""
+def authority_names(settings: Mapping[str, Any]) -> set[str]:
+    """Return the names of the declared CAs."""
     return {item["name"] for item in settings["authorities"]}
 
 
-def of_certificates(settings: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield what is wrong with a certificate's own declaration."""
-    known = authorities(settings)
+CERTIFICATE_UNTRUSTED = ProblemKind(
+    "CERTIFICATE_UNTRUSTED",
+    "the host is server and client, but its truststores do not contain this CA: such hosts would reject one another",
+    "first add the CA to the truststores",
+)
+CERTIFICATE_AUTHORITY = ProblemKind("CERTIFICATE_AUTHORITY", "no CA has this name", "declare it in pki_authorities")
+CERTIFICATE_PATH = ProblemKind("CERTIFICATE_PATH", "not an absolute path", "write an absolute path")
+CERTIFICATE_NAME = ProblemKind(
+    "CERTIFICATE_NAME",
+    "neither a DNS name nor an address",
+    "write it as dc1-kafka1.example.org or 198.51.100.7",
+)
+CERTIFICATE_NAME_FILE = CERTIFICATE_NAME.variant(
+    message="not a valid file name, but files are named by it", advice="use letters, digits, dots and dashes"
+)
+
+
+def declarations(settings: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield what is wrong in the declarations of certificates, each by itself."""
+    known = authority_names(settings)
     trusted = {name for store in settings["truststores"] for name in store["authorities"]}
     for item in settings["certificates"]:
-        variable = f"pki_certificates[{item['name']}]"
-        if trusted and item["authority"] in known - trusted and {*item["usage"]} == {"server", "client"}:
-            wrong = "a host that is server and client of its like, and its truststores lack this CA: "
-            advice = "trust the CA before it is used"
-            yield mistake(variable, "UNTRUSTED", item["authority"], f"{wrong}they would refuse one another", advice)
-        if item["authority"] not in known:
-            yield mistake(variable, "AUTHORITY", item["authority"], "no CA of this name", DECLARE)
+        variable, authority = f"pki_certificates[{item['name']}]", item["authority"]
+        if trusted and authority in known - trusted and {*item["usage"]} == {"server", "client"}:
+            yield CERTIFICATE_UNTRUSTED.problem((), variable, authority)
+        if authority not in known:
+            yield CERTIFICATE_AUTHORITY.problem((), variable, authority)
         if item["path"] and not item["path"].startswith("/"):
-            yield mistake(variable, "PATH", item["path"], "not a path from / on", "write it from / on")
+            yield CERTIFICATE_PATH.problem((), variable, item["path"])
         for name in item["names"]:
             if not re.fullmatch(r"(\*\.)?[A-Za-z0-9_.-]+", name) and not address(name):
-                wrong = "no DNS name and no address"
-                yield mistake(variable, "NAME", name, wrong, "write it as dc1-kafka1.example.org or 198.51.100.7")
+                yield CERTIFICATE_NAME.problem((), variable, name)
 
 
-def of_duplicates(settings: Mapping[str, Any]) -> Iterator[Problem]:
+CERTIFICATE_DUPLICATE = ProblemKind(
+    "CERTIFICATE_DUPLICATE", "two certificates have this name", "give each certificate another name"
+)
+CERTIFICATE_DUPLICATE_PATH = CERTIFICATE_DUPLICATE.variant(
+    message="two files have this path", advice="give each file another path"
+)
+CERTIFICATE_DUPLICATE_STORE = CERTIFICATE_DUPLICATE.variant(
+    message="on the control node it would have the same file as the certificate of that name",
+    advice="rename one of the two",
+)
+CERTIFICATE_DUPLICATE_BUNDLE = CERTIFICATE_DUPLICATE.variant(
+    message="has the file name of {other} and other CAs, but the control node keeps both under that name",
+    advice="give it another file name",
+)
+
+
+def duplicates(settings: Mapping[str, Any]) -> Iterator[Problem]:
     """Yield each name and each path of a certificate that an earlier one has."""
     names = [item["name"] for item in settings["certificates"]]
     for name in (name for number, name in enumerate(names) if name in names[:number]):
-        yield mistake("pki_certificates", "DUPLICATE", name, "two certificates have this name", "give each its own")
+        yield CERTIFICATE_DUPLICATE.problem((), "pki_certificates", name)
     stores = [(f"pki_truststores[{store['path']}]", store["path"]) for store in settings["truststores"]]
     seen: set[str] = set()
     for place, path in stores + [
-        (f"pki_certificates[{one['name']}].path", one["path"]) for one in settings["certificates"]
+        (f"pki_certificates[{item['name']}].path", item["path"]) for item in settings["certificates"]
     ]:
         if path in seen:
-            yield mistake(place, "DUPLICATE", path, "two files have this path", "give each its own")
+            yield CERTIFICATE_DUPLICATE_PATH.problem((), place, path)
         seen |= {path} if path else set()
 
 
-def of_truststores(settings: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield what is wrong with a bundle; the control node keeps it under its file name, beside the certificates."""
-    held: dict[str, Mapping[str, Any]] = {}
+def truststores(settings: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield what is wrong with bundles; the control node keeps each under its file name, beside the certificates."""
+    by_file: dict[str, Mapping[str, Any]] = {}
     certificates = {item["name"] for item in settings["certificates"]}
     for store in settings["truststores"]:
         variable, file = f"pki_truststores[{store['path']}]", os.path.basename(store["path"])
-        other = held.setdefault(file, store)
+        other = by_file.setdefault(file, store)
         if os.path.splitext(file)[0] in certificates:
-            wrong = "would have the file of the certificate of that name on the control node"
-            yield mistake(variable, "DUPLICATE", None, wrong, "give one of the two another name")
+            yield CERTIFICATE_DUPLICATE_STORE.problem((), variable)
         if store["path"] != other["path"] and any(store[key] != other[key] for key in ("authorities", "extra")):
-            wrong = f"has the file name of {other['path']} and other CAs, and both are kept under that name "
-            yield mistake(variable, "DUPLICATE", None, f"{wrong}on the control node", "give it another file name")
-        for name in {*store["authorities"]} - authorities(settings):
-            yield mistake(variable, "AUTHORITY", name, "no CA of this name", DECLARE)
+            yield CERTIFICATE_DUPLICATE_BUNDLE.problem((), variable, other=other["path"])
+        for name in {*store["authorities"]} - authority_names(settings):
+            yield CERTIFICATE_AUTHORITY.problem((), variable, name)
 
 
-def of_names(settings: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield each name that cannot be that of a file."""
-    for name in [*authorities(settings), *(item["name"] for item in settings["certificates"])]:
+def file_names(settings: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield each name of a CA or certificate that is no valid file name."""
+    for name in [*authority_names(settings), *(item["name"] for item in settings["certificates"])]:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name):
-            advice = "use letters, digits, dots, dashes"
-            yield mistake("pki_certificates", "NAME", name, "names a file, and cannot", advice)
+            yield CERTIFICATE_NAME_FILE.problem((), "pki_certificates", name)
 
 
-def of_life(settings: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a life of certificates that is too short for them to be kept."""
+CERTIFICATE_DAYS = ProblemKind(
+    "CERTIFICATE_DAYS",
+    "not more than pki_renew_days ({renew_days}): every run would renew the certificates",
+    "raise it",
+)
+
+
+def renewal(settings: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield a problem if certificates are due for renewal as soon as they are issued."""
     if settings["days"] <= settings["renew_days"]:
-        wrong = f"not more than pki_renew_days ({settings['renew_days']}), so every run would renew"
-        yield mistake("pki_days", "DAYS", str(settings["days"]), wrong, "give certificates a longer life")
+        days = str(settings["days"])
+        yield CERTIFICATE_DAYS.problem((), "pki_days", days, renew_days=settings["renew_days"])
 
 
-def of_source(settings: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a source of a host's certificates that is an outside CA, where the CAs are our own: it answers nobody."""
+CERTIFICATE_SOURCE = ProblemKind(
+    "CERTIFICATE_SOURCE",
+    "csr sends requests to an outside CA, but {authorities} in pki_authorities has no `certificate`, so it is created "
+    "here: certificates of the outside CA would not be trusted",
+    "set `certificate` of that CA to the certificate of the outside CA, or remove pki_source",
+)
+
+
+def source(settings: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield a problem if requests go to an outside CA while the CAs are created here: no one would sign them."""
     outside = {item["name"] for item in settings["authorities"] if item["certificate"]}
-    asked = {item["authority"] for item in settings["certificates"] if not item["source"]}
-    own = sorted(asked & authorities(settings) - outside)
-    if settings["source"] == "csr" and own:
-        wrong = f"requests go to an outside CA, and {' and '.join(own)} of pki_authorities has no certificate of one, "
-        wrong += "so it is ours: what is signed elsewhere would not be trusted"
-        advice = "name the outside CA's certificate there, or leave pki_source out"
-        yield mistake("pki_source", "SOURCE", "csr", wrong, advice)
+    used = {item["authority"] for item in settings["certificates"] if not item["source"]}
+    created_here = sorted(used & authority_names(settings) - outside)
+    if settings["source"] == "csr" and created_here:
+        yield CERTIFICATE_SOURCE.problem((), "pki_source", "csr", authorities=created_here)

@@ -1,4 +1,4 @@
-"""Take certificates that somebody else made, and ask an outside CA for them; no Ansible import."""
+"""Uses certificates that were issued elsewhere, and writes requests to an outside CA."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.certificates import (
+    CERTIFICATE_MISSING,
     CertificateError,
-    Wanted,
+    CertificateSpec,
     certificates_in,
     key_in,
     public,
     read,
 )
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.chains import anchor, chain
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.chains import chain, required_ca
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.checks import check
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.issuing import (
     Authority,
@@ -28,68 +29,82 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.issuing import 
     request,
     same_request,
 )
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.work import Work, there
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.work import Work, exists
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import ProblemKind
 
 Pair = tuple[Any, list[x509.Certificate]]
+"""A key, and its certificate with intermediates."""
+
+CERTIFICATE_MISSING_OPTION = CERTIFICATE_MISSING.variant(
+    message="source is provided, but {option} is not set", advice="set {option} to the path of the file"
+)
+CERTIFICATE_UNSIGNED = ProblemKind(
+    "CERTIFICATE_UNSIGNED",
+    "the signed certificate {signed} is missing",
+    "have {request} signed, put the certificate and its intermediates there, and run again",
+)
+CERTIFICATE_UNSIGNED_SEVERAL = CERTIFICATE_UNSIGNED.variant(
+    message="{number} signed certificates are missing in {signed}, such as {example}",
+    advice="have the requests in {requests} signed, put each certificate with its intermediates there, and run again",
+)
 
 
 def provided(item: Mapping[str, Any]) -> Pair:
-    """Return a key and a certificate that somebody else made. Raises CertificateError."""
+    """Return a key and a certificate that were issued elsewhere. Raises CertificateError."""
     for option in ("certificate", "key"):
         if not item[option]:
-            wrong = f"source is provided, and {option} is not declared"
-            raise CertificateError("MISSING", wrong, f"name the file as {option}: PATH")
-    given = certificates_in(read(item["certificate"], "the certificate"), item["certificate"])
-    return key_in(read(item["key"], "the key"), item["key"], item["key_passphrase"]), given
+            raise CertificateError(CERTIFICATE_MISSING_OPTION, option=option)
+    certificates = certificates_in(read(item["certificate"], "the certificate"), item["certificate"])
+    return key_in(read(item["key"], "the key"), item["key"], item["key_passphrase"]), certificates
 
 
-def requested(work: Work, wanted: Wanted) -> Pair:
-    """Write a request to an outside CA, and return the key and what that CA signed.
+def requested(work: Work, spec: CertificateSpec) -> Pair:
+    """Write a request to an outside CA, and return the key and the certificates that the CA signed.
 
     Raises CertificateError, OSError.
     """
-    file, kind = f"{wanted.host}.{wanted.name}", work.settings["key"]
-    secret = work.folder / "certificates" / wanted.host / f"{wanted.name}.key"
-    asked = Path(work.settings["requests_directory"] or work.folder / "requests") / f"{file}.csr"
+    file, kind = f"{spec.host}.{spec.name}", work.settings["key"]
+    secret = work.folder / "certificates" / spec.host / f"{spec.name}.key"
+    csr = Path(work.settings["requests_directory"] or work.folder / "requests") / f"{file}.csr"
     signed = Path(work.settings["signed_directory"] or work.folder / "signed") / f"{file}.pem"
-    key = key_in(secret.read_bytes(), secret, ours=True) if there(secret) else None
-    if key is None and work.act(f"key {wanted.name}", secret, "", f"{kind}\n", request=True):
+    key = key_in(secret.read_bytes(), secret, ours=True) if exists(secret) else None
+    if key is None and work.record(f"key {spec.name}", secret, "", f"{kind}\n", request=True):
         key = new_key(kind)
         work.write(secret, pem(key))
-    if key is None or not there(asked) or not same_request(asked.read_bytes(), wanted, key):
-        after = f"subject: {wanted.subject}\nnames: {', '.join(wanted.names)}\n"
-        if work.act(f"request {wanted.name}", asked, "", after, request=True):
-            work.write(asked, request(wanted, key).public_bytes(Encoding.PEM), 0o644)
-    if key is None or not there(signed):
-        advice = f"have {asked} signed, put the certificate and its intermediates there, and run again"
-        raise CertificateError("UNSIGNED", f"the signed certificate {signed} is missing", advice)
+    if key is None or not exists(csr) or not same_request(csr.read_bytes(), spec, key):
+        after = f"subject: {spec.subject}\nnames: {', '.join(spec.names)}\n"
+        if work.record(f"request {spec.name}", csr, "", after, request=True):
+            work.write(csr, request(spec, key).public_bytes(Encoding.PEM), 0o644)
+    if key is None or not exists(signed):
+        raise CertificateError(CERTIFICATE_UNSIGNED, signed=signed, request=csr)
     return key, certificates_in(signed.read_bytes(), signed)
 
 
-def take(
+def use_certificate(
     work: Work,
-    wanted: Wanted,
+    spec: CertificateSpec,
     key: Any,
-    given: Sequence[x509.Certificate],
+    certificates: Sequence[x509.Certificate],
     authority: Authority,
     path: Path,
     known: Sequence[x509.Certificate],
 ) -> None:
-    """Put a key, its certificate and the intermediates into use, if nothing is wrong with them.
+    """Write a key, its certificate and the intermediates to `path`, if nothing is wrong with them.
 
-    Raises CertificateError, OSError.
+    `known` are the other CAs that the host trusts. Raises CertificateError, OSError.
     """
     trusted, days = authority.certificates, work.settings["renew_days"]
-    leaf = next((found for found in given if public(found.public_key()) == public(key.public_key())), given[0])
-    others = [certificate for certificate in given if certificate != leaf]
-    problems = check(wanted, key, [leaf, *others], trusted, work.now, days, known)
+    of_key = (found for found in certificates if public(found.public_key()) == public(key.public_key()))
+    leaf = next(of_key, certificates[0])
+    others = [certificate for certificate in certificates if certificate != leaf]
+    problems = check(spec, key, [leaf, *others], trusted, work.now, days, known)
     work.problems += problems
     if any(not problem.warning for problem in problems):
         return
-    way = [leaf, *chain(leaf, others, trusted, work.now, wanted.usage)]
-    data, before = pem(key) + bundle(way), path.read_bytes() if there(path) else b""
-    work.trusted_by_all(anchor(way), path)
+    in_order = [leaf, *chain(leaf, others, trusted, work.now, spec.usage)]
+    data, before = pem(key) + bundle(in_order), path.read_bytes() if exists(path) else b""
+    work.require_trust(required_ca(in_order), path)
     if before != data:
         old = describe(certificates_in(before, path)[0]) if before else ""
-        if work.act(f"certificate {wanted.name}", path, old, describe(leaf)):
+        if work.record(f"certificate {spec.name}", path, old, describe(leaf)):
             work.write(path, data)

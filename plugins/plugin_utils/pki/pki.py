@@ -1,4 +1,4 @@
-"""Keep the certificates of one host on the control node, and say which files the host gets; no Ansible import."""
+"""Brings the certificates of one host, on the control node, to their declared state; lists the files of the host."""
 
 from __future__ import annotations
 
@@ -15,30 +15,40 @@ from ansible_collections.millrace.kafka.plugins.module_utils.tls import names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.authorities import authority
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.certificates import (
     CertificateError,
-    Wanted,
+    CertificateSpec,
     certificates_in,
     day,
     read,
     subject_name,
 )
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.chains import anchor
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.inputs import mistakes
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.chains import required_ca
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.inputs import CERTIFICATE_SOURCE, input_problems
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.issuing import Authority
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.outside import provided, requested, take
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.own import keep
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.rotation import Before
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.outside import provided, requested, use_certificate
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.own import issue_if_due
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.rotation import PreviousState
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.stores import keystore, truststore
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.work import Work, there
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.work import Work, exists
+
+CERTIFICATE_SOURCE_OWN = CERTIFICATE_SOURCE.variant(
+    message="source is own, but {authority} is an outside CA, whose key is not here",
+    advice="set source: provided or csr, or remove `certificate` from the CA",
+)
 
 
 class Pki:
-    """What one call makes on the control node for one host.
+    """Keys, certificates and truststores of one host.
 
-    `settings` are the inputs of the role pki without their prefix. `changes` holds one line per change, `diffs`
-    Ansible's before/after pairs without any secret, `problems` what is wrong, `held` {subject, issuer, serial, until,
-    path} of each certificate by its name, `trusted` the subjects of the CAs in each truststore by its path, `files`
-    what the host gets: {path, group, mode}, `function` where one was said, and `content`, or `source` where the content
-    is secret. With `check_mode` nothing is written and no key is made, so that preflight can ask for `problems` alone.
+    `settings` are the inputs of the role pki without their prefix. `converge` fills:
+    - `changes`: one line for each change;
+    - `diffs`: Ansible's before/after pairs, without secrets;
+    - `problems`;
+    - `held`: {subject, issuer, serial, until, path} of each certificate, by its name;
+    - `trusted`: the subjects of the CAs of each truststore, by its path;
+    - `files`: the files of the host, {path, group, mode}, `function` if one is declared, and `content`, or `source` (a
+      path) if the content is secret.
+
+    `check_mode` writes nothing and creates no key; preflight uses it for `problems`.
     """
 
     def __init__(
@@ -47,15 +57,15 @@ class Pki:
         settings: Mapping[str, Any],
         check_mode: bool,
         now: datetime | None = None,
-        before: Before | None = None,
+        previous: PreviousState | None = None,
         requests: bool = False,
     ) -> None:
-        """`now` is given by tests; `before`, what the folder held before the run, by who converges several hosts.
+        """`now` is for tests. `previous` is the state of the folder before the run, shared by the hosts of one call.
 
-        With `requests`, keys and requests to an outside CA are written and nothing else, for no host gets anything
-        before they are answered.
+        `requests` writes keys and requests to an outside CA, and nothing else: no host gets files until these are
+        signed.
         """
-        self.work = Work(host, settings, check_mode, now, before, requests)
+        self.work = Work(host, settings, check_mode, now, previous, requests)
         self.host, self.settings = host, settings
         self.changes, self.diffs, self.problems = self.work.changes, self.work.diffs, self.work.problems
         self.authorities: dict[str, Authority] = {}
@@ -64,11 +74,11 @@ class Pki:
         self.trusted: dict[str, list[str]] = {}
 
     def converge(self) -> None:
-        """Make what is missing, check everything, and say what the host gets. Raises OSError."""
-        self.problems += mistakes(self.host, self.settings)
+        """Create what is missing, check everything, and list the files of the host. Raises OSError."""
+        self.problems += input_problems(self.host, self.settings)
         if self.problems:
             return
-        self.work.reach()
+        self.work.check_folders()
         declared, stores = self.settings["certificates"], self.settings["truststores"]
         used = {item["authority"] for item in declared} | {name for store in stores for name in store["authorities"]}
         for item in self.settings["authorities"]:
@@ -83,60 +93,61 @@ class Pki:
             if all(name in self.authorities for name in store["authorities"]):
                 with self.work.step(f"pki_truststores[{store['path']}]"):
                     self.trusted[store["path"]], file = truststore(self.work, store, self.authorities)
-                    self.files.append({**file, **_whose(store)})
+                    self.files.append({**file, **_function(store)})
 
     @property
     def directories(self) -> list[dict[str, str]]:
-        """Return the folders of the files, closed to all but the service."""
+        """The directories of the files; only the service may read them."""
         groups = {os.path.dirname(file["path"]): file["group"] for file in reversed(self.files)}
         return [{"path": path, "group": group, "mode": "0750"} for path, group in sorted(groups.items())]
 
     def known(self) -> list[x509.Certificate]:
-        """Return every CA that something on this host trusts; of a file that cannot be read its truststore says so."""
-        found = [certificate for one in self.authorities.values() for certificate in one.certificates]
+        """Return every CA that a truststore of this host contains.
+
+        A file that cannot be read is a problem of its truststore, and is ignored here.
+        """
+        certificates = [item for authority in self.authorities.values() for item in authority.certificates]
         for path in {path for store in self.settings["truststores"] for path in store["extra"]}:
             with suppress(CertificateError, OSError):
-                found += certificates_in(read(path, "the CA certificate"), path)
-        return found
+                certificates += certificates_in(read(path, "the CA certificate"), path)
+        return certificates
 
     def certificate(self, item: Mapping[str, Any]) -> None:
-        """Bring one certificate to what is declared, by its source, and make it known to the host.
+        """Bring one certificate to its declared state, by its source, and add it to the files of the host.
 
         Raises CertificateError, OSError.
         """
         subject = names.text(subject_name(item["subject"]))
-        wanted = Wanted(self.host, item["name"], subject, tuple(item["names"]), tuple(item["usage"]))
-        signs = self.authorities[item["authority"]]
+        spec = CertificateSpec(self.host, item["name"], subject, tuple(item["names"]), tuple(item["usage"]))
+        issuer = self.authorities[item["authority"]]
         path = self.work.folder / "certificates" / self.host / f"{item['name']}.pem"
         source = item["source"] or self.settings["source"]
-        outside = {one["name"] for one in self.settings["authorities"] if one["certificate"]}
+        outside = {authority["name"] for authority in self.settings["authorities"] if authority["certificate"]}
         if source == "own" and item["authority"] in outside:
-            wrong = f"source is own, and {item['authority']} is an outside CA, whose key is not here"
-            advice = "set source: provided or csr, or take certificate away from the CA"
-            raise CertificateError("SOURCE", wrong, advice)
+            raise CertificateError(CERTIFICATE_SOURCE_OWN, authority=item["authority"])
         if source == "own":
-            keep(self.work, wanted, signs, path)
+            issue_if_due(self.work, spec, issuer, path)
         else:
-            key, given = provided(item) if source == "provided" else requested(self.work, wanted)
-            take(self.work, wanted, key, given, signs, path, self.known())
-        if there(path):
+            key, certificates = provided(item) if source == "provided" else requested(self.work, spec)
+            use_certificate(self.work, spec, key, certificates, issuer, path, self.known())
+        if exists(path):
             self.held[item["name"]] = {**held(path), "path": item["path"] or ""}
         if item["path"]:
             used = keystore(self.work, item["name"], path) if item["format"] == "pkcs12" else path
             file = {"path": item["path"], "source": str(used), "group": item["group"], "mode": "0640"}
-            self.files.append({**file, **_whose(item)})
+            self.files.append({**file, **_function(item)})
 
 
-def _whose(item: Mapping[str, Any]) -> dict[str, str]:
+def _function(item: Mapping[str, Any]) -> dict[str, str]:
     return {"function": item["function"]} if item.get("function") else {}
 
 
 def held(path: Path) -> dict[str, str]:
-    """Return {subject, issuer, serial, until} of a file's certificate. Raises CertificateError, OSError."""
-    leaf, *between = certificates_in(path.read_bytes(), path)
+    """Return {subject, issuer, serial, until} of the certificate in a file. Raises CertificateError, OSError."""
+    leaf, *intermediates = certificates_in(path.read_bytes(), path)
     return {
         "subject": names.text(leaf.subject),
-        "issuer": anchor([leaf, *between]),
+        "issuer": required_ca([leaf, *intermediates]),
         "serial": f"{leaf.serial_number:x}",
         "until": day(leaf.not_valid_after_utc),
     }

@@ -1,4 +1,4 @@
-"""Keep PKCS #12 stores and bundles of CA certificates; no Ansible import."""
+"""Writes PKCS #12 stores and bundles of CA certificates."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, pkcs12
 
 from ansible_collections.millrace.kafka.plugins.module_utils.tls import names
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.authorities import CERTIFICATE_PASSPHRASE
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.certificates import (
     CertificateError,
     certificates_in,
@@ -18,34 +19,46 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.certificates im
     read,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.issuing import Authority, bundle, describe, pem
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.rotation import listed
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.work import PLACEHOLDER, Work, there
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.rotation import first_three
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.work import (
+    CERTIFICATE_STEP,
+    PLACEHOLDER,
+    Work,
+    exists,
+)
+
+CERTIFICATE_PASSPHRASE_STORE = CERTIFICATE_PASSPHRASE.variant(
+    message="format is pkcs12, but pki_store_password is not set"
+)
+CERTIFICATE_STEP_DROPPED = CERTIFICATE_STEP.variant(
+    message="{subject} is removed, but {holders} still have certificates from it: this host would reject them",
+    advice="first give every host a certificate of the new CA, and run (docs/security.md)",
+)
 
 
 def keystore(work: Work, name: str, path: Path) -> Path:
-    """Keep a PKCS #12 store beside the PEM file; one that holds the same is left, for its bytes differ each time.
+    """Write a PKCS #12 store beside the PEM file, unless it already has the same content; return its path.
 
-    Raises CertificateError, OSError.
+    Its bytes differ each time it is written. Raises CertificateError, OSError.
     """
     password = work.settings["store_password"]
     if not password:
-        wrong = "format is pkcs12, and pki_store_password is not set"
-        raise CertificateError("PASSPHRASE", wrong, "set it from a vaulted file")
+        raise CertificateError(CERTIFICATE_PASSPHRASE_STORE)
     store = path.with_suffix(".p12")
-    if not there(path):
-        if not there(store):
-            work.act(f"store {name}", store, "", PLACEHOLDER)
+    if not exists(path):
+        if not exists(store):
+            work.record(f"store {name}", store, "", PLACEHOLDER)
         return store
     data = path.read_bytes()
     key, (leaf, *others) = key_in(data, path, ours=True), certificates_in(data, path)
-    if not holds(store, password, key, [leaf, *others]) and work.act(f"store {name}", store, "", describe(leaf)):
+    if not holds(store, password, key, [leaf, *others]) and work.record(f"store {name}", store, "", describe(leaf)):
         encryption = BestAvailableEncryption(password.encode())
         work.write(store, pkcs12.serialize_key_and_certificates(name.encode(), key, leaf, others, encryption))
     return store
 
 
 def holds(store: Path, password: str, key: Any, certificates: Sequence[x509.Certificate]) -> bool:
-    """Tell whether a PKCS #12 store can be opened and has just this key and these certificates."""
+    """Tell whether a PKCS #12 store can be opened and has exactly this key and these certificates."""
     try:
         found = pkcs12.load_pkcs12(store.read_bytes(), password.encode())
     except (OSError, ValueError):
@@ -59,7 +72,7 @@ def truststore(
     store: Mapping[str, Any],
     authorities: Mapping[str, Authority],
 ) -> tuple[list[str], dict[str, Any]]:
-    """Return the subjects in a bundle, and the file: the declared CAs, and more while one is being replaced.
+    """Return the subjects of a bundle, and its file for the host: the declared CAs and the extra ones.
 
     Raises CertificateError, OSError.
     """
@@ -71,18 +84,16 @@ def truststore(
     trusted = sorted(names.text(certificate.subject) for certificate in certificates)
     own = work.folder / "certificates" / work.host / os.path.basename(store["path"])
     if complete:
-        nobody_left_behind(work, own.name, trusted)
-    held = own.read_text() if there(own) else ""
+        reject_dropped_authority(work, own.name, trusted)
+    held = own.read_text() if exists(own) else ""
     after = "".join(f"{name}\n" for name in trusted)
-    if complete and held != content and work.act(f"bundle {own.name}", own, "another\n" if held else "", after):
+    if complete and held != content and work.record(f"bundle {own.name}", own, "another\n" if held else "", after):
         work.write(own, content.encode(), 0o644)  # for clients on the control node
     return trusted, {"path": store["path"], "content": content, "group": store["group"], "mode": "0640"}
 
 
-def nobody_left_behind(work: Work, file: str, trusted: Sequence[str]) -> None:
-    """Refuse to drop a CA from which somebody still has a certificate. Raises CertificateError."""
-    for name in sorted(work.before.trusted(work.host, file) - {*trusted}):
-        if left := work.before.issued_by(name):
-            wrong = f"{name} is dropped, and {listed(left)} still have certificates from it: "
-            advice = "first give everybody a certificate of the new CA, and run (docs/security.md)"
-            raise CertificateError("STEP", f"{wrong}this host would refuse them", advice)
+def reject_dropped_authority(work: Work, file: str, trusted: Sequence[str]) -> None:
+    """Raise CertificateError if a CA is removed from a bundle while hosts still have certificates from it."""
+    for subject in sorted(work.previous.trusted(work.host, file) - {*trusted}):
+        if hosts := work.previous.issued_by(subject):
+            raise CertificateError(CERTIFICATE_STEP_DROPPED, subject=subject, holders=first_three(hosts))

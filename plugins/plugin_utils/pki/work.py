@@ -1,4 +1,4 @@
-"""What one call notes and writes for one host, in the folder of the control node; no Ansible import."""
+"""Records and writes the changes of one call for one host, in the folder of the control node."""
 
 from __future__ import annotations
 
@@ -13,26 +13,33 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.certificates import CertificateError
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.rotation import Before, listed
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.rotation import PreviousState, first_three
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 PLACEHOLDER = "(made by a real run)\n"
+"""Content of a file in check mode, where it does not exist yet."""
+
+CERTIFICATE_STEP = ProblemKind(
+    "CERTIFICATE_STEP",
+    "its new issuer is {new}, but {peers}, which trust {old}, do not trust that CA yet: they would reject this host",
+    "first put both CAs into every truststore, and run (docs/security.md)",
+)
 
 
-def there(path: Path) -> bool:
-    """Tell whether a path leads to something. Raises OSError where that cannot be told.
+def exists(path: Path) -> bool:
+    """Tell whether a path exists. Raises OSError if that cannot be determined.
 
-    Python's own (Path.exists) says no, from 3.14 on, also where a directory on the way may not be read.
+    Path.exists returns False, from Python 3.14 on, also if a parent directory may not be read.
     """
     try:
         path.stat()
-    except (FileNotFoundError, NotADirectoryError, ValueError):  # the last: no path at all, with a NUL in it
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a NUL in the path
         return False
     return True
 
 
 class Work:
-    """The notes of one call: `changes`, a line each; `diffs`, Ansible's before/after without any secret; `problems`."""
+    """The records of one call: `changes` (lines), `diffs` (Ansible's before/after, without secrets), `problems`."""
 
     def __init__(
         self,
@@ -40,13 +47,13 @@ class Work:
         settings: Mapping[str, Any],
         check_mode: bool,
         now: datetime | None = None,
-        before: Before | None = None,
+        previous: PreviousState | None = None,
         requests: bool = False,
     ) -> None:
-        """Take what Pki takes."""
+        """Arguments as those of Pki."""
         self.host, self.settings, self.check_mode, self.requests = host, settings, check_mode, requests
         self.folder = Path(settings["directory"])
-        self.before = before or Before(self.folder)
+        self.previous = previous or PreviousState(self.folder)
         self.now = now or datetime.now(UTC)
         self.changes: list[str] = []
         self.diffs: list[dict[str, str]] = []
@@ -54,28 +61,27 @@ class Work:
 
     @contextmanager
     def step(self, variable: str) -> Iterator[None]:
-        """Take one step; a file that cannot be used is a problem and not the end."""
+        """Run one step; a CertificateError becomes a problem of `variable`."""
         try:
             yield
         except CertificateError as error:
-            code = f"CERTIFICATE_{error.code}"
-            self.problems.append(Problem((self.host,), variable, code, None, error.wrong, error.advice))
+            self.problems.append(error.kind.problem((self.host,), variable, **error.details))
 
-    def reach(self) -> None:
-        """Look whether the folder and those in it are folders, where they are there at all. Raises OSError.
+    def check_folders(self) -> None:
+        """Raise OSError if the folder, or a subfolder, exists and is no directory.
 
-        A link to a disk that is not mounted is no folder that is not there yet: nothing is made in its place.
+        A link to a disk that is not mounted counts as such: nothing is created in its place.
         """
         for path in (self.folder, *(self.folder / name for name in ("authorities", "certificates"))):
-            if path.is_symlink() and not there(path):
-                raise OSError(errno.ENOENT, f"it leads to {path.readlink()}, which is not there", str(path))
-            if there(path) and not path.is_dir():
+            if path.is_symlink() and not exists(path):
+                raise OSError(errno.ENOENT, f"it is a link to {path.readlink()}, which does not exist", str(path))
+            if exists(path) and not path.is_dir():
                 raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
 
-    def act(self, change: str, where: Path, before: str, after: str, request: bool = False) -> bool:
-        """Note a change; false when it must not be made.
+    def record(self, change: str, where: Path, before: str, after: str, request: bool = False) -> bool:
+        """Record a change with its diff; return whether to make it.
 
-        That is in check mode, and before requests are answered all but these.
+        It is not made in check mode. While requests are unsigned, only changes with `request` are recorded and made.
         """
         if self.requests and not request:
             return False
@@ -84,9 +90,9 @@ class Work:
         return not self.check_mode
 
     def write(self, path: Path, data: bytes, mode: int = 0o600) -> None:
-        """Put a file in its place, whole or not at all; nobody else can read it at any moment.
+        """Write a file atomically; no other user can read it at any moment, unless `mode` allows it.
 
-        Raises OSError with the path, which a full disk alone would not name.
+        Raises OSError with the path, also for a full disk.
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -106,8 +112,8 @@ class Work:
             raise OSError(error.errno or errno.EIO, error.strerror or str(error), str(path)) from error
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Hold the lock of the folder: the hosts' calls run side by side, and one of them makes the CA."""
+    def folder_lock(self) -> Iterator[None]:
+        """Hold the lock of the folder: calls of several hosts run in parallel, and one of them creates the CA."""
         if self.check_mode:
             yield
             return
@@ -116,14 +122,12 @@ class Work:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
-    def trusted_by_all(self, new: str, path: Path) -> None:
-        """Refuse a certificate from another CA (its subject) than before while somebody trusts only the old one.
+    def require_trust(self, new: str, path: Path) -> None:
+        """Raise CertificateError if a certificate gets another CA while hosts trust only the old one.
 
-        Raises CertificateError.
+        `new` is the subject of the CA, `path` the file of the certificate.
         """
-        old = self.before.issuer(path)
-        lacking = self.before.trusting(old, but_not=new) if old and new and old != new else []
-        if lacking:
-            wrong = f"it is to be from {new}, and {listed(lacking)}, who trust {old}, do not trust that yet: "
-            advice = "first let every truststore hold both CAs, and run (docs/security.md)"
-            raise CertificateError("STEP", f"{wrong}they would refuse this host", advice)
+        old = self.previous.issuer(path)
+        hosts = self.previous.trusting(old, but_not=new) if old and new and old != new else []
+        if hosts:
+            raise CertificateError(CERTIFICATE_STEP, new=new, old=old, peers=first_three(hosts))

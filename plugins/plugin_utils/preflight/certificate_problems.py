@@ -1,9 +1,8 @@
-"""What is wrong with the certificates of an inventory, as the role pki itself judges them."""
+"""Checks the certificates of an inventory with the code of the role pki."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,61 +11,61 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.inventory import Reader
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.outside import (
+    CERTIFICATE_UNSIGNED,
+    CERTIFICATE_UNSIGNED_SEVERAL,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.pki import Pki
-from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.rotation import Before
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.rotation import PreviousState
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 from ansible_collections.millrace.kafka.plugins.plugin_utils.specs import argument_spec
 
-# How pki/outside.py says where the answer of an outside CA is missing, and where its request is.
-ANSWER = re.compile(r"the signed certificate (.*) is missing$")
-REQUEST = re.compile(r"have (.*) signed, ")
-
-
-def _unsigned(found: Sequence[Problem]) -> Sequence[Problem]:
-    """Return what is said of requests without an answer: once where there are several, with the folders of both."""
-    told = [(ANSWER.match(problem.message), REQUEST.match(problem.advice)) for problem in found]
-    answers = [Path(answer[1]) for answer, request in told if answer and request]
-    requests = [Path(request[1]) for answer, request in told if answer and request]
-    if len(answers) < max(2, len(found)):
-        return found
-    folders, asked = ({str(file.parent): None for file in files} for files in (answers, requests))
-    wrong = f"{len(answers)} signed certificates are missing in {', '.join(folders)}, as {answers[0].name}"
-    advice = f"have the requests in {', '.join(asked)} signed, put each there with its intermediates, and run again"
-    hosts = tuple(dict.fromkeys(host for problem in found for host in problem.hosts))
-    return [replace(found[0], hosts=hosts, variable="pki_certificates", message=wrong, advice=advice)]
+CERTIFICATE_FOLDER = ProblemKind("CERTIFICATE_FOLDER", "cannot be read: {error}", "correct the path or its permissions")
 
 
 def certificate_problems(reader: Reader, model: Model) -> Iterator[Problem]:
-    """Yield what is wrong with the certificates on the control node, which is all that is read; nothing is made.
+    """Yield what is wrong with the certificates on the control node; nothing is written.
 
-    That an outside CA has not signed a request yet is a warning here: the run that writes the request has to be
+    A request that the outside CA has not signed yet is a warning here: the run that writes the request must be
     possible.
     """
-    options, before, unsigned = argument_spec("pki"), None, list[Problem]()
+    options, previous, unsigned = argument_spec("pki"), None, list[Problem]()
     for host in model.function_hosts:
         if not reader.said_right(host, options):
             continue
         given = {name: model.hosts[host][name] for name in options if name in model.hosts[host]}
-        plain = json.loads(
-            json.dumps(given, default=str)
-        )  # without what Ansible notes on every text: the validator copies it all
+        # Without Ansible's tags on each text: the validator would copy them all.
+        plain = json.loads(json.dumps(given, default=str))
         settings = ArgumentSpecValidator(options).validate(plain).validated_parameters
-        before = before or Before(Path(settings["pki_directory"]))
-        pki = Pki(
-            host, {name.removeprefix("pki_"): value for name, value in settings.items()}, check_mode=True, before=before
-        )
+        previous = previous or PreviousState(Path(settings["pki_directory"]))
+        without_prefix = {name.removeprefix("pki_"): value for name, value in settings.items()}
+        pki = Pki(host, without_prefix, check_mode=True, previous=previous)
         try:
             pki.converge()
         except OSError as error:
-            wrong = f"cannot be read: {error.strerror}"
-            yield Problem(
-                (host,),
-                "pki_directory",
-                "CERTIFICATE_FOLDER",
-                settings["pki_directory"],
-                wrong,
-                "correct the path, or its permissions",
-            )
-        unsigned += [replace(one, warning=True) for one in pki.problems if one.code == "CERTIFICATE_UNSIGNED"]
-        yield from (problem for problem in pki.problems if problem.code != "CERTIFICATE_UNSIGNED")
+            folder = settings["pki_directory"]
+            yield CERTIFICATE_FOLDER.problem((host,), "pki_directory", folder, error=error.strerror)
+        for problem in pki.problems:
+            if problem.code == CERTIFICATE_UNSIGNED.code:
+                unsigned.append(replace(problem, warning=True))
+            else:
+                yield problem
     yield from _unsigned(unsigned)
+
+
+def _unsigned(problems: Sequence[Problem]) -> Iterator[Problem]:
+    """Yield the warnings of unsigned requests: if there are several, one for all, with the folders."""
+    if len(problems) < 2:
+        yield from problems
+        return
+    signed, requests = ([Path(problem.details[key]) for problem in problems] for key in ("signed", "request"))
+    yield CERTIFICATE_UNSIGNED_SEVERAL.problem(
+        tuple(dict.fromkeys(host for problem in problems for host in problem.hosts)),
+        "pki_certificates",
+        problems[0].value,
+        warning=True,
+        number=len(signed),
+        signed=list(dict.fromkeys(str(file.parent) for file in signed)),
+        example=signed[0].name,
+        requests=list(dict.fromkeys(str(file.parent) for file in requests)),
+    )

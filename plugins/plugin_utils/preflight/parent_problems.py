@@ -10,6 +10,10 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.root_causes import Standing, base
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.variable_names import BESIDES
+from ansible_collections.millrace.kafka.plugins.plugin_utils.pki.inputs import (
+    CERTIFICATE_AUTHORITY,
+    CERTIFICATE_UNTRUSTED,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
 # How Ansible says that a value is of another type than its role declares.
@@ -23,8 +27,8 @@ OF_ENTRIES = re.compile(
     r"DATABASE_(NAME|OWNER|USER\w*|OTHER|PASSWORD)|GRANT_\w+|QUOTA_EMPTY|QUOTA_ENTITY|ACL_PRINCIPAL|ACL_CONTRADICTION"
     r"|TOPIC_NAME"
 )
-# What is said of certificates whose CA is not there, or not trusted.
-OF_AUTHORITIES = re.compile(r"^no CA of this name|lack this CA")
+# Problems of certificates whose CA is not declared, or not trusted.
+OF_AUTHORITIES = (CERTIFICATE_AUTHORITY.code, CERTIFICATE_UNTRUSTED.code)
 ENTRY = re.compile(r"\w+\[[^]]*\]")
 OF_SITE = {own: word for word, own in BESIDES.items()}
 KEYED = re.compile(r"(\w+)\[([^]]*)\](.*)")
@@ -52,7 +56,7 @@ def of_a_whole(problem: Problem, found: Sequence[Problem], model: Model) -> bool
     site = next((word for word, own in BESIDES.items() if base(problem.variable) == own), "")
     if problem in model.mistyped and site:  # said of the list of the site's own that it comes from
         return any(base(other.variable) == site and TYPE.search(other.message) for other in found)
-    if problem.code.startswith("CERTIFICATE_") and OF_AUTHORITIES.search(problem.message):
+    if problem.code in OF_AUTHORITIES:
         return any(other.code.startswith("AUTHORITY_") for other in found)
     if problem.code.startswith("CERTIFICATE_") and site:
         own = problem.variable.replace(base(problem.variable), site, 1)
