@@ -1,4 +1,4 @@
-"""What is wrong with the value of a setting of PostgreSQL, by the server's own list and its rules of numbers.
+"""Compares values of PostgreSQL settings with the server's own list of settings and its rules for numbers.
 
 https://www.postgresql.org/docs/15/config-setting.html#CONFIG-SETTING-NAMES-VALUES
 """
@@ -11,70 +11,66 @@ from typing import Any
 
 SWITCH = ("on", "off", "true", "false", "yes", "no", "1", "0")
 NUMBER = re.compile(r"([-+]?(?:0x[0-9a-f]+|(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?))\s*([a-z]*)", re.IGNORECASE)
-# What a server reads, each with what it comes to; upper and lower case are not the same to it.
+# The units that a server reads, in bytes and in microseconds; they are case-sensitive.
 MEMORY = {"B": 1, "kB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 TIME = {"us": 1, "ms": 10**3, "s": 10**6, "min": 60 * 10**6, "h": 3600 * 10**6, "d": 86400 * 10**6}
 
 
-def wrong_value(spec: Mapping[str, Any], text: str) -> str:
-    """Return what is wrong with a value, '' where nothing is, or where the server alone can tell.
+def expected_value(spec: Mapping[str, Any], text: str) -> str:
+    """Return what the server expects instead of a value, '' if it accepts the value or only the server can tell.
 
     `spec` is that of `plugins/definitions/generated/postgresql-<version>.json`: type, unit, min and max, values.
     """
     if spec["type"] == "bool":
-        return "" if text.lower() in SWITCH else "neither on nor off"
+        return "" if text.lower() in SWITCH else "on or off"
     if spec["type"] == "enum":
         values = [str(value) for value in spec.get("values", ())]
-        taken = [*map(str.lower, values), *(SWITCH if "on" in values else ())]
-        return "" if text.lower() in taken else f"none of {', '.join(filter(None, values))}"
-    return _wrong_number(spec, text.strip()) if spec["type"] in ("integer", "real") else ""
+        accepted = [*map(str.lower, values), *(SWITCH if "on" in values else ())]
+        return "" if text.lower() in accepted else f"one of {', '.join(filter(None, values))}"
+    return _expected_number(spec, text.strip()) if spec["type"] in ("integer", "real") else ""
 
 
 def amount(spec: Mapping[str, Any], text: str) -> float | None:
-    """Return what the value of a number comes to in the setting's own unit; None where it is none."""
-    found = NUMBER.fullmatch(text.strip())
-    number = _number(found[1], whole=spec["type"] == "integer") if found else None
-    if not found or number is None or not found[2]:
+    """Return a number in the setting's own unit; None if the text is no number or has an unknown unit."""
+    match = NUMBER.fullmatch(text.strip())
+    number = _number(match[1], whole=spec["type"] == "integer") if match else None
+    if not match or number is None or not match[2]:
         return number
-    own = str(spec.get("unit") or "")
-    known = _units(own)
-    if found[2] not in known:
+    own_unit = str(spec.get("unit") or "")
+    units = _units(own_unit)
+    if match[2] not in units:
         return None
-    base = own.lstrip("0123456789")  # of 8kB
-    return number * known[found[2]] / (int(own.removesuffix(base) or 1) * known[base])
+    base = own_unit.lstrip("0123456789")  # of 8kB
+    return number * units[match[2]] / (int(own_unit.removesuffix(base) or 1) * units[base])
 
 
 def in_bytes(spec: Mapping[str, Any], text: str) -> int | None:
-    """Return bytes of a setting that is a size, a plain number being in its own unit; None where it is none."""
-    own, number = str(spec.get("unit") or ""), amount(spec, text)
-    base = own.lstrip("0123456789")
+    """Return a size in bytes; a number without a unit is in the setting's own unit. None if it is no size."""
+    own_unit, number = str(spec.get("unit") or ""), amount(spec, text)
+    base = own_unit.lstrip("0123456789")
     if number is None or base not in MEMORY:
         return None
-    return int(number * int(own.removesuffix(base) or 1) * MEMORY[base])
+    return int(number * int(own_unit.removesuffix(base) or 1) * MEMORY[base])
 
 
-def _units(own: str) -> Mapping[str, int]:
-    return {} if not own else TIME if own in TIME else MEMORY
+def _units(own_unit: str) -> Mapping[str, int]:
+    return {} if not own_unit else TIME if own_unit in TIME else MEMORY
 
 
-def _wrong_number(spec: Mapping[str, Any], text: str) -> str:
-    found, own, number = NUMBER.fullmatch(text), str(spec.get("unit") or ""), amount(spec, text)
-    known = _units(own)
-    if found and found[2] and found[2] not in known:
-        return (
-            f"{found[2]} is none of the units {', '.join(known)}"
-            if known
-            else f"{found[2]} is no part of a plain number"
-        )
+def _expected_number(spec: Mapping[str, Any], text: str) -> str:
+    match, own_unit, number = NUMBER.fullmatch(text), str(spec.get("unit") or ""), amount(spec, text)
+    units = _units(own_unit)
+    if match and match[2] and match[2] not in units:
+        return f"a number with one of the units {', '.join(units)}" if units else "a number without a unit"
     if number is None:
-        return "no number"
+        return "a number"
     if float(spec["min"]) <= number <= float(spec["max"]):
         return ""
-    return f"not from {spec['min']} to {spec['max']}{' of ' + own if own else ''}"
+    return f"a number from {spec['min']} to {spec['max']}{f' (in units of {own_unit})' if own_unit else ''}"
 
 
 def _number(text: str, whole: bool) -> float | None:
-    """Return what a text comes to: a whole one may be hexadecimal, and is octal where it begins with 0."""
+    """Return the value of a number; an integer may be hexadecimal, and is octal if it begins with 0."""
     sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text.lstrip("+"))
     try:
         if digits.lower().startswith("0x"):

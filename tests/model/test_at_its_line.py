@@ -181,5 +181,5 @@ def test_a_topic_of_events_where_all_are_compacted(tmp_path: Path) -> None:
     defaults = {"profile": "compacted_state"}
     lines = said({"all": {"kafka_topics": topics, "kafka_topic_defaults": defaults}}, tmp_path, "lab")
     (line,) = [line for line in lines if "TOPIC_COMPACTED " in line]
-    assert line.startswith("warn TOPIC_COMPACTED group all/kafka_topics[streams-plaintext-input]: compacted, and"), line
-    assert line.endswith("give it profile: event_log (kafka_topic_defaults.profile is of all)")
+    assert line.startswith("warn TOPIC_COMPACTED group all/kafka_topics[streams-plaintext-input]: compacted, but"), line
+    assert line.endswith("set profile: event_log for this topic (kafka_topic_defaults.profile is for all topics)")

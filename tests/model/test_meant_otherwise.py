@@ -117,12 +117,12 @@ def test_a_job_that_is_killed_before_its_interval_ends(
                     "spark_job_jobs": [{**JOB, "config": {**JOB["config"], "kafka": "{{ kafka_client }}"}}]
                 }
             },
-            "[count_words].config.kafka[sasl.jaas.config]: the job has no login, and listener CLIENT takes SCRAM-SHA-",
+            "[count_words].config.kafka[sasl.jaas.config]: the job has no login, but listener CLIENT requires SCRAM-",
         ),
         (
             "lab_orders",
             {"all": {"postgresql_config": {"max_connections": 3}}},
-            "postgresql_config[max_connections] = 3: all are taken by those that are reserved (3), and the server",
+            "postgresql_config[max_connections] = 3: 3 connections are reserved by default: the server would not start",
         ),
         (
             "lab",

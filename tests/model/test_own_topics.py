@@ -93,7 +93,7 @@ def letters(**changes: Any) -> dict[str, Any]:
 def test_what_takes_dead_letters_keeps_all(variables: dict[str, Any], place: str, tmp_path: Path) -> None:
     lines = said(variables, tmp_path, "dc1")
     assert len(lines) == 1, lines
-    begin = f"TOPIC_COMPACTED group all/{place}: compacted, and takes what does not fit of job project_orders: "
+    begin = f"TOPIC_COMPACTED group all/{place}: compacted, but job project_orders sends records to it "
     assert lines[0].startswith(begin), lines
 
 

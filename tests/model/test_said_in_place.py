@@ -154,9 +154,9 @@ def said(inventory: str, hosts: dict[str, str], variables: dict[str, Any], folde
                  "database": "orders", "owner": True},
                 {"name": "project_orders", "password": "{{ vault.database_passwords.project_orders }}",
                  "database": "orders", "from": ["198.19.2.0/24"]}]}},
-            "DATABASE_SOURCE group all/postgresql_users[project_orders].from = 198.19.2.0/24: leaves out dc1-spark3 "
-            "(198.19.1.33) and dc1-spark4 (198.19.1.34), where job project_orders logs in as this user",
-            "add them, or leave it out: all jobs",
+            "DATABASE_SOURCE group all/postgresql_users[project_orders].from = 198.19.2.0/24: does not include "
+            "dc1-spark3 (198.19.1.33) and dc1-spark4 (198.19.1.34), where job project_orders logs in as this user",
+            "add them, or remove from: then the hosts of all jobs are allowed",
         ),
         (
             "dc1",
@@ -166,9 +166,9 @@ def said(inventory: str, hosts: dict[str, str], variables: dict[str, Any], folde
                  "database": "orders", "owner": True, "from": ["198.19.1.33"]},
                 {"name": "project_orders", "password": "{{ vault.database_passwords.project_orders }}",
                  "database": "orders"}]}},
-            "DATABASE_SOURCE group all/postgresql_users[orders_owner].from = 198.19.1.33: leaves out dc1-spark4 "
+            "DATABASE_SOURCE group all/postgresql_users[orders_owner].from = 198.19.1.33: does not include dc1-spark4 "
             "(198.19.1.34), where job project_orders logs in as this user",
-            "add it, or leave it out: all jobs",
+            "add it, or remove from: then the hosts of all jobs are allowed",
         ),
         # The list that adds, and not the one that replaces.
         (
@@ -185,7 +185,7 @@ def said(inventory: str, hosts: dict[str, str], variables: dict[str, Any], folde
             {},
             "warn JOB_TWICE dc1-spark4/standby: dc1-spark3 and this host both run count_words, whose results are "
             "written twice, and project_orders, of which one waits for the other",
-            "say standby: true of one of the two",
+            "set standby: true on one of the two hosts",
         ),
     ],
 )  # fmt: skip

@@ -15,14 +15,14 @@ from model.test_own_topics import TARGET as MIRROR
 from model.test_reached import said
 from model.test_said_in_place import MTLS
 
-DATABASE = "warn DATABASE_UNSAFE group all/postgresql_config[synchronous_commit] = off: after a crash of the server"
+DATABASE = "warn DATABASE_UNSAFE group all/postgresql_config[synchronous_commit] = off: a crash of the server loses"
 
 
 @pytest.mark.parametrize(("value", "told"), [("off", True), (False, True), ("local", False), ("on", False)])
 def test_rows_that_are_acknowledged_too_early(value: Any, told: bool, tmp_path: Path) -> None:
     lines = said(settings(synchronous_commit=value, shared_buffers="32MB"), tmp_path, "lab_orders")
     assert len(lines) == told, lines
-    assert all(line.startswith(DATABASE) and line.endswith("; take it out") for line in lines), lines
+    assert all(line.startswith(DATABASE) and line.endswith("; remove it") for line in lines), lines
 
 
 def test_weights_without_groups(tmp_path: Path) -> None:

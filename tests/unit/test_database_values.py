@@ -1,4 +1,4 @@
-"""Values of a PostgreSQL's settings, each tried with a real server (15.x) when this table was written."""
+"""Values of PostgreSQL settings; each was tried with a real server (15.x) when this table was written."""
 
 from typing import Any
 
@@ -6,11 +6,11 @@ import pytest
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_values import contradictions
 from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import definitions, text_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql_values import wrong_value
+from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql_values import expected_value
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "wrong"),
+    ("name", "value", "expected"),
     [
         ("shared_buffers", "32MB", ""),
         ("shared_buffers", "32 MB", ""),
@@ -22,21 +22,21 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql_values i
         ("checkpoint_timeout", "15min", ""),
         ("temp_file_limit", -1, ""),
         ("jit", True, ""),
-        ("shared_buffers", "32MiB", "MiB is none of the units"),
-        ("shared_buffers", "32mb", "mb is none of"),
-        ("shared_buffers", "4G", "G is none of"),
-        ("shared_buffers", "28kB", "not from 16"),
-        ("checkpoint_timeout", "10ms", "not from 30 to 86400 of s"),
-        ("idle_session_timeout", "5m", "m is none of"),
-        ("max_connections", "20B", "no part of a plain number"),
-        ("max_connections", "many", "no number"),
-        ("jit", "maybe", "neither on nor off"),
+        ("shared_buffers", "32MiB", "a number with one of the units"),
+        ("shared_buffers", "32mb", "one of the units"),
+        ("shared_buffers", "4G", "one of the units"),
+        ("shared_buffers", "28kB", "a number from 16"),
+        ("checkpoint_timeout", "10ms", "a number from 30 to 86400 (in units of s)"),
+        ("idle_session_timeout", "5m", "one of the units"),
+        ("max_connections", "20B", "a number without a unit"),
+        ("max_connections", "many", "a number"),
+        ("jit", "maybe", "on or off"),
     ],
 )
-def test_values_as_the_server_reads_them(name: str, value: Any, wrong: str) -> None:
-    found = wrong_value(definitions("15")[name], text_of(value))
-    assert bool(found) == bool(wrong), found
-    assert wrong in found
+def test_values_as_the_server_reads_them(name: str, value: Any, expected: str) -> None:
+    found = expected_value(definitions("15")[name], text_of(value))
+    assert bool(found) == bool(expected), found
+    assert expected in found
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
-"""Values of PostgreSQL's settings: what the server takes is taken, what it refuses is refused before."""
+"""Values of PostgreSQL settings: preflight accepts and rejects the same values as the server."""
 
 import pytest
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import definitions
-from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql_values import wrong_value
+from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql_values import expected_value
 
 
 @pytest.mark.parametrize(
@@ -31,28 +31,28 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql_values i
         ("primary_conninfo", "host=db2"),
     ],
 )
-def test_what_the_server_takes(name: str, text: str) -> None:
-    assert wrong_value(definitions("15")[name], text) == ""
+def test_accepted_values(name: str, text: str) -> None:
+    assert expected_value(definitions("15")[name], text) == ""
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "wrong"),
+    ("name", "text", "expected"),
     [
-        ("shared_buffers", "5XB", "XB is none of the units B, kB, MB, GB, TB"),
-        ("shared_buffers", "5gb", "gb is none of the units B, kB, MB, GB, TB"),
-        ("shared_buffers", "5min", "min is none of the units B, kB, MB, GB, TB"),
-        ("shared_buffers", "64kB", "not from 16 to 1073741823 of 8kB"),
-        ("shared_buffers", "much", "no number"),
-        ("checkpoint_timeout", "5MB", "MB is none of the units us, ms, s, min, h, d"),
-        ("checkpoint_timeout", "2d", "not from 30 to 86400 of s"),
-        ("checkpoint_timeout", "1m", "m is none of the units us, ms, s, min, h, d"),
-        ("max_connections", "5kB", "kB is no part of a plain number"),
-        ("max_connections", "0", "not from 1 to 262143"),
-        ("unix_socket_permissions", "0888", "no number"),
-        ("ssl_min_protocol_version", "TLSv2", "none of TLSv1, TLSv1.1, TLSv1.2, TLSv1.3"),
-        ("wal_level", "on", "none of minimal, replica, logical"),
-        ("jit", "maybe", "neither on nor off"),
+        ("shared_buffers", "5XB", "a number with one of the units B, kB, MB, GB, TB"),
+        ("shared_buffers", "5gb", "a number with one of the units B, kB, MB, GB, TB"),
+        ("shared_buffers", "5min", "a number with one of the units B, kB, MB, GB, TB"),
+        ("shared_buffers", "64kB", "a number from 16 to 1073741823 (in units of 8kB)"),
+        ("shared_buffers", "much", "a number"),
+        ("checkpoint_timeout", "5MB", "a number with one of the units us, ms, s, min, h, d"),
+        ("checkpoint_timeout", "2d", "a number from 30 to 86400 (in units of s)"),
+        ("checkpoint_timeout", "1m", "a number with one of the units us, ms, s, min, h, d"),
+        ("max_connections", "5kB", "a number without a unit"),
+        ("max_connections", "0", "a number from 1 to 262143"),
+        ("unix_socket_permissions", "0888", "a number"),
+        ("ssl_min_protocol_version", "TLSv2", "one of TLSv1, TLSv1.1, TLSv1.2, TLSv1.3"),
+        ("wal_level", "on", "one of minimal, replica, logical"),
+        ("jit", "maybe", "on or off"),
     ],
 )
-def test_what_the_server_refuses(name: str, text: str, wrong: str) -> None:
-    assert wrong_value(definitions("15")[name], text) == wrong
+def test_rejected_values(name: str, text: str, expected: str) -> None:
+    assert expected_value(definitions("15")[name], text) == expected

@@ -16,7 +16,7 @@ import yaml
 from made_archives import CHECKSUMS
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import host_facts
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import DEAD_LETTERS, MORE_TOPICS, TOPICS
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.job_data import DEAD_LETTERS, MORE_TOPICS, TOPICS
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "groups" / "all.yml"

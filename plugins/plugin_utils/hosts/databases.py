@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
@@ -39,12 +40,9 @@ def data(model: Model, machine: Machine, probe: Mapping[str, Any]) -> Iterator[P
         )
 
 
-DATABASE_RAM = ProblemKind("DATABASE_RAM", "{message}", "{advice}")
-
-
 def memory(model: Model, machine: Machine, probe: Mapping[str, Any]) -> Iterator[Problem]:
     """Yield a problem if the server and its connections may take more memory than the host has."""
     total = probe["memory"]
     if model.is_in("database", machine) and total and (fault := too_much(machine, total, f"{total / 2**30:.1f} GiB")):
-        place, value, message, advice, warning = fault
-        yield machine.report(DATABASE_RAM, place, value, warning=warning, message=message, advice=advice)
+        kind, place, value, details = fault
+        yield machine.report(replace(kind, code="DATABASE_RAM"), place, value, **details)

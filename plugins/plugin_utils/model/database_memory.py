@@ -1,85 +1,110 @@
-"""Rules on the memory of databases: what a server keeps, and what all its connections may take, are there."""
+"""Rules on the memory of databases: the server's buffers and the memory of all connections fit into the host."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation import LEAST_MEMORY, size
 from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import definitions, text_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql_values import amount, in_bytes, wrong_value
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql_values import amount, expected_value, in_bytes
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 SHARED, SORTS, VACUUMS = "shared_buffers", "work_mem", "maintenance_work_mem"
-# What a server takes where nothing is said: bytes, or how many.
-USUAL = {
+# PostgreSQL's defaults: bytes, or a number.
+DEFAULTS = {
     SHARED: 128 * 2**20,
     SORTS: 4 * 2**20,
     VACUUMS: 64 * 2**20,
     "max_connections": 100,
     "autovacuum_max_workers": 3,
 }
-# How often each may be taken at once: by every connection, and by every worker of autovacuum.
+# How often each may be allocated at once: by every connection, and by every worker of autovacuum.
 TIMES = {SORTS: "max_connections", VACUUMS: "autovacuum_max_workers"}
-# What is wrong, advice, and whether it is a warning.
-Fault = tuple[str, Any, str, str, bool]
+Finding = tuple[ProblemKind, str, Any, dict[str, Any]]
+"""What is wrong, the variable, its value, and the details of the message."""
+
+DATABASE_MEMORY = ProblemKind(
+    "DATABASE_MEMORY",
+    "one statement may allocate it, but the host's memory is {memory}",
+    "use a few MB, such as 16MB, or 1GB for maintenance_work_mem",
+)
+DATABASE_MEMORY_ALL = DATABASE_MEMORY.variant(
+    message="not less than the host's memory ({memory}): the file system cache and each connection need a part of it",
+    advice="use a quarter of the memory",
+)
+DATABASE_MEMORY_HALF = replace(
+    DATABASE_MEMORY_ALL.variant(
+        message="more than half of the host's memory ({memory}): the file system cache and each connection need the "
+        "rest"
+    ),
+    warning=True,
+)
+DATABASE_MEMORY_SUM = replace(
+    DATABASE_MEMORY.variant(
+        message="shared_buffers, work_mem for each of max_connections and maintenance_work_mem for each of "
+        "autovacuum_max_workers add up to {sum} GiB, but the host has {memory}",
+        advice="lower it, or {other}",
+    ),
+    warning=True,
+)
 
 
 def memory(model: Model) -> Iterator[Problem]:
-    """What a server and its connections take leaves the rest of the host its memory."""
+    """A server and its connections fit into the declared memory of their host."""
     for name in model.groups.get("database", ()):
         machine = model.machines[name]
-        said = machine.inputs.get("memory")
-        total = size(said)
-        if total is not None and total >= LEAST_MEMORY and (found := too_much(machine, total, str(said))):
-            place, value, wrong, advice, warning = found
-            yield machine.problem(place, "DATABASE_MEMORY", value, wrong, advice, warning=warning)
+        declared = machine.inputs.get("memory")
+        total = size(declared)
+        if total is not None and total >= LEAST_MEMORY and (finding := too_much(machine, total, str(declared))):
+            kind, place, value, details = finding
+            yield machine.report(kind, place, value, **details)
 
 
-def too_much(machine: Machine, total: int, shown: str) -> Fault | None:
-    """Return place, value, what is wrong, advice and whether it is a warning; None where the memory is enough.
+def too_much(machine: Machine, total: int, memory: str) -> Finding | None:
+    """Return the setting that needs more memory than a host has; None if the memory suffices.
 
-    `total` are the bytes of the host, `shown` how they are written.
+    `total` is the host's memory in bytes, `memory` the same as text for the message.
     """
-    said = _said(machine)
+    settings = _settings(machine)
     shared = shared_buffers(machine) or 0
     for name in (SORTS, VACUUMS) if shared < total else ():
-        if name in said and _number(machine, name) > total:
-            wrong = f"more than the host's memory of {shown}, and one statement may take all of it"
-            return _place(name), said[name], wrong, "a few MB are usual, as 16MB; 1GB for maintenance_work_mem", False
+        if name in settings and _number(machine, name) > total:
+            return DATABASE_MEMORY, _place(name), settings[name], {"memory": memory}
     if 2 * shared > total:
-        wrong = f"{'all and more' if shared >= total else 'more than half'} of the host's memory of {shown}"
-        wrong += ", which the system's cache and each connection need"
-        return _place(SHARED), said[SHARED], wrong, "a quarter of it is usual", shared < total
+        kind = DATABASE_MEMORY_ALL if shared >= total else DATABASE_MEMORY_HALF
+        return kind, _place(SHARED), settings[SHARED], {"memory": memory}
     parts = {SHARED: _number(machine, SHARED)}
     parts |= {name: _number(machine, name) * _number(machine, times) for name, times in TIMES.items()}
-    # Nobody is blamed for what is usual: a small host has less than all connections may take of that.
-    told = [name for name in (*TIMES, *TIMES.values()) if name in said and _number(machine, name) > USUAL[name]]
-    if not told or sum(parts.values()) <= total:
+    # Defaults are not reported: a small host has less memory than all connections may allocate with them.
+    raised = [
+        name for name in (*TIMES, *TIMES.values()) if name in settings and _number(machine, name) > DEFAULTS[name]
+    ]
+    if not raised or sum(parts.values()) <= total:
         return None
     most = max(parts, key=lambda name: parts[name])
-    place = next((name for name in (most, TIMES.get(most, most)) if name in told), told[0])
-    share = f"{SHARED} and {' and '.join(f'{name} for each of {times}' for name, times in TIMES.items())}"
-    wrong = f"{share} come to {sum(parts.values()) / 2**30:.1f} GiB, and the host has {shown}"
-    return _place(place), said[place], wrong, f"lower it, or {TIMES.get(most, 'the others')}", True
+    place = next((name for name in (most, TIMES.get(most, most)) if name in raised), raised[0])
+    details = {"sum": f"{sum(parts.values()) / 2**30:.1f}", "memory": memory, "other": TIMES.get(most, "the others")}
+    return DATABASE_MEMORY_SUM, _place(place), settings[place], details
 
 
 def shared_buffers(machine: Machine) -> int | None:
-    """Return the bytes that a server of the host keeps for all connections, None where that is not said rightly."""
-    said, spec = _said(machine).get(SHARED), _specs(machine)[SHARED]
-    return None if said is None or wrong_value(spec, text_of(said)) else in_bytes(spec, text_of(said))
+    """Return shared_buffers in bytes, None if it is not set or not a valid size."""
+    value, spec = _settings(machine).get(SHARED), _specs(machine)[SHARED]
+    return None if value is None or expected_value(spec, text_of(value)) else in_bytes(spec, text_of(value))
 
 
 def _place(name: str) -> str:
     return f"postgresql_config[{name}]"
 
 
-def _said(machine: Machine) -> dict[str, Any]:
-    """Return the settings that are said, by their names in lower case."""
-    told = machine.inputs.mapping("postgresql_config")
-    return {str(name).lower(): value for name, value in told.items() if value is not None}
+def _settings(machine: Machine) -> dict[str, Any]:
+    """Return the settings of postgresql_config that are not null, by their names in lower case."""
+    config = machine.inputs.mapping("postgresql_config")
+    return {str(name).lower(): value for name, value in config.items() if value is not None}
 
 
 def _specs(machine: Machine) -> Mapping[str, Mapping[str, Any]]:
@@ -87,9 +112,9 @@ def _specs(machine: Machine) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _number(machine: Machine, name: str) -> int:
-    """Return the bytes of a setting, or how many it is; what is usual where it is not said, or said wrongly."""
-    said, spec = _said(machine).get(name), _specs(machine)[name]
-    if said is None or wrong_value(spec, text_of(said)):
-        return USUAL[name]
-    found = in_bytes(spec, text_of(said)) if spec.get("unit") else amount(spec, text_of(said))
-    return USUAL[name] if found is None else int(found)
+    """Return a setting, a size in bytes; its default if it is not set, or the server does not accept its value."""
+    value, spec = _settings(machine).get(name), _specs(machine)[name]
+    if value is None or expected_value(spec, text_of(value)):
+        return DEFAULTS[name]
+    number = in_bytes(spec, text_of(value)) if spec.get("unit") else amount(spec, text_of(value))
+    return DEFAULTS[name] if number is None else int(number)

@@ -1,4 +1,4 @@
-"""Settings of a PostgreSQL that exclude one another: it would not start."""
+"""Finds values of PostgreSQL settings that lose data, and settings that contradict each other."""
 
 from __future__ import annotations
 
@@ -7,106 +7,162 @@ from typing import Any
 from zoneinfo import available_timezones
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import text_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql_values import amount, wrong_value
+from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql_values import amount, expected_value
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import ProblemKind
+
+Settings = Mapping[str, Any]
+"""Values by the names of settings in lower case."""
+Specs = Mapping[str, Mapping[str, Any]]
+"""What a version of PostgreSQL knows of its settings, by their names in lower case."""
+Finding = tuple[str, ProblemKind, dict[str, Any]]
+"""A setting, what is wrong with it, and the details of the message."""
 
 LEAST_WAL = 32 * 2**20
-"""Bytes: twice a segment of the write-ahead log, as initdb makes it here."""
+"""Bytes: two segments of the write-ahead log, of the size that initdb gives them here."""
 
-
+DATABASE_UNSAFE = ProblemKind("DATABASE_UNSAFE", "rows can be lost", "remove it")
+# By setting: the value that loses rows, and how.
 UNSAFE = {
-    "fsync": ("off", "after a power cut the database is broken, and jobs have acknowledged what was in it"),
-    "full_page_writes": ("off", "after a power cut pages can be half old and half new, and nobody notices"),
-    "zero_damaged_pages": ("on", "rows of a damaged page vanish without a word"),
-    "ignore_checksum_failure": ("on", "what a disk has garbled is read as if it were right"),
+    "fsync": (
+        "off",
+        DATABASE_UNSAFE.variant(message="a power cut corrupts the database, though jobs have acknowledged its rows"),
+    ),
+    "full_page_writes": (
+        "off",
+        DATABASE_UNSAFE.variant(message="after a power cut a page can be half old and half new, without an error"),
+    ),
+    "zero_damaged_pages": (
+        "on",
+        DATABASE_UNSAFE.variant(message="the server discards the rows of a damaged page without an error"),
+    ),
+    "ignore_checksum_failure": (
+        "on",
+        DATABASE_UNSAFE.variant(message="the server returns rows that a disk has corrupted, without an error"),
+    ),
 }
-# Of these a warning: nothing is lost at once.
-LATER = {
-    "autovacuum": "nothing takes away what was replaced or deleted: tables grow until the disk is full",
-    "track_counts": "autovacuum has no numbers to go by, and never begins: tables grow until the disk is full",
-    "synchronous_commit": "after a crash of the server rows that were acknowledged are gone, and a job refuses a "
-    "database that is older than its checkpoint",
+# Of these, off causes a warning: nothing is lost at once.
+UNSAFE_LATER = {
+    "autovacuum": DATABASE_UNSAFE.variant(
+        message="replaced and deleted rows are never removed: tables grow until the disk is full"
+    ),
+    "track_counts": DATABASE_UNSAFE.variant(
+        message="without statistics autovacuum never runs: tables grow until the disk is full"
+    ),
+    "synchronous_commit": DATABASE_UNSAFE.variant(
+        message="a crash of the server loses acknowledged rows, and a job rejects a database that is older than "
+        "its checkpoint"
+    ),
 }
 SWITCHES = {"on": "on", "true": "on", "yes": "on", "1": "on", "off": "off", "false": "off", "no": "off", "0": "off"}
 ZONES = ("timezone", "log_timezone")
 
+DATABASE_VALUE = ProblemKind("DATABASE_VALUE", "PostgreSQL does not accept this value", "use {expected}")
+DATABASE_VALUE_ZONE = DATABASE_VALUE.variant(
+    message="the control node knows no such time zone", advice="use a name such as Europe/Berlin"
+)
+DATABASE_VALUE_UNIT = DATABASE_VALUE.variant(
+    message="without a unit this is {number} ms", advice="write {number}s for seconds, or {number}ms"
+)
 
-def losing(said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield settings with which rows are lost, and why; `said` are settings by their names in lower case."""
-    for name, (bad, wrong) in UNSAFE.items():
-        if name in said and SWITCHES.get(text_of(said[name]).lower()) == bad:
-            yield name, wrong
+DATABASE_CONTRADICTION = ProblemKind("DATABASE_CONTRADICTION", "PostgreSQL does not start with it", "correct it")
+RESERVED = DATABASE_CONTRADICTION.variant(
+    message="{reserved} connections are reserved, but max_connections is {connections}: the server would not start",
+    advice="raise max_connections, or reserve fewer",
+)
+RESERVED_BY_DEFAULT = DATABASE_CONTRADICTION.variant(
+    message="{reserved} connections are reserved by default: the server would not start",
+    advice="raise max_connections, or reserve fewer",
+)
+WAL_SENDERS = DATABASE_CONTRADICTION.variant(
+    message="max_wal_senders (default: 10) requires wal_level replica: the server would not start",
+    advice="set max_wal_senders: 0 too, or remove wal_level",
+)
+ARCHIVE_LEVEL = DATABASE_CONTRADICTION.variant(
+    message="archive_mode requires wal_level replica: the server would not start",
+    advice="remove wal_level or archive_mode",
+)
+WAL_SIZES = DATABASE_CONTRADICTION.variant(
+    message="min_wal_size ({least} MB) is more than max_wal_size ({most} MB)", advice="lower one or raise the other"
+)
+WAL_SMALL = DATABASE_CONTRADICTION.variant(
+    message="less than two segments of the write-ahead log: the server would not start", advice="use at least 32MB"
+)
+UNARCHIVED = DATABASE_CONTRADICTION.variant(
+    message="without archive_command the server keeps its whole write-ahead log, which fills the disk",
+    advice="set archive_command, such as 'cp %p /srv/wal/%f', or remove archive_mode",
+)
 
 
-def losing_later(said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield settings with which a disk fills up or a crash takes rows, and why, in the same shape."""
-    for name, wrong in LATER.items():
-        if name in said and SWITCHES.get(text_of(said[name]).lower()) == "off":
-            yield name, wrong
+def unsafe_values(settings: Settings) -> Iterator[tuple[str, ProblemKind]]:
+    """Yield the settings that lose rows, each with its problem."""
+    for name, (bad, kind) in UNSAFE.items():
+        if name in settings and SWITCHES.get(text_of(settings[name]).lower()) == bad:
+            yield name, kind
 
 
-def zone_fault(text: str) -> str | None:
-    """Return what is wrong with the name of a time zone of a place, None where nothing is or nobody here knows."""
+def unsafe_later(settings: Settings) -> Iterator[tuple[str, ProblemKind]]:
+    """Yield the settings that fill a disk, or lose rows in a crash, each with its problem."""
+    for name, kind in UNSAFE_LATER.items():
+        if name in settings and SWITCHES.get(text_of(settings[name]).lower()) == "off":
+            yield name, kind
+
+
+def unknown_zone(text: str) -> bool:
+    """Tell whether the control node knows time zones, and the region/city in `text` is none of them."""
     zones = available_timezones()
-    if not zones or "/" not in text or text.lower() in {zone.lower() for zone in zones}:
-        return None
-    return "no time zone that is known here"
+    return bool(zones) and "/" in text and text.lower() not in {zone.lower() for zone in zones}
 
 
-def contradictions(said: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, str]]:
-    """Yield setting, what is wrong and advice of settings that a server refuses together (postmaster.c, xlog.c).
-
-    `said` are settings by their names in lower case, `known` the specs of this version.
-    """
-    connections = _number(said, known, "max_connections", 100)
-    reserved = connections - free(said, known)
+def contradictions(settings: Settings, specs: Specs) -> Iterator[Finding]:
+    """Yield settings that a server rejects together (postmaster.c, xlog.c): it would not start."""
+    connections = _number(settings, specs, "max_connections", 100)
+    reserved = connections - free_connections(settings, specs)
     if reserved >= connections:
-        place = next((name for name in ("superuser_reserved_connections", "reserved_connections") if name in said), "")
-        taken = f"all {connections:.0f} of max_connections are taken by those" if place else "all are taken by those"
-        wrong = f"{taken} that are reserved ({reserved:.0f}), and the server would not start"
-        yield place or "max_connections", wrong, "raise max_connections, or reserve fewer"
-    if str(said.get("wal_level")).lower() == "minimal":
-        if _number(said, known, "max_wal_senders", 10) > 0:
-            advice = "say max_wal_senders: 0 too, or leave it out"
-            yield "wal_level", "max_wal_senders, 10 by default, wants replica: it would not start", advice
-        elif text_of(said.get("archive_mode", "off")).lower() not in ("off", "false", "no", "0"):
-            yield "wal_level", "archive_mode wants replica: it would not start", "leave one of the two out"
-    least, most = _number(said, known, "min_wal_size", 80), _number(said, known, "max_wal_size", 1024)
-    if {"min_wal_size", "max_wal_size"} <= set(said) and least > most:
-        wrong = f"min_wal_size ({least:.0f} MB) is more than max_wal_size ({most:.0f} MB)"
-        yield "min_wal_size", wrong, "correct one of the two"
+        place = next(
+            (name for name in ("superuser_reserved_connections", "reserved_connections") if name in settings), ""
+        )
+        details = {"reserved": f"{reserved:.0f}", "connections": f"{connections:.0f}"}
+        yield place or "max_connections", RESERVED if place else RESERVED_BY_DEFAULT, details
+    if str(settings.get("wal_level")).lower() == "minimal":
+        if _number(settings, specs, "max_wal_senders", 10) > 0:
+            yield "wal_level", WAL_SENDERS, {}
+        elif text_of(settings.get("archive_mode", "off")).lower() not in ("off", "false", "no", "0"):
+            yield "wal_level", ARCHIVE_LEVEL, {}
+    least, most = _number(settings, specs, "min_wal_size", 80), _number(settings, specs, "max_wal_size", 1024)
+    if {"min_wal_size", "max_wal_size"} <= set(settings) and least > most:
+        yield "min_wal_size", WAL_SIZES, {"least": f"{least:.0f}", "most": f"{most:.0f}"}
     for name in ("min_wal_size", "max_wal_size"):
-        number = _number(said, known, name, LEAST_WAL / 2**20)
+        number = _number(settings, specs, name, LEAST_WAL / 2**20)
         if number * 2**20 < LEAST_WAL:
-            yield name, "less than two segments of the write-ahead log: it would not start", "use 32MB at least"
+            yield name, WAL_SMALL, {}
 
 
-def free(said: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> float:
-    """Return how many connections are left for users; the shapes are those of `contradictions`."""
-    for_superusers = _number(said, known, "superuser_reserved_connections", 3)
-    reserved = for_superusers + _number(said, known, "reserved_connections", 0)
-    return _number(said, known, "max_connections", 100) - reserved
+def free_connections(settings: Settings, specs: Specs) -> float:
+    """Return how many connections users can open: max_connections without the reserved ones."""
+    for_superusers = _number(settings, specs, "superuser_reserved_connections", 3)
+    reserved = for_superusers + _number(settings, specs, "reserved_connections", 0)
+    return _number(settings, specs, "max_connections", 100) - reserved
 
 
-def unarchived(said: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield, in the same shape, that a log is kept for an archive that nobody makes: it fills the disk."""
-    on = text_of(said.get("archive_mode", "off")).lower() not in ("off", "false", "no", "0")
-    if on and not any(text_of(said.get(name) or "").strip() for name in ("archive_command", "archive_library")):
-        wrong = "without archive_command the server keeps its log until that is archived: it fills the disk"
-        yield "archive_mode", wrong, "say archive_command, as 'cp %p /srv/wal/%f', or take it out"
+def unarchived(settings: Settings) -> Iterator[Finding]:
+    """Yield archive_mode if no archive_command or archive_library is set: the log is kept until the disk is full."""
+    on = text_of(settings.get("archive_mode", "off")).lower() not in ("off", "false", "no", "0")
+    if on and not any(text_of(settings.get(name) or "").strip() for name in ("archive_command", "archive_library")):
+        yield "archive_mode", UNARCHIVED, {}
 
 
-def hasty(said: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, str]]:
-    """Yield, in the same shape, times of less than a second that are written without a unit: seconds were meant."""
-    for name, value in said.items():
-        spec, text = known.get(name, {}), text_of(value).strip()
+def short_timeouts(settings: Settings, specs: Specs) -> Iterator[Finding]:
+    """Yield timeouts below one second without a unit: their unit is ms, and seconds were probably intended."""
+    for name, value in settings.items():
+        spec, text = specs.get(name, {}), text_of(value).strip()
         if name.endswith("_timeout") and spec.get("unit") == "ms" and text.isdigit() and 0 < int(text) < 1000:
-            yield name, f"{text} ms, for that is its unit", f"write {text}s if seconds were meant, or {text}ms"
+            yield name, DATABASE_VALUE_UNIT, {"number": text}
 
 
-def _number(said: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], name: str, default: float) -> float:
-    """Return a setting in its own unit; its default where it is not said, or said wrongly."""
-    value, spec = said.get(name), known.get(name)
-    if value is None or spec is None or wrong_value(spec, text_of(value)):
+def _number(settings: Settings, specs: Specs, name: str, default: float) -> float:
+    """Return a setting in its own unit; its default if it is not set, or the server does not accept its value."""
+    value, spec = settings.get(name), specs.get(name)
+    if value is None or spec is None or expected_value(spec, text_of(value)):
         return default
-    found = amount(spec, text_of(value))
-    return default if found is None else found
+    number = amount(spec, text_of(value))
+    return default if number is None else number

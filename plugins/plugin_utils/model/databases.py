@@ -1,4 +1,4 @@
-"""Rules on databases: their users, and their settings by the server's own list."""
+"""Rules on databases: their users, their settings by the server's own list, and the jobs that log in to them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_values import (
+    DATABASE_VALUE,
+    DATABASE_VALUE_ZONE,
     ZONES,
     contradictions,
-    hasty,
-    losing,
-    losing_later,
+    short_timeouts,
     unarchived,
-    zone_fault,
+    unknown_zone,
+    unsafe_later,
+    unsafe_values,
 )
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.exposure import WIDEST
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.firewall import left_alone, rules_of
@@ -30,13 +32,13 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import (
     network,
     text_of,
 )
-from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql_values import wrong_value
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql_values import expected_value
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
 USERS = "postgresql_users"
 NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 RESERVED = ("postgres", "template0", "template1", "public", "all", "replication", "sameuser", "samerole", "samegroup")
-# Settings that the role derives from its inputs, or on which its promises stand.
+# Settings that the role derives from its inputs; "" if no input sets the value.
 OWNED = {
     "data_directory": "postgresql_data_dir",
     "listen_addresses": "postgresql_address",
@@ -53,238 +55,332 @@ FIRST, LAST = 13, 18
 """Major versions whose settings are like those that are known here."""
 OF_EXTENSION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", re.ASCII)
 
+DATABASE_USER_TWICE = ProblemKind(
+    "DATABASE_USER_TWICE",
+    "declared twice, but a user name is unique on a server",
+    "give the user of each database its own name",
+)
+DATABASE_NAME = ProblemKind(
+    "DATABASE_NAME",
+    "PostgreSQL reserves this name, or reads it as another name",
+    "use lower-case letters, digits and _, such as project_orders",
+)
+DATABASE_PASSWORD_NONE = ProblemKind(
+    "DATABASE_PASSWORD_NONE",
+    "empty: the server would reject every login",
+    "use a password from the vaulted file",
+)
+DATABASE_OWNER = ProblemKind(
+    "DATABASE_OWNER", "no user owns this database: its tables cannot be created", "set owner: true for one of its users"
+)
+DATABASE_OWNER_SEVERAL = DATABASE_OWNER.variant(message="several users own this database")
+DATABASE_OWNER_TYPO = DATABASE_OWNER.variant(
+    message="no user owns a database of this name", advice="did you mean {near}?"
+)
+
 
 def users(model: Model) -> Iterator[Problem]:
-    """Each user is one, with a plain name, of a database that one of them owns."""
+    """User names are unique and plain, each user has a password, and each database has one owner."""
     for machine in _databases(model):
         entries = machine.inputs.entries(USERS)
         counted = Counter(str(user.get("name")) for user in entries)
         for name in (name for name, number in counted.items() if number > 1):
-            wrong, advice = "there twice, and a server has one user of a name", "give the user of each database its own"
-            yield machine.problem(f"{USERS}[{name}]", "DATABASE_USER_TWICE", name, wrong, advice)
+            yield machine.report(DATABASE_USER_TWICE, f"{USERS}[{name}]", name)
         for user in entries:
             place = f"{USERS}[{user.get('name')}]"
             for key in ("name", "database"):
                 text = str(user.get(key))
                 if not NAME.fullmatch(text) or text in RESERVED or text.startswith("pg_"):
-                    wrong = "no name for it: the server keeps it for itself, or reads another one"
-                    advice = "write it in lower-case letters, figures and _, as project_orders"
-                    yield machine.problem(f"{place}.{key}", "DATABASE_NAME", text, wrong, advice)
+                    yield machine.report(DATABASE_NAME, f"{place}.{key}", text)
             if user.get("password") == "":
-                wrong, advice = "empty, and nobody would be let in", "name one of the vaulted file"
-                yield machine.problem(f"{place}.password", "DATABASE_PASSWORD_NONE", None, wrong, advice)
-            yield from _places(machine, place, user)
+                yield machine.report(DATABASE_PASSWORD_NONE, f"{place}.password")
+            yield from _invalid_sources(machine, place, user)
         yield from _owners(machine, entries)
 
 
 def _owners(machine: Machine, entries: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
-    """Each database has one owner; one that nobody owns, and is almost one that somebody does, is a slip."""
+    """Each database has one owner; a database without one whose name is almost that of another is a typo."""
     owners = Counter(str(user.get("database")) for user in entries if user.get("owner"))
-    for database, of in {str(user.get("database")): user for user in reversed(entries)}.items():
+    for database, user in {str(user.get("database")): user for user in reversed(entries)}.items():
         near = None if owners[database] else slip(database, owners)
         if near:
-            place, wrong = f"{USERS}[{of.get('name')}].database", "nobody owns a database of this name"
-            yield machine.problem(place, "DATABASE_OWNER", database, wrong, f"did you mean {near}?")
+            yield machine.report(DATABASE_OWNER_TYPO, f"{USERS}[{user.get('name')}].database", database, near=near)
         elif owners[database] != 1:
-            said = "nobody owns it, so nobody makes its tables" if not owners[database] else "several own it"
-            yield machine.problem(USERS, "DATABASE_OWNER", database, said, "say owner: true for one of its users")
+            yield machine.report(DATABASE_OWNER_SEVERAL if owners[database] else DATABASE_OWNER, USERS, database)
+
+
+DATABASE_SOURCE = ProblemKind(
+    "DATABASE_SOURCE",
+    "no source: this user could not log in from any host",
+    "list addresses, or remove it: then the hosts of all jobs are allowed",
+)
+DATABASE_SOURCE_FORM = DATABASE_SOURCE.variant(
+    message="{reason}", advice="use an address, or a subnet such as 198.51.100.0/24"
+)
+DATABASE_SOURCE_WORLD = DATABASE_SOURCE.variant(
+    message="every host of the internet may try passwords", advice="list the subnets of the clients"
+)
+DATABASE_SOURCE_FIREWALL = DATABASE_SOURCE.variant(
+    message="no firewall rule allows it at port {port}",
+    advice="allow it: site_firewall_rules: [{{port: {port}, from: [{source}]}}]",
+)
+DATABASE_SOURCE_JOB = DATABASE_SOURCE.variant(
+    message="does not include {nodes}, where job {jobs} logs in as this user: the server would reject it",
+    advice="add it, or remove from: then the hosts of all jobs are allowed",
+)
+DATABASE_SOURCE_HOSTS = DATABASE_SOURCE_JOB.variant(
+    advice="add them, or remove from: then the hosts of all jobs are allowed"
+)
+LOG_IN = "does not include {nodes}, where jobs {jobs} log in as this user: the server would reject them"
+DATABASE_SOURCE_JOBS = DATABASE_SOURCE_JOB.variant(message=LOG_IN)
+DATABASE_SOURCE_HOSTS_JOBS = DATABASE_SOURCE_HOSTS.variant(message=LOG_IN)
 
 
 def sources(model: Model) -> Iterator[Problem]:
-    """Users come from somewhere, from where the firewall lets them in, and not from the whole world."""
+    """Each user may log in from some hosts, but not from the whole internet, and the firewall allows them."""
     for machine in _databases(model):
         rules, port = rules_of(machine), machine.inputs.whole("postgresql_port")
         closed = left_alone(machine) is not None
         for user in machine.inputs.entries(USERS):
             place, given = f"{USERS}[{user.get('name')}].from", user.get("from")
             if given in ([], ()):
-                wrong, advice = "nowhere: nobody could log in as this user", "name addresses, or leave it out: all jobs"
-                yield machine.problem(place, "DATABASE_SOURCE", None, wrong, advice)
-            told = list(map(str, given)) if isinstance(given, (list, tuple)) else []
-            if out := _left_out(model, machine, user):
-                yield machine.problem(place, "DATABASE_SOURCE", ", ".join(told), *out)
+                yield machine.report(DATABASE_SOURCE, place)
+            addresses = list(map(str, given)) if isinstance(given, (list, tuple)) else []
+            if excluded := _excluded_jobs(model, machine, user):
+                kind, details = excluded
+                yield machine.report(kind, place, ", ".join(addresses), **details)
                 continue
-            for source in told:
-                found = subnet(source)
-                if found is not None and found.prefixlen < WIDEST[found.version]:
-                    wrong, advice = "the whole world may try passwords", "name the subnets of those who have to"
-                    yield machine.problem(place, "DATABASE_SOURCE", source, wrong, advice)
-                elif found is not None and rules and port and not lets_in(rules, port, source, closed):
-                    wrong = f"no rule of the firewall lets it in at port {port}"
-                    advice = f"let it in by site_firewall_rules: [{{port: {port}, from: [{source}]}}]"
-                    yield machine.problem(place, "DATABASE_SOURCE", source, wrong, advice)
+            for source in addresses:
+                net = subnet(source)
+                if net is not None and net.prefixlen < WIDEST[net.version]:
+                    yield machine.report(DATABASE_SOURCE_WORLD, place, source)
+                elif net is not None and rules and port and not lets_in(rules, port, source, closed):
+                    yield machine.report(DATABASE_SOURCE_FIREWALL, place, source, port=port, source=source)
 
 
-def _left_out(model: Model, server: Machine, user: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return that hosts whose jobs log in as a user are not among his addresses, and what mends it."""
+def _excluded_jobs(model: Model, server: Machine, user: Mapping[str, Any]) -> tuple[ProblemKind, dict[str, Any]] | None:
+    """Return the hosts whose jobs log in as a user, but are not among the user's addresses."""
     given = user.get("from")
     nets = [subnet(str(source)) for source in given] if isinstance(given, (list, tuple)) else []
-    places, own = {*map(str, server.addresses), server.name}, str(user.get("name"))
-    left: dict[str, dict[str, None]] = {}
+    places, name = {*map(str, server.addresses), server.name}, str(user.get("name"))
+    excluded: dict[str, dict[str, None]] = {}
     for node in model.spark_nodes if nets and None not in nets else ():
         address = subnet(str(node.address("client")))
         if address is None or any(net is not None and address.network_address in net for net in nets):
             continue
         for job in node.jobs:
             database = job.config.get("database")
-            told = dict(database) if isinstance(database, Mapping) else {}
-            for login in (told, {**told, **job.migrate}):
-                if str(login.get("user")) == own and str(login.get("host")) in places:
-                    left.setdefault(f"{node.name} ({node.address('client')})", {})[job.name] = None
-    if not left:
+            login = dict(database) if isinstance(database, Mapping) else {}
+            for properties in (login, {**login, **job.migrate}):
+                if str(properties.get("user")) == name and str(properties.get("host")) in places:
+                    excluded.setdefault(f"{node.name} ({node.address('client')})", {})[job.name] = None
+    if not excluded:
         return None
-    jobs = list(dict.fromkeys(job for found in left.values() for job in found))
-    wrong = f"leaves out {' and '.join(left)}, where {'jobs' if len(jobs) > 1 else 'job'} {', '.join(jobs)} "
-    wrong += f"{'log' if len(jobs) > 1 else 'logs'} in as this user: the server would refuse it"
-    return wrong, f"add {'it' if len(left) == 1 else 'them'}, or leave it out: all jobs"
+    jobs = list(dict.fromkeys(job for of_host in excluded.values() for job in of_host))
+    kinds = (DATABASE_SOURCE_JOB, DATABASE_SOURCE_JOBS, DATABASE_SOURCE_HOSTS, DATABASE_SOURCE_HOSTS_JOBS)
+    return kinds[2 * (len(excluded) > 1) + (len(jobs) > 1)], {"nodes": " and ".join(excluded), "jobs": jobs}
 
 
-def _places(machine: Machine, place: str, user: Mapping[str, Any]) -> Iterator[Problem]:
-    told = user.get("from")
-    for source in told if isinstance(told, (list, tuple)) else ():
+def _invalid_sources(machine: Machine, place: str, user: Mapping[str, Any]) -> Iterator[Problem]:
+    given = user.get("from")
+    for source in given if isinstance(given, (list, tuple)) else ():
         try:
             network(source)
         except ValueError as error:
-            advice = "write an address, or a subnet as 198.51.100.0/24"
-            yield machine.problem(f"{place}.from", "DATABASE_SOURCE", source, str(error), advice)
+            yield machine.report(DATABASE_SOURCE_FORM, f"{place}.from", source, reason=str(error))
+
+
+DATABASE_VERSION = ProblemKind(
+    "DATABASE_VERSION", "not a version from {first} to {last}", "use the version of the host's release"
+)
+DATABASE_VERSION_FORM = DATABASE_VERSION.variant(
+    message="not a major version", advice="use a number such as 15, or remove it: the default is that of the release"
+)
+DATABASE_ADDRESS = ProblemKind(
+    "DATABASE_ADDRESS", "not an address of this host: the server could not bind it", "use client_address"
+)
+DATABASE_SETTING_OWNED = ProblemKind(
+    "DATABASE_SETTING_OWNED", "the role sets it from {input}", "remove it, and use {input}"
+)
+DATABASE_SETTING_OWNED_FIXED = DATABASE_SETTING_OWNED.variant(
+    message="the role sets it: its connections depend on the value", advice="remove it"
+)
+DATABASE_SETTING = ProblemKind("DATABASE_SETTING", "this PostgreSQL has no such setting", "remove it")
+DATABASE_SETTING_TYPO = DATABASE_SETTING.variant(advice="did you mean {near}?")
 
 
 def settings(model: Model) -> Iterator[Problem]:
-    """Settings are known to that PostgreSQL, with values that it takes; none says what an input says."""
+    """Version, address and settings are accepted by PostgreSQL, are not set by the role, and lose no rows."""
     for machine in _databases(model):
         version = str(machine.inputs.get("postgresql_version") or "")
         if VERSION.fullmatch(version) and not FIRST <= int(version) <= LAST:
-            wrong, advice = f"no version from {FIRST} to {LAST}", "name the one that the host's release has"
-            yield machine.problem("postgresql_version", "DATABASE_VERSION", version, wrong, advice)
+            yield machine.report(DATABASE_VERSION, "postgresql_version", version, first=FIRST, last=LAST)
         address = machine.inputs.text("postgresql_address")
         if address and is_address(address) and address not in {*map(str, machine.addresses), *WILDCARDS}:
-            wrong, advice = "not an address of this host, so the server could not bind it", "use client_address"
-            yield machine.problem("postgresql_address", "DATABASE_ADDRESS", address, wrong, advice)
+            yield machine.report(DATABASE_ADDRESS, "postgresql_address", address)
         if version and not VERSION.fullmatch(version):
-            advice = "say it as 15, or leave it out: then it is that of the host's release"
-            yield machine.problem("postgresql_version", "DATABASE_VERSION", version, "no major version", advice)
+            yield machine.report(DATABASE_VERSION_FORM, "postgresql_version", version)
         for source in machine.inputs.sequence("postgresql_sources"):
-            yield from _places(machine, "postgresql_sources", {"from": [source]})
-        known = {name.lower(): spec for name, spec in definitions(version).items()}
+            yield from _invalid_sources(machine, "postgresql_sources", {"from": [source]})
+        specs = {name.lower(): spec for name, spec in definitions(version).items()}
         for name, value in machine.inputs.mapping("postgresql_config").items():
-            place, spec = f"postgresql_config[{name}]", known.get(str(name).lower())
-            if str(name).lower() in OWNED:
-                own = OWNED[str(name).lower()]
-                wrong = f"{own} says it" if own else "the role's own: its connections stand on it"
-                advice = f"use {own}" if own else "take it out"
-                yield machine.problem(place, "DATABASE_SETTING_OWNED", None, wrong, advice)
-            elif spec is None and not OF_EXTENSION.fullmatch(str(name)):
-                near = nearest(str(name), known)
-                advice = f"did you mean {near}?" if near else "take it out"
-                yield machine.problem(place, "DATABASE_SETTING", None, "no setting of this PostgreSQL", advice)
-            elif str(name).lower() in ZONES and (strange := zone_fault(text_of(value))):
-                yield machine.problem(place, "DATABASE_VALUE", text_of(value), strange, "correct it, as Europe/Berlin")
-            elif spec and value is not None and (wrong := wrong_value(spec, text_of(value))):
-                yield machine.problem(place, "DATABASE_VALUE", text_of(value), wrong, "correct it")
-        said = {str(name).lower(): value for name, value in machine.inputs.mapping("postgresql_config").items()}
-        for name, wrong in losing(said):
-            place = f"postgresql_config[{name}]"
-            yield machine.problem(place, "DATABASE_UNSAFE", text_of(said[name]), wrong, "take it out")
-        for name, wrong in losing_later(said):
-            place = f"postgresql_config[{name}]"
-            yield machine.problem(place, "DATABASE_UNSAFE", text_of(said[name]), wrong, "take it out", warning=True)
-        for name, wrong, advice in (*contradictions(said, known), *unarchived(said)):
-            place = f"postgresql_config[{name}]"
-            yield machine.problem(place, "DATABASE_CONTRADICTION", said.get(name), wrong, advice)
-        for name, wrong, advice in hasty(said, known):
-            yield machine.problem(
-                f"postgresql_config[{name}]", "DATABASE_VALUE", said[name], wrong, advice, warning=True
-            )
+            yield from _setting(machine, specs, str(name), value)
+        yield from _combined_settings(machine, specs)
+
+
+def _setting(machine: Machine, specs: Mapping[str, Mapping[str, Any]], name: str, value: Any) -> Iterator[Problem]:
+    """Check one setting by its spec."""
+    place, key, spec = f"postgresql_config[{name}]", name.lower(), specs.get(name.lower())
+    if key in OWNED:
+        kind = DATABASE_SETTING_OWNED if OWNED[key] else DATABASE_SETTING_OWNED_FIXED
+        yield machine.report(kind, place, input=OWNED[key])
+    elif spec is None and not OF_EXTENSION.fullmatch(name):
+        near = nearest(name, specs)
+        yield machine.report(DATABASE_SETTING_TYPO if near else DATABASE_SETTING, place, near=near)
+    elif key in ZONES and unknown_zone(text_of(value)):
+        yield machine.report(DATABASE_VALUE_ZONE, place, text_of(value))
+    elif spec and value is not None and (expected := expected_value(spec, text_of(value))):
+        yield machine.report(DATABASE_VALUE, place, text_of(value), expected=expected)
+
+
+def _combined_settings(machine: Machine, specs: Mapping[str, Mapping[str, Any]]) -> Iterator[Problem]:
+    """Check the settings of a server together, and for loss of rows."""
+    config = {str(name).lower(): value for name, value in machine.inputs.mapping("postgresql_config").items()}
+    for name, kind in unsafe_values(config):
+        yield machine.report(kind, f"postgresql_config[{name}]", text_of(config[name]))
+    for name, kind in unsafe_later(config):
+        yield machine.report(kind, f"postgresql_config[{name}]", text_of(config[name]), warning=True)
+    for name, kind, details in (*contradictions(config, specs), *unarchived(config)):
+        yield machine.report(kind, f"postgresql_config[{name}]", config.get(name), **details)
+    for name, kind, details in short_timeouts(config, specs):
+        yield machine.report(kind, f"postgresql_config[{name}]", config[name], warning=True, **details)
+
+
+DATABASE_USER_OWNS = ProblemKind(
+    "DATABASE_USER_OWNS",
+    "owns the database: the job could change its tables",
+    "give the job a user of its own, and use the owner in migrate",
+)
+DATABASE_USER_MIGRATES = ProblemKind(
+    "DATABASE_USER_MIGRATES", "may not create tables in the database", "use the owner of the database: {owners}"
+)
+DATABASE_OTHER = ProblemKind(
+    "DATABASE_OTHER", "the database of this user is {database}", "use that database, or another user"
+)
+DATABASE_OTHER_MIGRATE = DATABASE_OTHER.variant(
+    message="the job uses {database}: its tables would be created in another database",
+    advice="use the owner of {database}",
+)
+DATABASE_OTHER_PORT = DATABASE_OTHER.variant(
+    message="the server of {server} listens at {port}", advice="use database_client, which sets the port"
+)
 
 
 def jobs(model: Model) -> Iterator[Problem]:
-    """A job logs in to our databases as a user of them, and knows whom it speaks to; so does who makes its tables."""
+    """Jobs log in to the databases as a declared user and verify the server; migrations log in as the owner."""
     hosts = {str(place): machine for machine in _databases(model) for place in (*machine.addresses, machine.name)}
     for node in model.spark_nodes:
         for job in node.jobs:
             database = job.config.get("database")
             if not isinstance(database, Mapping):
                 continue
-            own: Mapping[str, Any] = {}
+            job_user: Mapping[str, Any] = {}
             place = f"{job.variable}.config.database"
             if server := hosts.get(str(database.get("host"))):
-                user = own = yield from _login(node, place, database, server)
+                user = job_user = yield from _login(node, place, database, server)
                 if user.get("owner"):
-                    wrong = "owns the database, so the job could change its tables"
-                    advice = "give the job a user of its own, and name the owner in migrate"
-                    yield node.problem(f"{place}.user", "DATABASE_USER_OWNS", database.get("user"), wrong, advice)
+                    yield node.report(DATABASE_USER_OWNS, f"{place}.user", database.get("user"))
                 yield from _connection(node, place, database, server)
             migrating, place = {**database, **job.migrate}, f"{job.variable}.migrate"
             if job.migrate and (server := hosts.get(str(migrating.get("host")))):
                 user = yield from _login(node, place, migrating, server)
                 owners = [
-                    str(one.get("name"))
-                    for one in server.inputs.entries(USERS)
-                    if one.get("owner") and one.get("database") == user.get("database")
-                ]  # nobody: DATABASE_OWNER
+                    str(entry.get("name"))
+                    for entry in server.inputs.entries(USERS)
+                    if entry.get("owner") and entry.get("database") == user.get("database")
+                ]  # without an owner: DATABASE_OWNER
                 if user and owners and not user.get("owner"):
-                    wrong, advice = "cannot make its tables", f"name who owns the database: {', '.join(owners)}"
-                    yield node.problem(f"{place}.user", "DATABASE_USER_MIGRATES", migrating.get("user"), wrong, advice)
-                told = str(own.get("database"))
-                if owners and own and told != user.get("database") and told in _owned(server):
-                    wrong, advice = (
-                        f"the job's own is {told}, and its tables would not be made there",
-                        f"name who owns {told}",
-                    )
-                    yield node.problem(f"{place}.dbname", "DATABASE_OTHER", user.get("database"), wrong, advice)
+                    yield node.report(DATABASE_USER_MIGRATES, f"{place}.user", migrating.get("user"), owners=owners)
+                name = str(job_user.get("database"))
+                if owners and job_user and name != user.get("database") and name in _owned(server):
+                    yield node.report(DATABASE_OTHER_MIGRATE, f"{place}.dbname", user.get("database"), database=name)
                 yield from _connection(node, place, {"sslmode": "verify-full", **job.migrate}, server)
 
 
+DATABASE_IDLE = ProblemKind(
+    "DATABASE_IDLE",
+    "no job uses this database, and it is no replica: database_client leads to the first host of the group",
+    "set host to its address in a job's config.database, or take the host out of the group database",
+    warning=True,
+)
+
+
 def idle(model: Model) -> Iterator[Problem]:
-    """Where there are several databases, each is somebody's: jobs are told of the first."""
-    told = [one for node in model.spark_nodes for job in node.jobs for one in (job.config.get("database"), job.migrate)]
-    used = {str(one.get("host")) for one in told if isinstance(one, Mapping)}
-    everything = _databases(model)
-    unused = [machine for machine in everything if used.isdisjoint({*map(str, machine.addresses), machine.name})]
-    for machine in unused if len(unused) < len(everything) else ():
+    """Of several databases, each is used by a job or a replica: by default jobs use the first one."""
+    logins = [
+        login for node in model.spark_nodes for job in node.jobs for login in (job.config.get("database"), job.migrate)
+    ]
+    used = {str(login.get("host")) for login in logins if isinstance(login, Mapping)}
+    databases = _databases(model)
+    unused = [machine for machine in databases if used.isdisjoint({*map(str, machine.addresses), machine.name})]
+    for machine in unused if len(unused) < len(databases) else ():
         if not any(user.get("from") for user in machine.inputs.entries(USERS)):
-            wrong = "no job's database, and no copy of another: database_client leads to the first host of the group"
-            advice = "let a job's config.database name its address as host, or take the host out of the group"
-            yield machine.problem("", "DATABASE_IDLE", None, wrong, advice, warning=True)
+            yield machine.report(DATABASE_IDLE, "")
 
 
 def _owned(server: Machine) -> set[str]:
     return {str(user.get("database")) for user in server.inputs.entries(USERS) if user.get("owner")}
 
 
+DATABASE_USER = ProblemKind(
+    "DATABASE_USER",
+    "no user of this name in postgresql_users of {server}",
+    "declare the user there (declared: {known})",
+)
+DATABASE_USER_NONE = DATABASE_USER.variant(advice="declare the user there")
+DATABASE_USER_TYPO = DATABASE_USER.variant(advice="did you mean {near}?")
+
+
 def _login(
     node: SparkNode, place: str, database: Mapping[str, Any], server: Machine
 ) -> Generator[Problem, None, Mapping[str, Any]]:
-    """Judge whom somebody logs in as; return the user, {} where it is none of that database."""
+    """Check the user of a login; return the user, {} if it is not a user of that database."""
     users = server.inputs.entries(USERS)
-    found = next((user for user in users if str(user.get("name")) == str(database.get("user"))), None)
-    if found is None:
-        known = [str(user.get("name")) for user in users]
+    user = next((entry for entry in users if str(entry.get("name")) == str(database.get("user"))), None)
+    if user is None:
+        known = [str(entry.get("name")) for entry in users]
         near = nearest(str(database.get("user")), known)
-        advice = f"did you mean {near}?" if near else f"declare it there, beside {', '.join(known) or 'nobody'}"
-        wrong = f"nobody of that name is in {USERS} of {server.name}"
-        yield node.problem(f"{place}.user", "DATABASE_USER", database.get("user"), wrong, advice)
+        kind = DATABASE_USER_TYPO if near else DATABASE_USER if known else DATABASE_USER_NONE
+        yield node.report(kind, f"{place}.user", database.get("user"), server=server.name, near=near, known=known)
         return {}
-    if str(found.get("database")) != str(database.get("dbname")):
-        wrong, advice = f"the user's database is {found.get('database')}", "name that one, or another user"
-        yield node.problem(f"{place}.dbname", "DATABASE_OTHER", database.get("dbname"), wrong, advice)
+    if str(user.get("database")) != str(database.get("dbname")):
+        yield node.report(DATABASE_OTHER, f"{place}.dbname", database.get("dbname"), database=user.get("database"))
         return {}
-    return found
+    return user
+
+
+DATABASE_PASSWORD = ProblemKind(
+    "DATABASE_PASSWORD",
+    "not set: the server would reject the login",
+    "use the filter postgresql_login, which takes it from postgresql_users",
+)
+DATABASE_UNVERIFIED = ProblemKind(
+    "DATABASE_UNVERIFIED",
+    "the job does not verify the server: any host that answers at this address would receive its data",
+    "use database_client, which sets sslmode verify-full and sslrootcert",
+)
 
 
 def _connection(node: SparkNode, place: str, database: Mapping[str, Any], server: Machine) -> Iterator[Problem]:
-    nobody = [user.get("name") for user in server.inputs.entries(USERS) if user.get("password") == ""]
-    told, port = database.get("port"), server.inputs.whole("postgresql_port")
-    if told is not None and port and str(told) != str(port):
-        wrong, advice = f"the server of {server.name} listens at {port}", "use database_client, which has its port"
-        yield node.problem(f"{place}.port", "DATABASE_OTHER", told, wrong, advice)
-    if not database.get("password") and database.get("user") not in nobody and not database.get("passfile"):
-        wrong, advice = "without it nobody is let in", "postgresql_login gives it, from postgresql_users"
-        yield node.problem(f"{place}.password", "DATABASE_PASSWORD", None, wrong, advice)
+    """Check port, password and TLS of a login."""
+    without_password = [user.get("name") for user in server.inputs.entries(USERS) if user.get("password") == ""]
+    declared, port = database.get("port"), server.inputs.whole("postgresql_port")
+    if declared is not None and port and str(declared) != str(port):
+        yield node.report(DATABASE_OTHER_PORT, f"{place}.port", declared, server=server.name, port=port)
+    if not database.get("password") and database.get("user") not in without_password and not database.get("passfile"):
+        yield node.report(DATABASE_PASSWORD, f"{place}.password")
     if database.get("sslmode") != "verify-full":
-        wrong = "whoever answers at that address is taken for the database, and gets what the job sends"
-        advice = "use database_client, which says verify-full and sslrootcert"
-        yield node.problem(f"{place}.sslmode", "DATABASE_UNVERIFIED", database.get("sslmode"), wrong, advice)
+        yield node.report(DATABASE_UNVERIFIED, f"{place}.sslmode", database.get("sslmode"))
 
 
 def _databases(model: Model) -> list[Machine]:

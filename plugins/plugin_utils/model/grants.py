@@ -10,7 +10,7 @@ from typing import Any
 from ansible_collections.millrace.kafka.plugins.plugin_utils.definitions import nearest
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Broker
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import active, end
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.job_data import active, end
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.logins import super_users
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.permissions import covers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.principals import admin_principals

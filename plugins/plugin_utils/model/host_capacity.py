@@ -10,7 +10,7 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import M
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_memory import shared_buffers
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Machine
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation import LEAST_MEMORY, size
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import asked
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import driver_memory
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jvm import LOOPBACK
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import holders
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
@@ -55,7 +55,7 @@ def _reached(machine: Machine) -> tuple[str, int, str] | None:
 
 def heaps(model: Model) -> Iterator[Problem]:
     """What processes of a host with several functions take for good fits into its memory together."""
-    drivers = Counter({node.name: sum(asked(node).values()) for node in model.spark_nodes})
+    drivers = Counter({node.name: sum(driver_memory(node).values()) for node in model.spark_nodes})
     for machine in model.functional:
         total = size(machine.inputs.get("memory"))
         if total is not None and total < LEAST_MEMORY:

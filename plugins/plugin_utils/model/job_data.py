@@ -1,216 +1,350 @@
-"""Rules on what jobs read and write: folders, topics and databases, and records that come back to where they were."""
+"""Rules on what Spark jobs read and write: directories, topics, databases, and loops of records between jobs."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.broker_limits import limit
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_values import free
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.database_values import free_connections
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Job, SparkNode
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import (
-    READ_BACK,
-    active,
-    dead_letters,
-    end,
-    reads,
-)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.keystore_permissions import LOCATIONS
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.sandbox_paths import hidden, services_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic_types import Topic, topics_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import below, plain_path
 from ansible_collections.millrace.kafka.plugins.plugin_utils.postgresql import definitions
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
-# Its folder says of each topic how far it is (docs/jobs/archive_events.md): jobs of other topics may share it.
+# Default input and output topics of each job (spark_jobs/README.md).
+TOPICS = {
+    "archive_events": (None, None),
+    "average_readings": ("readings", "readings-averages"),
+    "count_words": ("streams-plaintext-input", "streams-wordcount-output"),
+    "generate_orders": (None, "orders"),
+    "generate_readings": (None, "readings"),
+    "generate_shipments": (None, "shipments"),
+    "join_shipments": ("orders", "orders-shipped"),
+    "measure_latency": (None, "canaries"),
+    "project_orders": ("orders", None),
+    "publish_lines": (None, "streams-plaintext-input"),
+    "relay": (None, None),
+}
+# Jobs that read more than one topic: the keys of the other topics, and their defaults.
+MORE_TOPICS = {"join_shipments": {"shipments_topic": "shipments"}}
+# Keys that name topics to read, and have no default.
+MORE_KEYS = {"archive_events": "input_topics", "measure_latency": "arrives_topic"}
+# Jobs that read the topic that they write, unless another topic is set; they run without Spark and without a group.
+READ_BACK = ("measure_latency",)
+# Default dead-letter topics.
+DEAD_LETTERS = {
+    "average_readings": ("readings-dead",),
+    "join_shipments": ("orders-dead", "shipments-dead"),
+    "project_orders": ("orders-dead",),
+}
+# The output directory of this job holds its progress by topic (docs/jobs/archive_events.md): jobs of other topics may
+# share it.
 BY_TOPIC = "archive_events"
 RELAY = "relay"
-# Jobs that write events, and what of them is the record's key (docs/jobs): many events have the same.
+# Jobs that write events, and the key of their records (docs/jobs): many events have the same key.
 KEYS = {"generate_orders": "the order", "generate_readings": "the sensor", "publish_lines": "the file's name"}
-# What Spark asks of executors, which a job in one process does not have.
-ELSEWHERE = re.compile(
+# Settings of Spark for executors, which a job in one process does not have.
+OF_EXECUTORS = re.compile(
     r"spark\.(executor\.(memory|memoryOverhead|cores|instances|extraJavaOptions|defaultJavaOptions)|cores\.max"
     r"|dynamicAllocation\..+|yarn\..+|kubernetes\..+)"
 )
 MESSAGE = "max.message.bytes"
-
-# What the unit lets its job write to (roles/spark_job); everything else is read-only or another /tmp.
+# The directory to which the unit lets its job write (roles/spark_job); the rest is read-only or a private /tmp.
 WRITABLE = "/var/lib/spark-job"
 WRITTEN = ("checkpoint", "output_directory")
-Place = tuple[str, str]
-"""Where records are: a cluster or a host, and the topic or directory there."""
+
+
+def active(node: SparkNode) -> list[Job]:
+    """Return the jobs of a host that are not stopped."""
+    stopped = {
+        str(entry.get("name")) for entry in node.inputs.entries("spark_job_jobs") if entry.get("state") == "stopped"
+    }
+    return [job for job in node.jobs if job.name not in stopped]
+
+
+def end(job: Job, side: str) -> tuple[str, str] | None:
+    """Return the kind (directory, topic) and name of a job's input or output; None if there is none, or no default."""
+    for kind in ("directory", "topic"):
+        value = job.config.get(f"{side}_{kind}")
+        if isinstance(value, str) and value:
+            return kind, plain_path(value) if kind == "directory" else value
+    default = TOPICS.get(job.kind, (None, None))[side == "output"]
+    return ("topic", default) if default else None
+
+
+def reads(job: Job) -> list[str]:
+    """Return the topics that a job reads."""
+    source = end(job, "input")
+    topics = [source[1]] if source and source[0] == "topic" else []
+    more = job.config.get(MORE_KEYS.get(job.kind, ""))
+    topics += [str(name) for name in (more if isinstance(more, list) else [more]) if name]
+    for key, default in MORE_TOPICS.get(job.kind, {}).items():
+        topics.append(str(job.config.get(key) or default))
+    back = end(job, "output") if job.kind in READ_BACK and not topics else None
+    if back:
+        topics.append(back[1])
+    return list(dict.fromkeys(topics))
+
+
+def dead_letters(job: Job) -> Sequence[str]:
+    """Return the topics to which a job sends records that it cannot process."""
+    if job.kind in READ_BACK:
+        return ()
+    declared = job.config.get("dead_letter_topic")
+    return (str(declared),) if declared else DEAD_LETTERS.get(job.kind, ())
+
+
+JOB_DIRECTORY = ProblemKind(
+    "JOB_DIRECTORY",
+    "the job's unit may write only below {writable}",
+    "use a directory below /var/lib/spark-job, or add it to ReadWritePaths in unit_overrides of the job",
+)
+JOB_DIRECTORY_HIDDEN = JOB_DIRECTORY.variant(
+    message="the unit does not see the host's {folder}: files of the job would not remain there",
+    advice="use a directory below /var/lib/spark-job, or another directory in ReadWritePaths",
+)
+JOB_DIRECTORY_UNREADABLE = JOB_DIRECTORY.variant(
+    message="the unit does not see the host's {folder}: the job would find nothing there",
+    advice="use a path below /var/lib/spark-job or /srv, or add it to BindReadOnlyPaths in unit_overrides of the job",
+)
+JOB_CHECKPOINT_NESTED = ProblemKind(
+    "JOB_CHECKPOINT_NESTED",
+    "the same directory as {other} of job {job}, or one is inside the other",
+    "give each job its own checkpoint",
+)
 
 
 def directories(model: Model) -> Iterator[Problem]:
-    """A job writes where its unit may, and its checkpoint is its own, however it is written."""
+    """Jobs write where their units may, and each job has its own checkpoint."""
     for node in model.spark_nodes:
-        found: list[tuple[Job, str]] = []
+        checkpoints: list[tuple[Job, str]] = []
         for job in node.jobs:
             services = services_of(node, "spark_job_unit_overrides", f"{job.variable}.unit_overrides")
             writable = [WRITABLE, *_more_writable(services)]
             for key in WRITTEN:
                 path = job.config.get(key)
                 if not isinstance(path, str) or not path.startswith("/"):
-                    continue  # said by the job itself
-                unseen = hidden(path, services)
-                if not below(path, *writable) or ".." in path.split("/") or unseen:
-                    wrong = f"the job's unit may not write there: below {' and '.join(writable)} alone"
-                    advice = f"put it below {WRITABLE}, or name it in ReadWritePaths of its unit_overrides"
-                    if unseen:
-                        wrong = f"the unit does not see the host's {unseen}, and keeps nothing there"
-                        advice = f"put it below {WRITABLE}, or another folder that ReadWritePaths names"
-                    yield node.problem(f"{job.variable}.config.{key}", "JOB_DIRECTORY", path, wrong, advice)
+                    continue  # reported by the job itself
+                folder = hidden(path, services)
+                if not below(path, *writable) or ".." in path.split("/") or folder:
+                    kind = JOB_DIRECTORY_HIDDEN if folder else JOB_DIRECTORY
+                    allowed, place = " and ".join(writable), f"{job.variable}.config.{key}"
+                    yield node.report(kind, place, path, folder=folder, writable=allowed)
                 elif key == "checkpoint":
-                    found.append((job, path))
-            yield from _unseen(node, job, services)
-        for (one, first), (other, second) in combinations(found, 2):
-            alike = below(first, second) or below(second, first)
-            if alike and first != second and one.name != other.name:
-                wrong = f"the directory of job {one.name}, {first}, or inside it or around it"
-                place, advice = f"{other.variable}.config.checkpoint", "give each job a checkpoint of its own"
-                yield node.problem(place, "JOB_CHECKPOINT_NESTED", second, wrong, advice)
+                    checkpoints.append((job, path))
+            yield from _unreadable(node, job, services)
+        for (job, path), (other_job, other_path) in combinations(checkpoints, 2):
+            nested = below(path, other_path) or below(other_path, path)
+            if nested and path != other_path and job.name != other_job.name:
+                place = f"{other_job.variable}.config.checkpoint"
+                yield node.report(JOB_CHECKPOINT_NESTED, place, other_path, job=job.name, other=path)
 
 
-def _unseen(node: SparkNode, job: Job, services: list[Mapping[Any, Any]]) -> Iterator[Problem]:
-    """Yield what a job reads and its unit does not see."""
-    told: dict[str, Any] = {"input_directory": job.config.get("input_directory")}
+def _unreadable(node: SparkNode, job: Job, services: list[Mapping[Any, Any]]) -> Iterator[Problem]:
+    """Report paths that a job reads and its unit does not see."""
+    paths: dict[str, Any] = {"input_directory": job.config.get("input_directory")}
     for name in ("kafka", "database"):
-        given = job.config.get(name)
-        told |= {f"{name}[{key}]": given.get(key) for key in LOCATIONS} if isinstance(given, Mapping) else {}
-    for key, path in told.items():
+        login = job.config.get(name)
+        paths |= {f"{name}[{key}]": login.get(key) for key in LOCATIONS} if isinstance(login, Mapping) else {}
+    for key, path in paths.items():
         if isinstance(path, str) and path.startswith("/") and (folder := hidden(path, services)):
-            wrong = f"the unit does not see the host's {folder}: there is nothing for the job"
-            advice = f"put it below {WRITABLE} or /srv, or name it in BindReadOnlyPaths of its unit_overrides"
-            yield node.problem(f"{job.variable}.config.{key}", "JOB_DIRECTORY", path, wrong, advice)
+            yield node.report(JOB_DIRECTORY_UNREADABLE, f"{job.variable}.config.{key}", path, folder=folder)
 
 
 def _more_writable(services: list[Mapping[Any, Any]]) -> list[str]:
+    """Return the paths that drop-ins make writable."""
     texts: list[Any] = []
     for service in services:
-        for given in (service.get("ReadWritePaths"), service.get("BindPaths")):
-            texts += given if isinstance(given, (list, tuple)) else [given] if given else []
+        for value in (service.get("ReadWritePaths"), service.get("BindPaths")):
+            texts += value if isinstance(value, (list, tuple)) else [value] if value else []
     paths = [path.lstrip("+-").rpartition(":")[2] for text in texts for path in str(text).split()]
     return [path for path in paths if path.startswith("/")]
 
 
-def shared(model: Model) -> Iterator[Problem]:
-    """A folder that a job writes is its own: each keeps there how far it is."""
+JOB_OUTPUT_SHARED = ProblemKind(
+    "JOB_OUTPUT_SHARED",
+    "job {job} writes to the same directory: the second job is rejected, or each corrupts the data of the other",
+    "give each job its own directory",
+)
+JOB_OUTPUT_SHARED_TOPICS = JOB_OUTPUT_SHARED.variant(
+    message="job {job} writes to the same directory and also reads {topics}: the second job is rejected, or each "
+    "corrupts the data of the other"
+)
+
+
+def shared_outputs(model: Model) -> Iterator[Problem]:
+    """No two jobs write to one directory: each job stores its progress there."""
     for node in model.spark_nodes:
-        for one, other in combinations(active(node), 2):
+        for job, other in combinations(active(node), 2):
             written = end(other, "output")
-            if not written or written[0] != "directory" or end(one, "output") != written or one.name == other.name:
+            if not written or written[0] != "directory" or end(job, "output") != written or job.name == other.name:
                 continue
-            alike = sorted({*reads(one)} & {*reads(other)}) if one.kind == other.kind == BY_TOPIC else ["all"]
-            if alike:
-                what = "" if alike == ["all"] else f", of {', '.join(alike)}"
-                wrong = f"job {one.name} writes there as well{what}: the second is refused, or each spoils the other's"
-                place, advice = f"{other.variable}.config.output_directory", "give each a directory of its own"
-                yield node.problem(place, "JOB_OUTPUT_SHARED", written[1], wrong, advice)
+            by_topic = job.kind == other.kind == BY_TOPIC
+            topics = sorted({*reads(job)} & {*reads(other)})
+            if topics or not by_topic:
+                kind = JOB_OUTPUT_SHARED_TOPICS if by_topic else JOB_OUTPUT_SHARED
+                place = f"{other.variable}.config.output_directory"
+                yield node.report(kind, place, written[1], job=job.name, topics=topics)
 
 
-def messages(model: Model) -> Iterator[Problem]:
-    """What hands records on as they are sends them to a topic that takes as large ones."""
+JOB_MESSAGE = ProblemKind(
+    "JOB_MESSAGE",
+    "accepts records up to {output_bytes} bytes, but those of {topic} may have {input_bytes}: a larger record stops "
+    "the job",
+    "give {output} the same max.message.bytes",
+)
+
+
+def message_sizes(model: Model) -> Iterator[Problem]:
+    """A relay copies records unchanged, so its output topic accepts records as large as its input topic."""
     made = [topic for topic in topics_of(model) if topic.made]
     sizes = {topic.name: topic.number(MESSAGE) or limit(model.brokers[0], "message.max.bytes") for topic in made}
-    said = (topic for topic in made if topic.number(MESSAGE) is not None)
-    declared = {topic.name for topic in said if topic.own(topic.property_place(MESSAGE)) != topic.variable}
+    sized = (topic for topic in made if topic.number(MESSAGE) is not None)
+    declared = {topic.name for topic in sized if topic.own(topic.property_place(MESSAGE)) != topic.variable}
     for node in model.spark_nodes:
         for job in node.jobs if sizes else ():
             written = (end(job, "output") or ("", ""))[1]
             for name in reads(job) if job.kind == RELAY else ():
                 if sizes.get(name, 0) > sizes.get(written, sizes.get(name, 0)):
-                    wrong = f"records of {name} are of up to {sizes[name]} bytes, and it takes {sizes[written]}"
-                    wrong += ": a larger one stops the job"
-                    advice = f"give {written} the same {MESSAGE}"
-                    place = f"{job.variable}.config.output_topic"
-                    default = name not in declared
-                    yield node.problem(place, "JOB_MESSAGE", written, wrong, advice, warning=default)
+                    yield node.report(
+                        JOB_MESSAGE,
+                        f"{job.variable}.config.output_topic",
+                        written,
+                        warning=name not in declared,
+                        topic=name,
+                        output=written,
+                        input_bytes=sizes[name],
+                        output_bytes=sizes[written],
+                    )
 
 
-def compacted(model: Model) -> Iterator[Problem]:
-    """A topic of events keeps each of them: compaction takes all but the last of a key."""
-    kept = {topic.name: topic for topic in topics_of(model) if topic.made and "compact" in topic.policy}
+TOPIC_COMPACTED = ProblemKind(
+    "TOPIC_COMPACTED",
+    "compacted, but job {jobs} sends records to it that the job cannot process: Kafka rejects a record without a key "
+    "there, which stops the job, and compaction keeps only the last record of a key",
+    "use another profile, such as event_log",
+)
+USE_PROFILE = "set profile: event_log for this topic ({place} is for all topics)"
+TOPIC_COMPACTED_FOR_ALL = TOPIC_COMPACTED.variant(advice=USE_PROFILE)
+TOPIC_COMPACTED_EVENTS = TOPIC_COMPACTED.variant(
+    message="compacted, but it holds events (written by {writers}): compaction keeps only the last event of a key"
+)
+TOPIC_COMPACTED_EVENTS_FOR_ALL = TOPIC_COMPACTED_EVENTS.variant(advice=USE_PROFILE)
+
+
+def compacted_topics(model: Model) -> Iterator[Problem]:
+    """Topics of events and dead-letter topics are not compacted: compaction removes all but the last of a key."""
+    compacted = {topic.name: topic for topic in topics_of(model) if topic.made and "compact" in topic.policy}
     writers: dict[str, dict[str, str]] = {}
     for node in model.spark_nodes:
         for job in node.jobs:
             written = (end(job, "output") or ("", ""))[1]
-            if job.kind in KEYS and written in kept:
+            if job.kind in KEYS and written in compacted:
                 writers.setdefault(written, {})[job.name] = KEYS[job.kind]
+    hosts = names(model.brokers)
     for name, jobs in writers.items():
-        listed = ", ".join(f"job {job}, whose key is {key}" for job, key in jobs.items())
-        wrong = f"compacted, and written by {listed}: of its records only the last of each key would stay"
-        place, advice = _compacted(kept[name])
-        yield Problem(names(model.brokers), place, "TOPIC_COMPACTED", None, wrong, advice, warning=True)
-    for name, those in _dead(model).items():
-        if name in kept:
-            wrong = f"compacted, and takes what does not fit of job {', '.join(those)}: Kafka refuses a record without "
-            wrong += "a key there, which ends the job, and of those with one key only the last would stay"
-            place, advice = _compacted(kept[name])
-            yield Problem(names(model.brokers), place, "TOPIC_COMPACTED", None, wrong, advice)
+        texts = [f"job {job}, whose key is {key}" for job, key in jobs.items()]
+        place, own = _policy_place(compacted[name])
+        kind = TOPIC_COMPACTED_EVENTS if own else TOPIC_COMPACTED_EVENTS_FOR_ALL
+        variable = compacted[name].own(place)
+        yield kind.problem(hosts, variable, warning=True, writers=texts, place=place)
+    for name, senders in _dead_letter_jobs(model).items():
+        if name in compacted:
+            place, own = _policy_place(compacted[name])
+            kind = TOPIC_COMPACTED if own else TOPIC_COMPACTED_FOR_ALL
+            yield kind.problem(hosts, compacted[name].own(place), jobs=list(senders), place=place)
 
 
-def _compacted(topic: Topic) -> tuple[str, str]:
-    """Return where a topic says that it is compacted, itself where that is said of all, and what to do."""
-    said = topic.property_place("cleanup.policy")
-    own = topic.own(said)
-    return own, "use another profile, as event_log" if own == said else f"give it profile: event_log ({said} is of all)"
+def _policy_place(topic: Topic) -> tuple[str, bool]:
+    """Return where the cleanup.policy of a topic is set, and whether it is set for this topic alone."""
+    place = topic.property_place("cleanup.policy")
+    return place, topic.own(place) == place
 
 
-def _dead(model: Model) -> dict[str, dict[str, None]]:
-    """Return the topics to which jobs send records that do not fit, with the jobs."""
-    found: dict[str, dict[str, None]] = {}
+def _dead_letter_jobs(model: Model) -> dict[str, dict[str, None]]:
+    """Return the jobs by their dead-letter topics."""
+    jobs: dict[str, dict[str, None]] = {}
     for node in model.spark_nodes:
         for job in node.jobs:
             for name in dead_letters(job) if reads(job) else ():
-                found.setdefault(name, {})[job.name] = None
-    return found
+                jobs.setdefault(name, {})[job.name] = None
+    return jobs
 
 
-def local(model: Model) -> Iterator[Problem]:
-    """A job runs in one process: nothing is said of others, and what it puts aside is not among what it keeps."""
+JOB_SPARK_SUSPECT = ProblemKind(
+    "JOB_SPARK_SUSPECT",
+    "Spark accepts any name, but reads no setting of this name",
+    "did you mean {near}?",
+    warning=True,
+)
+JOB_SPARK_SUSPECT_EXECUTOR = JOB_SPARK_SUSPECT.variant(
+    message="has no effect: the tasks of a job run in its driver, without executors",
+    advice="remove it, and use spark.driver.memory for memory, or spark.master for the number of parallel tasks",
+)
+JOB_CHECKPOINT_DATA = ProblemKind(
+    "JOB_CHECKPOINT_DATA",
+    "inside {path}: the job would read Spark's temporary files as its data",
+    "use a directory outside of it",
+)
+
+
+def local_files(model: Model) -> Iterator[Problem]:
+    """A job runs in one process, without executors; its temporary files are outside of its data."""
     for node in model.spark_nodes:
         for job in node.jobs:
             spark = job.config.get("spark")
             for name, value in spark.items() if isinstance(spark, Mapping) else ():
                 place = f"{job.variable}.config.spark[{name}]"
-                if ELSEWHERE.fullmatch(str(name)):
-                    wrong = "does nothing: the tasks of a job run in its driver, and it has no executors"
-                    advice = "take it out; memory is spark.driver.memory, how many run at once spark.master"
-                    yield node.problem(place, "JOB_SPARK_SUSPECT", None, wrong, advice, warning=True)
-                kept = [job.config.get(key) for key in ("checkpoint", "input_directory", "output_directory")]
-                aside = [path.strip() for path in str(value).split(",")]
-                near = (
+                if OF_EXECUTORS.fullmatch(str(name)):
+                    yield node.report(JOB_SPARK_SUSPECT_EXECUTOR, place)
+                data = [job.config.get(key) for key in ("checkpoint", "input_directory", "output_directory")]
+                temporary = [path.strip() for path in str(value).split(",")]
+                around = (
                     path
-                    for path in kept
-                    if isinstance(path, str) and path and any(below(one, path) for one in aside if one)
+                    for path in data
+                    if isinstance(path, str) and path and any(below(folder, path) for folder in temporary if folder)
                 )
-                if name == "spark.local.dir" and (path := next(near, None)):
-                    wrong = f"in {path}: what Spark puts aside would be taken for what is kept there"
-                    yield node.problem(place, "JOB_CHECKPOINT_DATA", value, wrong, "put the two beside each other")
+                if name == "spark.local.dir" and (path := next(around, None)):
+                    yield node.report(JOB_CHECKPOINT_DATA, place, value, path=path)
+
+
+DATABASE_CONNECTIONS = ProblemKind(
+    "DATABASE_CONNECTIONS",
+    "only {free} connections are not reserved, but the jobs ({jobs}) and their migrations need more: the server would "
+    "reject some of them",
+    "raise it by at least {missing}, and by 1 for each other client",
+)
 
 
 def database_connections(model: Model) -> Iterator[Problem]:
-    """A database lets in all jobs at once, and who makes their tables."""
+    """A database accepts the connections of all its jobs at once, and one for migrations."""
     logins = [job.config.get("database") for node in model.spark_nodes for job in active(node)]
-    told = [str(login.get("host")) for login in logins if isinstance(login, Mapping)]
+    hosts = [str(login.get("host")) for login in logins if isinstance(login, Mapping)]
     for machine in (model.machines[name] for name in model.groups.get("database", ())):
-        jobs = sum(host in {*map(str, machine.addresses), machine.name} for host in told)
-        version, said = machine.inputs.text("postgresql_version") or "", machine.inputs.mapping("postgresql_config")
-        known = {name.lower(): spec for name, spec in definitions(version).items()}
-        left = free({str(name).lower(): value for name, value in said.items()}, known)
-        if jobs and 0 < left <= jobs:
-            wrong = f"leaves {left:.0f} for the jobs ({jobs}) and who makes their tables: some are turned away"
-            advice = f"raise it by {jobs + 1 - left:.0f} at least, and by one for each other reader"
-            shown = next((value for name, value in said.items() if str(name).lower() == "max_connections"), 100)
-            yield machine.problem("postgresql_config[max_connections]", "DATABASE_CONNECTIONS", shown, wrong, advice)
+        jobs = sum(host in {*map(str, machine.addresses), machine.name} for host in hosts)
+        version, config = machine.inputs.text("postgresql_version") or "", machine.inputs.mapping("postgresql_config")
+        specs = {name.lower(): spec for name, spec in definitions(version).items()}
+        free = free_connections({str(name).lower(): value for name, value in config.items()}, specs)
+        if jobs and 0 < free <= jobs:
+            value = next((value for name, value in config.items() if str(name).lower() == "max_connections"), 100)
+            place, missing = "postgresql_config[max_connections]", f"{jobs + 1 - free:.0f}"
+            yield machine.report(DATABASE_CONNECTIONS, place, value, free=f"{free:.0f}", jobs=jobs, missing=missing)
+
+
+Place = tuple[str, str]
+"""Where records are: a cluster or a host, and the topic or directory there."""
 
 
 @dataclass(frozen=True)
-class Way:
+class Flow:
     """A job that takes records from one place to another."""
 
     source: Place
@@ -219,54 +353,65 @@ class Way:
     kind: str
     node: str
     dead: bool
-    """Whether it takes those alone that do not fit."""
+    """Whether it sends only records there that the job cannot process."""
+
+
+JOB_LOOP = ProblemKind(
+    "JOB_LOOP",
+    "records that it reads from {topic} return there ({path}): they would circulate without end",
+    "write to a topic that none of these jobs reads, or stop one of them",
+)
+JOB_LOOP_DEAD_LETTERS = JOB_LOOP.variant(
+    message="records that it reads from {topic} return there if they cannot be processed ({path}): they would "
+    "circulate without end"
+)
 
 
 def loops(model: Model) -> Iterator[Problem]:
-    """Several jobs do not hand records round: they would breed without end. Of one alone the job itself says it."""
-    ours = {listener.advertised for broker in model.brokers for listener in broker.listeners}
-    ways = [way for node in model.spark_nodes for job in active(node) for way in _ways(node, job, ours)]
-    said: set[frozenset[str]] = set()
-    for last in sorted(reversed(ways), key=lambda one: one.kind != RELAY):  # it, or who was added last, closes it
-        way = _back(last, ways)
-        jobs = frozenset(one.job for one in way)
-        if len(jobs) < 2 or jobs in said or any(jobs >= other for other in said):
+    """No records circulate between several jobs; a job whose output is its own input reports that itself."""
+    own_cluster = {listener.advertised for broker in model.brokers for listener in broker.listeners}
+    flows = [flow for node in model.spark_nodes for job in active(node) for flow in _flows(node, job, own_cluster)]
+    reported: set[frozenset[str]] = set()
+    # A relay, or else the job that is declared last, closes the loop: it is the one that is reported.
+    for last in sorted(reversed(flows), key=lambda flow: flow.kind != RELAY):
+        loop = _loop(last, flows)
+        jobs = frozenset(flow.job for flow in loop)
+        if len(jobs) < 2 or jobs in reported or any(jobs >= other for other in reported):
             continue
-        said.add(jobs)
-        told = "; ".join(f"{one.job} ({one.node}) hands {one.source[1]} on to {one.sink[1]}" for one in way[1:])
-        what = "records that do not fit" if any(one.dead for one in way) else "records"
-        wrong = f"what it reads from {last.source[1]} comes back there, for {told}: {what} would go round without end"
-        advice = "write to where none of these jobs reads, or stop one of them"
-        hosts = tuple(dict.fromkeys(one.node for one in ways if (one.job, one.sink) == (last.job, last.sink)))
+        reported.add(jobs)
+        path = ", ".join(f"{flow.job} on {flow.node} copies {flow.source[1]} to {flow.sink[1]}" for flow in loop[1:])
+        dead = any(flow.dead for flow in loop)
+        hosts = tuple(dict.fromkeys(flow.node for flow in flows if (flow.job, flow.sink) == (last.job, last.sink)))
+        kind = JOB_LOOP_DEAD_LETTERS if dead else JOB_LOOP
         place = f"spark_job_jobs[{last.job}]"
-        warning = any(one.dead for one in way)
-        yield Problem(hosts, place, "JOB_LOOP", last.sink[1], wrong, advice, warning)
+        yield kind.problem(hosts, place, last.sink[1], warning=dead, topic=last.source[1], path=path)
 
 
-def _ways(node: SparkNode, job: Job, ours: set[str]) -> Iterator[Way]:
+def _flows(node: SparkNode, job: Job, own_cluster: set[str]) -> Iterator[Flow]:
+    """Yield the flows of a job: from each of its inputs to its output and its dead-letter topics."""
     if job.kind in READ_BACK:
         return
     servers = {entry.strip() for entry in str(job.kafka.get("bootstrap.servers")).split(",")}
-    cluster = "" if servers & ours else ",".join(sorted(servers))
+    cluster = "" if servers & own_cluster else ",".join(sorted(servers))
     source, sink = end(job, "input"), end(job, "output")
     sources = [(cluster, topic) for topic in reads(job)]
     sources += [(node.name, source[1])] if source and source[0] == "directory" else []
     sinks = [((node.name if sink[0] == "directory" else cluster, sink[1]), False)] if sink else []
-    for one in sources:
-        for other, unfit in [*sinks, *(((cluster, topic), True) for topic in dead_letters(job))]:
-            if one != other:
-                yield Way(one, other, job.name, job.kind, node.name, unfit)
+    for start in sources:
+        for place, dead in [*sinks, *(((cluster, topic), True) for topic in dead_letters(job))]:
+            if start != place:
+                yield Flow(start, place, job.name, job.kind, node.name, dead)
 
 
-def _back(first: Way, ways: list[Way]) -> list[Way]:
-    """Return the shortest way on which records come back to where a job took them, with it before all others."""
-    known, found = {first.sink}, [[first]]
-    for path in found:  # which grows: all of one length before those that are longer
-        for way in ways:
-            if way.source == path[-1].sink:
-                if way.sink == first.source:
-                    return [*path, way]
-                if way.sink not in known:
-                    known.add(way.sink)
-                    found.append([*path, way])
+def _loop(first: Flow, flows: list[Flow]) -> list[Flow]:
+    """Return the shortest loop that begins with a flow and returns to its source, [] if there is none."""
+    reached, paths = {first.sink}, [[first]]
+    for path in paths:  # the list grows: shorter paths come first
+        for flow in flows:
+            if flow.source == path[-1].sink:
+                if flow.sink == first.source:
+                    return [*path, flow]
+                if flow.sink not in reached:
+                    reached.add(flow.sink)
+                    paths.append([*path, flow])
     return []

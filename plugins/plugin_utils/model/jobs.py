@@ -1,4 +1,4 @@
-"""Rules on jobs as the cluster, their node and other nodes see them: login, listener, memory, tasks, standbys."""
+"""Rules on Spark jobs as the cluster and their hosts see them: login, listener, memory, tasks, standbys."""
 
 from __future__ import annotations
 
@@ -16,36 +16,18 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.installation 
     overrides,
     size,
 )
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.job_data import (
+    JOB_SPARK_SUSPECT,
+    READ_BACK,
+    TOPICS,
+    active,
+    end,
+    reads,
+)
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.topic_types import topics_of
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import plain_path, whole
-from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import whole
+from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem, ProblemKind
 
-# Where jobs read and write when not told (spark_jobs/README.md).
-TOPICS = {
-    "archive_events": (None, None),
-    "average_readings": ("readings", "readings-averages"),
-    "count_words": ("streams-plaintext-input", "streams-wordcount-output"),
-    "generate_orders": (None, "orders"),
-    "generate_readings": (None, "readings"),
-    "generate_shipments": (None, "shipments"),
-    "join_shipments": ("orders", "orders-shipped"),
-    "measure_latency": (None, "canaries"),
-    "project_orders": ("orders", None),
-    "publish_lines": (None, "streams-plaintext-input"),
-    "relay": (None, None),
-}
-# Of jobs that read more than one topic: the keys of the others, and their topics when they are not told.
-MORE_TOPICS = {"join_shipments": {"shipments_topic": "shipments"}}
-# Keys that name topics to read, and have no default.
-MORE_KEYS = {"archive_events": "input_topics", "measure_latency": "arrives_topic"}
-# Jobs that read what they write, unless they are told another topic; without Spark, and in no group.
-READ_BACK = ("measure_latency",)
-# Where they send records that do not fit.
-DEAD_LETTERS = {
-    "average_readings": ("readings-dead",),
-    "join_shipments": ("orders-dead", "shipments-dead"),
-    "project_orders": ("orders-dead",),
-}
 SPARK = (
     "spark.driver.memory",
     "spark.driver.memoryOverhead",
@@ -60,14 +42,14 @@ SPARK = (
     "spark.memory.fraction",
     "spark.memory.offHeap.size",
 )
-HEAPS = ("spark.driver.memory", "spark.executor.memory")  # of these Spark's launcher makes -Xmx as they are
+HEAPS = ("spark.driver.memory", "spark.executor.memory")  # Spark's launcher copies these to -Xmx without a change
 MEMORY = (*HEAPS, "spark.driver.memoryOverhead", "spark.memory.offHeap.size")
 PORT = r"0|102[4-9]|10[3-9]\d|1[1-9]\d\d|[2-9]\d{3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5]"
 NUMBER, SWITCH, SHARE = r"[1-9]\d*", "true|false", r"0?\.\d+|0|1|[01]\.0*"
-# Other settings of Spark (docs/configuration.md of Spark): how their values look, in words too.
+# Other settings of Spark (docs/configuration.md of Spark): the pattern of their values, and its description.
 FORMS = {
     "spark.driver.cores": (NUMBER, "a whole number"),
-    "spark.driver.maxResultSize": (r"\d+[kmgtp]?b?", "a size, as 1g"),
+    "spark.driver.maxResultSize": (r"\d+[kmgtp]?b?", "a size such as 1g"),
     "spark.memory.fraction": (SHARE, "a number from 0 to 1"),
     "spark.memory.storageFraction": (SHARE, "a number from 0 to 1"),
     "spark.memory.offHeap.enabled": (SWITCH, "true or false"),
@@ -75,10 +57,10 @@ FORMS = {
     "spark.sql.shuffle.partitions": (NUMBER, "a whole number"),
     "spark.default.parallelism": (NUMBER, "a whole number"),
     "spark.ui.enabled": (SWITCH, "true or false"),
-    "spark.ui.port": (PORT, "a port from 1024 to 65535, or 0 for any"),
+    "spark.ui.port": (PORT, "a port from 1024 to 65535, or 0 for any port"),
 }
 LEAST_DRIVER = 471859200  # bytes (org.apache.spark.memory.UnifiedMemoryManager)
-DRIVER = 2**30  # spark.driver.memory where it is not said
+DRIVER = 2**30  # bytes: the default of spark.driver.memory
 OF_NODE = "spark_job_memory_max"
 MASTER, PARALLELISM = "spark.master", "spark.default.parallelism"
 REAL_TIME = "real-time"  # millrace_jobs.ends
@@ -87,48 +69,19 @@ INTERVAL = re.compile(r"(\d{1,9}) (millisecond|second|minute|hour)s?")  # millra
 SECONDS = {"millisecond": 0.001, "second": 1, "minute": 60, "hour": 3600}
 
 
-def active(node: SparkNode) -> list[Job]:
-    """Return the jobs that run; a standby does not."""
-    stopped = {
-        str(entry.get("name")) for entry in node.inputs.entries("spark_job_jobs") if entry.get("state") == "stopped"
-    }
-    return [job for job in node.jobs if job.name not in stopped]
-
-
-def end(job: Job, side: str) -> tuple[str, str] | None:
-    """Return what a job reads (input) or writes (output): kind (directory, topic) and name; None for nothing known."""
-    for kind in ("directory", "topic"):
-        value = job.config.get(f"{side}_{kind}")
-        if isinstance(value, str) and value:
-            return kind, plain_path(value) if kind == "directory" else value
-    default = TOPICS.get(job.kind, (None, None))[side == "output"]
-    return ("topic", default) if default else None
-
-
-def reads(job: Job) -> list[str]:
-    """Return the topics that a job reads."""
-    source = end(job, "input")
-    found = [source[1]] if source and source[0] == "topic" else []
-    said = job.config.get(MORE_KEYS.get(job.kind, ""))
-    found += [str(name) for name in (said if isinstance(said, list) else [said]) if name]
-    for key, default in MORE_TOPICS.get(job.kind, {}).items():
-        found.append(str(job.config.get(key) or default))
-    back = end(job, "output") if job.kind in READ_BACK and not found else None
-    if back:
-        found.append(back[1])
-    return list(dict.fromkeys(found))
-
-
-def dead_letters(job: Job) -> Sequence[str]:
-    """Return the topics to which a job sends records that do not fit."""
-    if job.kind in READ_BACK:
-        return ()
-    given = job.config.get("dead_letter_topic")
-    return (str(given),) if given else DEAD_LETTERS.get(job.kind, ())
+JOB_GROUP = ProblemKind(
+    "JOB_GROUP",
+    "job {job} on {host} has the same group: each would disturb the reads of the other",
+    "remove it, or stop one of the two jobs",
+)
+JOB_GROUP_PROGRESS = JOB_GROUP.variant(
+    message="job {job} on {host} has the same group: it would show the progress of both jobs in {topic} by turns",
+    advice="give each job a group of its own",
+)
 
 
 def consumer_groups(model: Model) -> Iterator[Problem]:
-    """Two jobs of one consumer group would each get a part of the records."""
+    """No two jobs share a consumer group: each would get a part of the records."""
     holders: dict[str, tuple[SparkNode, Job]] = {}
     for node in model.spark_nodes:
         for job in active(node):
@@ -137,13 +90,29 @@ def consumer_groups(model: Model) -> Iterator[Problem]:
                 continue
             first, other = holders.setdefault(str(group), (node, job))
             if (first.name, other.name) != (node.name, job.name):
-                wrong = f"job {other.name} on {first.name} has the same: each would disturb the other's reading"
                 place = f"{job.variable}.config.kafka[group.id]"
-                yield node.problem(place, "JOB_GROUP", group, wrong, "leave it out, or stop one of the two")
+                yield node.report(JOB_GROUP, place, group, job=other.name, host=first.name)
+
+
+JOB_LISTENER = ProblemKind(
+    "JOB_LISTENER",
+    "this listener is for replication between brokers: it does not serve clients",
+    "use a listener for clients",
+)
+JOB_PROTOCOL = ProblemKind("JOB_PROTOCOL", "listener {listeners} requires {protocols}", "use {protocols}")
+JOB_MECHANISM = ProblemKind(
+    "JOB_MECHANISM",
+    "listener {listeners} accepts {mechanisms}",
+    "use one of these mechanisms, or add it to sasl_mechanisms",
+)
+JOB_MECHANISM_NO_LOGIN = JOB_MECHANISM.variant(
+    message="the job has no login, but listener {listeners} requires {mechanisms}",
+    advice="add it: kafka_client | combine(kafka_users | millrace.kafka.kafka_login('<user>'))",
+)
 
 
 def connections(model: Model) -> Iterator[Problem]:
-    """A job speaks to a listener for clients, in its protocol and with one of its mechanisms."""
+    """Jobs connect to a listener for clients, with its protocol and one of its mechanisms."""
     if not model.brokers or not model.brokers[0].listeners:
         return
     inner = str(model.brokers[0].inter_broker)
@@ -151,262 +120,324 @@ def connections(model: Model) -> Iterator[Problem]:
     outer = [item for item in model.brokers[0].listeners if item.name != inner] or model.brokers[0].listeners
     for node in model.spark_nodes:
         client = node.inputs.mapping("kafka_client")
-        ours = [entry.strip() for entry in str(client.get("bootstrap.servers") or "").split(",")]
+        own_cluster = [entry.strip() for entry in str(client.get("bootstrap.servers") or "").split(",")]
         for job in node.jobs:
-            known = any(found and found[0] == "topic" for found in (end(job, "input"), end(job, "output")))
-            if not known and (job.kind in TOPICS or not job.kafka):
+            has_topic = any(known and known[0] == "topic" for known in (end(job, "input"), end(job, "output")))
+            if not has_topic and (job.kind in TOPICS or not job.kafka):
                 continue
-            told = [entry.strip() for entry in str(job.kafka.get("bootstrap.servers") or "").split(",")]
-            asked = [places[entry] for entry in told if entry in places]
+            servers = [entry.strip() for entry in str(job.kafka.get("bootstrap.servers") or "").split(",")]
+            listeners = [places[entry] for entry in servers if entry in places]
             alone = len(model.brokers[0].listeners) == 1
-            if any(item.name == inner for item in asked) and not alone:
-                wrong = "the listener of the brokers among themselves, where clients are not served"
-                place, advice = f"{job.variable}.config.kafka[bootstrap.servers]", "name a listener for clients"
-                yield node.problem(place, "JOB_LISTENER", inner, wrong, advice)
-            elif asked or told == ours:  # else it is another cluster that the job speaks to
-                yield from _connection(node, job, list({item.name: item for item in asked or outer}.values()))
+            if any(item.name == inner for item in listeners) and not alone:
+                yield node.report(JOB_LISTENER, f"{job.variable}.config.kafka[bootstrap.servers]", inner)
+            elif listeners or servers == own_cluster:  # else the job uses another cluster
+                yield from _connection(node, job, list({item.name: item for item in listeners or outer}.values()))
 
 
-def _connection(node: SparkNode, job: Job, asked: Sequence[Listener]) -> Iterator[Problem]:
-    place, names = f"{job.variable}.config.kafka", " and ".join(item.name for item in asked)
+def _connection(node: SparkNode, job: Job, listeners: Sequence[Listener]) -> Iterator[Problem]:
+    """Compare a job's protocol and mechanism with those of the listeners to which it connects."""
+    place, names = f"{job.variable}.config.kafka", " and ".join(item.name for item in listeners)
     protocol = str(job.kafka.get("security.protocol") or "PLAINTEXT").upper()
-    fitting = [item for item in asked if item.protocol == protocol]
+    fitting = [item for item in listeners if item.protocol == protocol]
     if not fitting:
-        wanted = " or ".join(sorted({item.protocol for item in asked}))
-        wrong = f"listener {names} speaks {wanted}"
-        yield node.problem(f"{place}[security.protocol]", "JOB_PROTOCOL", protocol, wrong, f"use {wanted}")
+        protocols = " or ".join(sorted({item.protocol for item in listeners}))
+        yield node.report(JOB_PROTOCOL, f"{place}[security.protocol]", protocol, listeners=names, protocols=protocols)
     elif protocol.startswith("SASL"):
         mechanism = str(job.kafka.get("sasl.mechanism") or "GSSAPI")
-        taken = sorted({name for item in fitting for name in item.mechanisms})
-        if taken and mechanism not in taken:
-            wrong, key = f"listener {names} takes {', '.join(taken)}", "sasl.mechanism"
-            advice = "use one of them, or add it to sasl_mechanisms"
+        accepted = sorted({name for item in fitting for name in item.mechanisms})
+        if accepted and mechanism not in accepted:
+            kind, key = JOB_MECHANISM, "sasl.mechanism"
             if not job.kafka.get("sasl.jaas.config"):
-                wrong, key = f"the job has no login, and {wrong}", key if job.kafka.get(key) else "sasl.jaas.config"
-                advice = "add it: kafka_client | combine(kafka_users | millrace.kafka.kafka_login('<user>'))"
-            yield node.problem(f"{place}[{key}]", "JOB_MECHANISM", job.kafka.get(key), wrong, advice)
+                kind, key = JOB_MECHANISM_NO_LOGIN, key if job.kafka.get(key) else "sasl.jaas.config"
+            yield node.report(kind, f"{place}[{key}]", job.kafka.get(key), listeners=names, mechanisms=accepted)
+
+
+JOB_MEMORY_LIMIT = ProblemKind(
+    "JOB_MEMORY_LIMIT", "not a size that systemd accepts", "write it like 4G, 50% or infinity"
+)
+JOB_MEMORY_SMALL = ProblemKind(
+    "JOB_MEMORY_SMALL", "{driver} MiB, but Spark does not start with less than 450", "use at least 450m, such as 1g"
+)
+JOB_MEMORY_SUM = ProblemKind(
+    "JOB_MEMORY_SUM",
+    "the jobs of this host ({jobs}) need {sum}g together",
+    "lower spark.driver.memory of the jobs, or move one to another host",
+)
+JOB_MEMORY_SUM_ALL = JOB_MEMORY_SUM.variant(
+    message="the jobs of this host ({jobs}) need {sum}g together: nothing remains for the system"
+)
 
 
 def memory(model: Model) -> Iterator[Problem]:
-    """What jobs ask for is written as Spark reads it, and fits into their unit and their node."""
+    """Memory of jobs is written as Spark reads it, and fits into the limit of their units and into their host."""
     for node in model.spark_nodes:
         limit, total = node.inputs.get("spark_job_memory_max"), size(node.inputs.get("memory"))
-        total = None if total is not None and total < LEAST_MEMORY else total  # said as MEMORY_INVALID
+        total = None if total is not None and total < LEAST_MEMORY else total  # reported as MEMORY_INVALID
         if not re.fullmatch(r"infinity|\d+(\.\d+)?[KMGT]?|\d+(\.\d+)?%", str(limit)):
-            wrong, advice = "no size as systemd reads it", "write it as 4G, 50% or infinity"
-            yield node.problem("spark_job_memory_max", "JOB_MEMORY_LIMIT", limit, wrong, advice)
+            yield node.report(JOB_MEMORY_LIMIT, "spark_job_memory_max", limit)
         too_much: dict[str, list[tuple[Job, Any, int]]] = {}
         for job in node.jobs:
             spark = job.config.get("spark")
             settings = spark if isinstance(spark, Mapping) else {}
             yield from _spark(node, job, settings)
-            driver, shown = _driver(settings), settings.get(HEAPS[0])
-            where, (most, place) = f"{job.variable}.config.spark[{HEAPS[0]}]", limit_of(node, job, limit)
+            driver, written = _driver(settings), settings.get(HEAPS[0])
+            where, (most, place) = f"{job.variable}.config.spark[{HEAPS[0]}]", _unit_limit(node, job, limit)
             if driver < LEAST_DRIVER:
-                wrong = f"{driver // UNITS['m']} MiB, and Spark does not start below 450"
-                yield node.problem(where, "JOB_MEMORY_SMALL", shown, wrong, "write it as 1g")
+                yield node.report(JOB_MEMORY_SMALL, where, written, driver=driver // UNITS["m"])
             if most is not None and driver >= most:
-                too_much.setdefault(place, []).append((job, shown, most))
+                too_much.setdefault(place, []).append((job, written, most))
         for place, jobs in too_much.items():
-            yield from over(node, place, jobs)
-        wanted = asked(node)
-        if total is not None and sum(wanted.values()) >= total:
-            wrong = f"its jobs ask for {sum(wanted.values()) / UNITS['g']:.1f}g together ({', '.join(wanted)})"
-            wrong += ", which leaves nothing for the host" if sum(wanted.values()) == total else ""
-            advice = "lower their spark.driver.memory, or move one to another node"
-            yield node.problem("memory", "JOB_MEMORY_SUM", node.inputs.get("memory"), wrong, advice)
+            yield from _above_limit(node, place, jobs)
+        drivers = driver_memory(node)
+        if total is not None and sum(drivers.values()) >= total:
+            kind = JOB_MEMORY_SUM_ALL if sum(drivers.values()) == total else JOB_MEMORY_SUM
+            gigabytes = f"{sum(drivers.values()) / UNITS['g']:.1f}"
+            yield node.report(kind, "memory", node.inputs.get("memory"), sum=gigabytes, jobs=list(drivers))
 
 
-def asked(node: SparkNode) -> dict[str, int]:
-    """Return the bytes that each job which runs asks for."""
+def driver_memory(node: SparkNode) -> dict[str, int]:
+    """Return the bytes of the drivers of a host, by the names of the active jobs."""
     return {job.name: _driver(job.config.get("spark")) for job in active(node)}
 
 
 def _driver(spark: Any) -> int:
-    """Return the bytes of a job's driver; as many as Spark takes where they are not said, or wrongly."""
-    told = str(spark.get(HEAPS[0])) if isinstance(spark, Mapping) else ""
-    return DRIVER if told.strip().isdigit() else heap(told) or DRIVER  # a number alone is said as JOB_MEMORY
+    """Return the bytes of a job's driver; Spark's default if they are not set, or not a size."""
+    written = str(spark.get(HEAPS[0])) if isinstance(spark, Mapping) else ""
+    # A number without a unit is reported as JOB_MEMORY.
+    return DRIVER if written.strip().isdigit() else _spark_size(written) or DRIVER
+
+
+JOB_MASTER = ProblemKind(
+    "JOB_MASTER",
+    "a job runs in its unit, which no cluster of Spark can use",
+    "remove it, or use local[N], such as local[4]",
+)
+JOB_MASTER_ZERO = JOB_MASTER.variant(
+    message="0 threads, or 0 failures allowed for a task: the job would not start",
+)
+JOB_MEMORY = ProblemKind(
+    "JOB_MEMORY", "not a size that Spark accepts: the job would not start", "write it like 512m or 4g"
+)
+JOB_MEMORY_BYTES = JOB_MEMORY.variant(
+    message="without a unit the JVM reads it as bytes, and would not start",
+    advice="write {number}m for MiB, or use a size such as 4g",
+)
+JOB_MEMORY_LETTERS = JOB_MEMORY.variant(
+    message="Spark passes it to the JVM, which accepts a number with one letter: it would not start"
+)
+JOB_MEMORY_LETTER = JOB_MEMORY_LETTERS.variant(advice="write {fitting}")
+JOB_SPARK_VALUE = ProblemKind(
+    "JOB_SPARK_VALUE", "Spark does not accept this value: the job would not start", "use {expected}"
+)
 
 
 def _spark(node: SparkNode, job: Job, settings: Mapping[Any, Any]) -> Iterator[Problem]:
+    """Check the settings of Spark that a job sets."""
     master = settings.get("spark.master")
     if master is not None and not re.fullmatch(r"local(\[(0*[1-9]\d*|\*)(,0*[1-9]\d*)?\])?", str(master)):
-        none = re.fullmatch(r"local\[\d+(,\d+)?\]", str(master))
-        wrong = "jobs run in their unit, which no cluster of Spark reaches"
-        wrong = "none to run tasks in, or none that a task may take, and the job would not start" if none else wrong
+        zero = re.fullmatch(r"local\[\d+(,\d+)?\]", str(master))
         place = f"{job.variable}.config.spark[spark.master]"
-        yield node.problem(place, "JOB_MASTER", master, wrong, "leave it out, or write local[4]")
+        yield node.report(JOB_MASTER_ZERO if zero else JOB_MASTER, place, master)
     for name, value in settings.items():
-        place = f"{job.variable}.config.spark[{name}]"
-        if name in MEMORY and heap(value) is None:
-            wrong, advice = "no size as Spark reads it, and the job would not start", "write it as 512m or 4g"
-            yield node.problem(place, "JOB_MEMORY", value, wrong, advice)
-        elif name in HEAPS and re.fullmatch(r"\d+", str(value).strip()):
-            wrong = "without a unit it is bytes to the JVM, which would not start"
-            advice = f"write {value}m if MiB were meant, as 4g"
-            yield node.problem(place, "JOB_MEMORY", value, wrong, advice)
-        elif name in HEAPS and not re.fullmatch(r"\d+[kmgt]", (text := str(value).strip()).lower()):
-            wrong = "Spark hands it to the JVM as it is, which takes one letter and would not start"
-            advice = "write it as 512m or 4g" if text[:-1].isdigit() else f"write {text[:-1]}"
-            yield node.problem(place, "JOB_MEMORY", value, wrong, advice)
-        if (form := FORMS.get(str(name))) and not re.fullmatch(form[0], str(value).strip().lower()):
-            wrong, advice = "Spark would not take it so, and the job would not start", f"write {form[1]}"
-            yield node.problem(place, "JOB_SPARK_VALUE", value, wrong, advice)
+        place, text = f"{job.variable}.config.spark[{name}]", str(value).strip()
+        if name in MEMORY and _spark_size(value) is None:
+            yield node.report(JOB_MEMORY, place, value)
+        elif name in HEAPS and re.fullmatch(r"\d+", text):
+            yield node.report(JOB_MEMORY_BYTES, place, value, number=value)
+        elif name in HEAPS and not re.fullmatch(r"\d+[kmgt]", text.lower()):
+            kind = JOB_MEMORY_LETTERS if text[:-1].isdigit() else JOB_MEMORY_LETTER
+            yield node.report(kind, place, value, fitting=text[:-1])
+        if (form := FORMS.get(str(name))) and not re.fullmatch(form[0], text.lower()):
+            yield node.report(JOB_SPARK_VALUE, place, value, expected=form[1])
         near = nearest(str(name), SPARK)
         if near and str(name) not in SPARK and str(name).startswith(near.rpartition(".")[0].rpartition(".")[0]):
-            wrong = "Spark takes any name, and reads none like this"
-            yield node.problem(place, "JOB_SPARK_SUSPECT", None, wrong, f"did you mean {near}?", warning=True)
+            yield node.report(JOB_SPARK_SUSPECT, place, near=near)
 
 
-def heap(value: Any) -> int | None:
-    """Return bytes of a size as Spark reads it: a number alone is MiB; None for what is none."""
-    found = re.fullmatch(r"(\d+)([kmgt]?)b?", str(value).strip().lower())
-    return int(found.group(1)) * UNITS[found.group(2) or "m"] if found else None
+def _spark_size(value: Any) -> int | None:
+    """Return a size in bytes as Spark reads it (a number without a unit is MiB), None if it is no size."""
+    match = re.fullmatch(r"(\d+)([kmgt]?)b?", str(value).strip().lower())
+    return int(match.group(1)) * UNITS[match.group(2) or "m"] if match else None
 
 
-def limit_of(node: SparkNode, job: Job, limit: Any) -> tuple[int | None, str]:
-    """Return at how many bytes a job's unit ends, None where it does not, and what says so."""
+JOB_MEMORY_MAX = ProblemKind(
+    "JOB_MEMORY_MAX",
+    "the limit of the unit is {limit} MiB ({place}), and Python and the JVM need memory besides the heap",
+    "lower it, or raise {place}",
+)
+JOB_MEMORY_MAX_ALL = JOB_MEMORY_MAX.variant(
+    message="every unit has this limit, Python and the JVM need memory besides the heap, and the heaps are: {drivers}",
+    advice="raise it, or lower spark.driver.memory of the jobs",
+)
+
+
+def _unit_limit(node: SparkNode, job: Job, limit: Any) -> tuple[int | None, str]:
+    """Return the memory limit of a job's unit in bytes, None without one, and where it is set."""
     entry = next(entry for entry in node.inputs.entries("spark_job_jobs") if str(entry.get("name")) == job.name)
     sections = entry.get("unit_overrides")
     service = sections.get("Service") if isinstance(sections, Mapping) else None
-    own = service.get("MemoryMax") if isinstance(service, Mapping) else None
-    return (size(limit), OF_NODE) if own is None else (size(own), "MemoryMax of its unit_overrides")
+    override = service.get("MemoryMax") if isinstance(service, Mapping) else None
+    return (size(limit), OF_NODE) if override is None else (size(override), "MemoryMax of its unit_overrides")
 
 
-def over(node: SparkNode, place: str, jobs: Sequence[tuple[Job, Any, int]]) -> list[Problem]:
-    """Return what is said of jobs whose drivers do not fit: of the node's one limit where it is too low for several.
+def _above_limit(node: SparkNode, place: str, jobs: Sequence[tuple[Job, Any, int]]) -> list[Problem]:
+    """Report jobs whose drivers do not fit into a limit; once at the host's limit if it is too low for several jobs.
 
-    Each job with its driver's memory as it is written, and the bytes at which its unit ends.
+    `jobs` are the jobs, each with its driver's memory as it is written, and the limit of its unit in bytes.
     """
-    code, part = "JOB_MEMORY_MAX", "of which Python and Java's own need a part"
     if place == OF_NODE and len(jobs) > 1:
-        told = ", ".join(f"{job.name} {shown or 'Spark as by default'}" for job, shown, _ in jobs)
-        wrong = f"every unit ends there, {part}, and drivers ask for: {told}"
-        return [node.problem(place, code, node.inputs.get(place), wrong, f"raise it, or lower {HEAPS[0]} of the jobs")]
+        drivers = [f"{job.name} {written or '(default)'}" for job, written, _ in jobs]
+        return [node.report(JOB_MEMORY_MAX_ALL, place, node.inputs.get(place), drivers=drivers)]
     return [
-        node.problem(
-            f"{job.variable}.config.spark[{HEAPS[0]}]",
-            code,
-            shown,
-            f"the unit ends at {most >> 20} MiB ({place}), {part}",
-            f"lower it, or raise {place}",
-        )
-        for job, shown, most in jobs
+        node.report(JOB_MEMORY_MAX, f"{job.variable}.config.spark[{HEAPS[0]}]", written, limit=most >> 20, place=place)
+        for job, written, most in jobs
     ]
 
 
+JOB_SLOTS = ProblemKind(
+    "JOB_SLOTS",
+    "{slots} slots for {partitions} partitions of {topics}: in real time each partition holds a slot permanently",
+    "use {partitions}, or trigger: micro-batch",
+)
+JOB_SLOTS_MASTER = JOB_SLOTS.variant(advice="use local[{partitions}], or trigger: micro-batch")
+
+
 def slots(model: Model) -> Iterator[Problem]:
-    """In real time each partition keeps a slot for good, and the job ends at once where there are fewer."""
+    """A real-time job has a slot for each partition: the partition holds it, and with too few slots the job fails."""
     partitions = {topic.name: whole(topic.get("partitions")) or 0 for topic in topics_of(model) if topic.made}
     for node in model.spark_nodes:
         for job in node.jobs:
-            there = _slots(job)
-            wanted = sum(partitions.get(name, 0) for name in reads(job))
-            if job.config.get("trigger") == REAL_TIME and there is not None and there[1] < wanted:
-                name, number = there
-                place, shown = f"{job.variable}.config.spark[{name}]", job.config["spark"][name]
-                wrong = (
-                    f"{number} slots for {wanted} partitions of {', '.join(reads(job))}, and each keeps one for good"
-                )
-                advice = f"write local[{wanted}]" if name == MASTER else f"write {wanted}"
-                yield node.problem(place, "JOB_SLOTS", shown, wrong, f"{advice}, or take micro-batch")
+            available = _slots(job)
+            needed = sum(partitions.get(name, 0) for name in reads(job))
+            if job.config.get("trigger") == REAL_TIME and available is not None and available[1] < needed:
+                name, number = available
+                place, value = f"{job.variable}.config.spark[{name}]", job.config["spark"][name]
+                kind = JOB_SLOTS_MASTER if name == MASTER else JOB_SLOTS
+                yield node.report(kind, place, value, slots=number, partitions=needed, topics=reads(job))
+
+
+JOB_STOP = ProblemKind(
+    "JOB_STOP",
+    "a stop waits until the interval ends, but after {timeout} s (spark_job_stop_timeout) systemd kills the job, which "
+    "then writes the records since its last checkpoint again",
+    "lower it, or raise spark_job_stop_timeout",
+    warning=True,
+)
 
 
 def stops(model: Model) -> Iterator[Problem]:
-    """In real time a stop waits for the end of the interval, and the unit for it (docs/jobs/relay.md)."""
+    """A stop of a real-time job waits for the end of its interval, and the unit waits longer (docs/jobs/relay.md)."""
     for node in model.spark_nodes:
-        patience, own = node.inputs.whole(STOP_TIMEOUT), {where for where, drop_in in overrides(node) if _ends(drop_in)}
+        timeout = node.inputs.whole(STOP_TIMEOUT)
+        own_timeouts = {where for where, drop_in in overrides(node) if _sets_stop_timeout(drop_in)}
         for job in node.jobs:
             interval = INTERVAL.fullmatch(str(job.config.get("trigger_interval")))
-            if job.config.get("trigger") != REAL_TIME or not interval or not patience:
+            if job.config.get("trigger") != REAL_TIME or not interval or not timeout:
                 continue
             seconds = int(interval[1]) * SECONDS[interval[2]]
-            if seconds >= patience and not own & {"spark_job_unit_overrides", f"{job.variable}.unit_overrides"}:
-                wrong = f"a stop waits for its end, and after {patience} s ({STOP_TIMEOUT}) systemd kills the job: "
-                wrong += "what it has written since is written again"
-                place, advice = f"{job.variable}.config.trigger_interval", f"lower it, or raise {STOP_TIMEOUT}"
-                yield node.problem(place, "JOB_STOP", interval[0], wrong, advice, warning=True)
+            places = {"spark_job_unit_overrides", f"{job.variable}.unit_overrides"}
+            if seconds >= timeout and not own_timeouts & places:
+                yield node.report(JOB_STOP, f"{job.variable}.config.trigger_interval", interval[0], timeout=timeout)
 
 
-def _ends(drop_in: Mapping[Any, Any]) -> bool:
-    """Tell whether a drop-in says how long a stop may take."""
+def _sets_stop_timeout(drop_in: Mapping[Any, Any]) -> bool:
+    """Tell whether a drop-in sets how long a stop may take."""
     service = drop_in.get("Service")
     return isinstance(service, Mapping) and bool({"TimeoutStopSec", "TimeoutSec"} & service.keys())
 
 
 def _slots(job: Job) -> tuple[str, int] | None:
-    """Return how many tasks of a job run at once, and which property says so; None where the node's cores do."""
+    """Return the property that sets how many tasks of a job run at once, and the number; None if it is the cores."""
     spark = job.config.get("spark")
     settings: Mapping[Any, Any] = spark if isinstance(spark, Mapping) else {}
-    told = whole(settings.get(PARALLELISM))
-    if told is not None:
-        return PARALLELISM, told
-    found = re.fullmatch(r"local(?:\[(\d+)(?:,\d+)?\])?", str(settings.get(MASTER) or ""))
-    return (MASTER, int(found[1] or 1)) if found else None
+    parallelism = whole(settings.get(PARALLELISM))
+    if parallelism is not None:
+        return PARALLELISM, parallelism
+    match = re.fullmatch(r"local(?:\[(\d+)(?:,\d+)?\])?", str(settings.get(MASTER) or ""))
+    return (MASTER, int(match[1] or 1)) if match else None
+
+
+JOB_TWICE = ProblemKind(
+    "JOB_TWICE",
+    "also runs on {host}: both hosts read each record, and the results are written twice",
+    "set standby: true on one of the two hosts, if it can read the job's state, or state: stopped",
+    warning=True,
+)
+JOB_TWICE_WAITS = JOB_TWICE.variant(
+    message="also runs on {host}: both hosts read each record, and one waits for the other"
+)
+JOB_TWICE_SEVERAL = JOB_TWICE.variant(message="{host} and this host both run {writing}: the results are written twice")
+JOB_TWICE_SEVERAL_WAIT = JOB_TWICE.variant(message="{host} and this host both run {waiting}: one waits for the other")
+JOB_TWICE_BOTH = JOB_TWICE.variant(
+    message="{host} and this host both run {writing}, whose results are written twice, and {waiting}, of which one "
+    "waits for the other"
+)
 
 
 def twice(model: Model) -> Iterator[Problem]:
-    """What one node reads and writes for all, no second one does besides it."""
-    seen: dict[tuple[Any, ...], tuple[SparkNode, Job]] = {}
-    found: dict[tuple[str, str], list[tuple[Job, bool]]] = {}
+    """A job with the same input and output runs on one host only."""
+    runners: dict[tuple[Any, ...], tuple[SparkNode, Job]] = {}
+    doubles: dict[tuple[str, str], list[tuple[Job, bool]]] = {}
     for node in model.spark_nodes:
         for job in active(node):
             written = end(job, "output")
             local = written is not None and written[0] == "directory"
             if job.kind in READ_BACK or (end(job, "input") or ("topic",))[0] != "topic" or not reads(job) or local:
-                continue  # each node has data of its own
+                continue  # each host has data of its own
             database = job.config.get("database")
-            kept = (database.get("host"), database.get("dbname")) if isinstance(database, Mapping) else None
+            stored = (database.get("host"), database.get("dbname")) if isinstance(database, Mapping) else None
             servers = str(job.kafka.get("bootstrap.servers"))
-            key = (job.kind, tuple(reads(job)), written, kept, servers)
-            first, _ = seen.setdefault(key, (node, job))
+            key = (job.kind, tuple(reads(job)), written, stored, servers)
+            first, _ = runners.setdefault(key, (node, job))
             if first.name != node.name:
-                found.setdefault((first.name, node.name), []).append((job, kept is not None))
-    for (first_name, name), jobs in found.items():
-        wrong, advice = _both(first_name, jobs), "say standby: true of one of the two, where the job's state reads it"
+                doubles.setdefault((first.name, node.name), []).append((job, stored is not None))
+    for (first_name, name), jobs in doubles.items():
         place = "standby" if len(jobs) > 1 else jobs[0][0].variable
-        yield Problem((name,), place, "JOB_TWICE", None, wrong, f"{advice}, or state: stopped", warning=True)
+        writing, waiting = ([job.name for job, in_database in jobs if in_database is kind] for kind in (False, True))
+        kind = _twice_kind(len(jobs) > 1, bool(writing), bool(waiting))
+        yield kind.problem((name,), place, host=first_name, writing=writing, waiting=waiting)
 
 
-def _both(first: str, jobs: Sequence[tuple[Job, bool]]) -> str:
-    """Return what comes of jobs that two hosts run; in a database one waits for the other, and rows stay exact."""
-    written, waiting = ([job.name for job, by_database in jobs if by_database is kind] for kind in (False, True))
-    if len(jobs) == 1:
-        what = "one waits for the other" if waiting else "its result written twice"
-        return f"runs on {first} too: each record is read there and here, and {what}"
-    parts = [f"{', '.join(written)}, whose results are written twice"] if written else []
-    parts += [f"{', '.join(waiting)}, of which one waits for the other"] if waiting else []
-    return f"{first} and this host both run {', and '.join(parts)}"
+def _twice_kind(several: bool, writing: bool, waiting: bool) -> ProblemKind:
+    """Return the kind for jobs that two hosts run: jobs of a database wait for each other, so its rows stay exact."""
+    if not several:
+        return JOB_TWICE_WAITS if waiting else JOB_TWICE
+    return JOB_TWICE_BOTH if writing and waiting else JOB_TWICE_SEVERAL if writing else JOB_TWICE_SEVERAL_WAIT
 
 
 def progress_groups(model: Model) -> Iterator[Problem]:
-    """Two jobs of one topic tell lag tools of their progress under two names."""
-    seen: dict[tuple[str, str], tuple[SparkNode, Job]] = {}
+    """No two jobs of one topic commit their progress, for lag tools, to the same group."""
+    holders: dict[tuple[str, str], tuple[SparkNode, Job]] = {}
     for node in model.spark_nodes:
         for job in active(node):
-            group, said = job.config.get("group"), False
+            group, reported = job.config.get("group"), False
             for topic in reads(job) if group else ():
-                first, other = seen.setdefault((str(group), topic), (node, job))
-                if other.name != job.name and not said:  # of one job on two nodes JOB_TWICE is said
-                    said = True
-                    wrong = f"job {other.name} on {first.name} has the same: of {topic} it shows now one's progress, "
-                    wrong += "now the other's"
+                first, other = holders.setdefault((str(group), topic), (node, job))
+                if other.name != job.name and not reported:  # JOB_TWICE reports one job on two hosts
+                    reported = True
                     place = f"{job.variable}.config.group"
-                    yield node.problem(place, "JOB_GROUP", group, wrong, "give each a group of its own")
+                    yield node.report(JOB_GROUP_PROGRESS, place, group, job=other.name, host=first.name, topic=topic)
 
 
-def nobody(model: Model) -> Iterator[Problem]:
-    """A standby waits for a host that runs its jobs."""
+JOB_STANDBY = ProblemKind(
+    "JOB_STANDBY",
+    "every host of {jobs} is a standby, so no host runs it",
+    "remove standby: true from one of them",
+    warning=True,
+)
+
+
+def standbys(model: Model) -> Iterator[Problem]:
+    """For each job of a standby there is a host that runs it."""
     running = {job.name for node in model.spark_nodes for job in active(node)}
     waiting: dict[str, list[str]] = {}
     for node in model.spark_nodes:
         for job in node.jobs if node.inputs.on("standby") else ():
             waiting.setdefault(job.name, []).append(node.name)
     with_others = {job.name for node in model.spark_nodes if not node.inputs.on("standby") for job in node.jobs}
-    lost: dict[tuple[str, ...], list[str]] = {}
+    idle: dict[tuple[str, ...], list[str]] = {}
     for name, hosts in waiting.items():
         if name not in running | with_others:
-            lost.setdefault(tuple(hosts), []).append(name)
-    for where, jobs in lost.items():
-        wrong = f"every host of {', '.join(jobs)} waits for another to be lost, and none runs it"
-        yield Problem(where, "standby", "JOB_STANDBY", True, wrong, "take it out of one of them", warning=True)
+            idle.setdefault(tuple(hosts), []).append(name)
+    for standby_hosts, jobs in idle.items():
+        yield JOB_STANDBY.problem(standby_hosts, "standby", True, jobs=jobs)

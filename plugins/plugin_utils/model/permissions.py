@@ -8,7 +8,7 @@ from typing import Any
 
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.base import Model, names
 from ansible_collections.millrace.kafka.plugins.plugin_utils.model.host_types import Job, SparkNode
-from ansible_collections.millrace.kafka.plugins.plugin_utils.model.jobs import (
+from ansible_collections.millrace.kafka.plugins.plugin_utils.model.job_data import (
     READ_BACK,
     active,
     dead_letters,

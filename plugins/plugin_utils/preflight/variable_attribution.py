@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,8 +13,6 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.model.values import
 from ansible_collections.millrace.kafka.plugins.plugin_utils.preflight.template_errors import file_of
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import Problem
 
-DATABASE_PORT = re.compile(r"the server of (\S+) listens at (\d+)$")
-
 
 def of_the_writer(problem: Problem, standing: Standing) -> Problem:
     """Return a problem with the word that the site wrote."""
@@ -25,8 +22,8 @@ def of_the_writer(problem: Problem, standing: Standing) -> Problem:
         return _days(problem, standing.raw(problem.hosts[0]))
     if problem.code == "AUTHORITY_NONE" and problem.variable == "infra_trusted" and problem.value:
         return _authority(problem, standing.raw(problem.hosts[0]))
-    if problem.code == "DATABASE_OTHER" and (found := DATABASE_PORT.match(problem.message)):
-        return _database_port(problem, standing, *found.groups())
+    if problem.code == "DATABASE_OTHER" and "port" in problem.details:
+        return _database_port(problem, standing, problem.details["server"], str(problem.details["port"]))
     return problem
 
 

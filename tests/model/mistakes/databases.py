@@ -1,4 +1,4 @@
-"""Wrong inventories: databases, their users and settings, and the jobs that keep read models in them."""
+"""Wrong inventories: databases, their users and settings, and the jobs that write to them."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ LOGIN = "database_client | combine(postgresql_users | millrace.kafka.postgresql_
 
 
 def users(*more: dict[str, Any], owner: bool = True, places: list[str] | None = None) -> dict[str, dict[str, Any]]:
-    """Return the users of the database, the job's perhaps from other places, and more."""
+    """Return the users of the database, the job's user with other addresses, and more users."""
     user = {**USER, "from": places} if places else USER
     return {"all": {"postgresql_users": [{**OWNER, "owner": owner}, user, *more]}}
 
 
 def settings(**config: Any) -> dict[str, dict[str, Any]]:
-    """Return settings of the server."""
+    """Return postgresql_config."""
     return {"all": {"postgresql_config": config}}
 
 
 def job(login: str = "project_orders", migrate: str = "", **changed: Any) -> dict[str, dict[str, Any]]:
-    """Return the job, with another user and with changes to how it connects, perhaps with who makes its tables."""
+    """Return the job with another user, changed properties of its connection, and a login for migrations."""
     kafka = "{{ kafka_client | combine(kafka_users | millrace.kafka.kafka_login('project_orders')) }}"
     config = {
         "input_topic": "orders",
@@ -45,24 +45,24 @@ def empty() -> dict[str, dict[str, Any]]:
 
 
 def memory(host: str, shared: str) -> dict[str, dict[str, Any]]:
-    """Return the memory of a host, and what of it its server keeps."""
+    """Return the memory of a host, and shared_buffers of its server."""
     return {"database": {"memory": host}, **settings(shared_buffers=shared)}
 
 
-def address(told: str) -> dict[str, dict[str, Any]]:
-    """Return where the server listens."""
-    return {"database": {"postgresql_address": told}}
+def address(listens: str) -> dict[str, dict[str, Any]]:
+    """Return postgresql_address."""
+    return {"database": {"postgresql_address": listens}}
 
 
 def mistake(code: str, where: str, advice: str, variables: dict[str, dict[str, Any]], *also: str) -> Mistake:
-    """Return one of the lab that has a database."""
+    """Return a mistake in the lab that has a database."""
     return Mistake(code, where, advice, variables=variables, also=frozenset(also), inventory="lab_orders")
 
 
 PLACE = "group all/postgresql_users"
 CONFIG = "group all/postgresql_config"
 MISTAKES: tuple[Mistake, ...] = (
-    mistake("DATABASE_USER_TWICE", f"{PLACE}[project_orders]", "its own", users(USER)),
+    mistake("DATABASE_USER_TWICE", f"{PLACE}[project_orders]", "its own name", users(USER)),
     mistake("DATABASE_NAME", f"{PLACE}[Reader].name", "lower-case", users({**USER, "name": "Reader"})),
     mistake("DATABASE_SOURCE", f"{PLACE}[project_orders].from", "198.51.100.0/24", users(places=["dc1-spark2"])),
     mistake("DATABASE_OWNER", PLACE, "owner: true", users(owner=False)),
@@ -71,9 +71,12 @@ MISTAKES: tuple[Mistake, ...] = (
         "DATABASE_SETTING", f"{CONFIG}[share_buffers]", "did you mean shared_buffers", settings(share_buffers="1GB")
     ),
     mistake(
-        "DATABASE_VERSION", "group all/postgresql_version", "say it as 15", {"all": {"postgresql_version": "15; x"}}
+        "DATABASE_VERSION",
+        "group all/postgresql_version",
+        "a number such as 15",
+        {"all": {"postgresql_version": "15; x"}},
     ),
-    mistake("DATABASE_VALUE", f"{CONFIG}[max_connections]", "correct it", settings(max_connections=0)),
+    mistake("DATABASE_VALUE", f"{CONFIG}[max_connections]", "use a number from 1", settings(max_connections=0)),
     mistake(
         "DATABASE_CONTRADICTION",
         f"{CONFIG}[superuser_reserved_connections]",
@@ -81,7 +84,7 @@ MISTAKES: tuple[Mistake, ...] = (
         settings(max_connections=20, superuser_reserved_connections=30),
     ),
     mistake("DATABASE_USER", f"{JOB}.user", "did you mean project_orders", job(user="project_order")),
-    mistake("DATABASE_OTHER", f"{JOB}.dbname", "name that one", job(dbname="order")),
+    mistake("DATABASE_OTHER", f"{JOB}.dbname", "use that database", job(dbname="order")),
     mistake("DATABASE_USER_OWNS", f"{JOB}.user", "of its own", job("orders_owner")),
     mistake("DATABASE_USER_MIGRATES", f"{MIGRATE}.user", "orders_owner", job(migrate=OWN.format("project_orders"))),
     mistake("DATABASE_PASSWORD", f"{JOB}.password", "postgresql_login", job(password="")),
@@ -96,9 +99,11 @@ MISTAKES: tuple[Mistake, ...] = (
         },
         inventory="lab_orders",
     ),
-    mistake("DATABASE_CONNECTIONS", f"{CONFIG}[max_connections]", "raise it by 1", settings(max_connections=4)),
+    mistake(
+        "DATABASE_CONNECTIONS", f"{CONFIG}[max_connections]", "raise it by at least 1", settings(max_connections=4)
+    ),
     mistake("DATABASE_PASSWORD_NONE", f"{PLACE}[project_orders].password", "vaulted", empty()),
     mistake("DATABASE_MEMORY", f"{CONFIG}[shared_buffers]", "a quarter", memory("2g", "2GB")),
     mistake("DATABASE_ADDRESS", "group database/postgresql_address", "client_address", address("198.18.9.9")),
-    mistake("DATABASE_UNSAFE", f"{CONFIG}[fsync]", "take it out", settings(fsync=False)),
+    mistake("DATABASE_UNSAFE", f"{CONFIG}[fsync]", "remove it", settings(fsync=False)),
 )

@@ -14,20 +14,20 @@ PLACE = "group spark_consumer/spark_job_jobs"
 
 
 def job_entry(name: str, kind: str, **config: Any) -> dict[str, Any]:
-    """Return a job that logs in as the one of the lab that reads and writes."""
+    """Return a job that logs in as count_words of the lab, which may read and write."""
     own = {"kafka": login("count_words", "count_words"), "checkpoint": f"/var/lib/spark-job/{name}/checkpoint"}
     return {"name": name, "job": kind, "config": {**own, **config}}
 
 
 def archive(name: str) -> dict[str, Any]:
-    """Return a job that keeps the records of the lab's topic."""
+    """Return a job that archives the records of the lab's topic."""
     return job_entry(
         name, "archive_events", input_topics=["streams-plaintext-input"], output_directory="/var/lib/spark-job/a"
     )
 
 
-def handed_back(*jobs: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return jobs beside the lab's own, with a user who may do what a relay does between its two topics."""
+def with_relay(*jobs: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return jobs besides the lab's own job, and a user with the grants of a relay between its two topics."""
     topics = ["streams-plaintext-input", "streams-wordcount-output"]
     grants = [{"consume": topics, "group": "spark-kafka-source*"}, {"produce": topics}]
     relay = {"name": "relay", "password": "{{ vault.passwords.generate_orders }}", "grants": grants}
@@ -51,7 +51,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "JOB_CHECKPOINT_DATA",
         f"{CONSUMER}.spark[spark.local.dir]",
-        "beside each other",
+        "outside of it",
         variables=consumer(spark={"spark.local.dir": f"{CONFIG['checkpoint']}/tmp"}),
     ),
     Mistake(
@@ -63,14 +63,14 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "JOB_CHECKPOINT_NESTED",
         f"{AGAIN}.checkpoint",
-        "of its own",
+        "its own checkpoint",
         variables=consumer(again(checkpoint=f"{CONFIG['checkpoint']}/")),
     ),
-    Mistake("JOB_LOOP", f"{PLACE}[relay]", "stop one of them", variables=handed_back(BACK)),
+    Mistake("JOB_LOOP", f"{PLACE}[relay]", "stop one of them", variables=with_relay(BACK)),
     Mistake(
         "JOB_OUTPUT_SHARED",
         f"{PLACE}[second].config.output_directory",
-        "of its own",
+        "its own directory",
         variables={"spark_consumer": {"spark_job_jobs": [archive("first"), archive("second")]}},
     ),
     Mistake(

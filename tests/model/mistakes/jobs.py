@@ -13,7 +13,7 @@ KAFKA = CONFIG["kafka"].removesuffix(" }}")
 
 
 def job(*more: dict[str, Any], **config: Any) -> dict[str, dict[str, Any]]:
-    """Return the consumer's job with changes (None takes a key out), and others."""
+    """Return the consumer's job with changes (None removes a key), and other jobs."""
     changed = {name: value for name, value in {**CONFIG, **config}.items() if value is not None}
     return {"spark_consumer": {"spark_job_jobs": [{**JOB, "config": changed}, *more]}}
 
@@ -41,13 +41,13 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "JOB_MEMORY_SMALL",
         f"{PLACE}.spark[spark.driver.memory]",
-        "as 1g",
+        "such as 1g",
         variables=job(spark={"spark.driver.memory": "4m"}),
     ),
     Mistake(
         "JOB_GROUP",
         f"{AGAIN}.kafka[group.id]",
-        "leave it out",
+        "remove it",
         variables=job(
             again(kafka=client("group.id", "spark-kafka-source-a")), kafka=client("group.id", "spark-kafka-source-a")
         ),
@@ -67,7 +67,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "JOB_MECHANISM",
         f"{PLACE}.kafka[sasl.mechanism]",
-        "use one of them",
+        "use one of these",
         variables=job(kafka=client("sasl.mechanism", "PLAIN")),
     ),
     Mistake(
@@ -102,7 +102,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "JOB_MEMORY_SUM",
         "dc1-spark2/memory",
-        "another node",
+        "another host",
         variables={
             **job(again(spark={"spark.driver.memory": "6g"}), spark={"spark.driver.memory": "6g"}),
             "dc1-spark2": {"memory": "8g"},
@@ -138,7 +138,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "JOB_SLOTS",
         f"{PLACE}.spark[spark.master]",
-        "write local[6]",
+        "use local[6]",
         variables={"spark_consumer": {"spark_job_jobs": [RELAY]}},
     ),
     Mistake(
@@ -150,7 +150,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "JOB_STANDBY",
         "dc1-spark2/standby",
-        "take it out",
+        "remove standby: true",
         variables={"dc1-spark2": {"standby": True, "spark_job_jobs": [STOPPED]}},
     ),
 )
