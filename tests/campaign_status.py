@@ -18,6 +18,8 @@ from faults.inventory import ROOT
 
 FILE = ROOT / "tests" / "last_runs" / "campaign.json"
 DAYS, COMMITS = 30, 300
+WRITTEN = ("tests/last_runs", "docs/seen", "docs/layouts.md", "docs/reliability.md", "docs/performance.md")
+"""What parts write: they leave it changed in the checkout."""
 
 
 def keep(part: str, result: str, seconds: float, seed: int, file: Path | None = None) -> None:
@@ -36,8 +38,9 @@ def keep(part: str, result: str, seconds: float, seed: int, file: Path | None = 
 
 
 def head() -> str:
-    """Return the commit of the checkout, with a + where files differ from it."""
-    commit, changes = git("rev-parse", "--short=10", "HEAD"), git("status", "--porcelain", "--untracked-files=no")
+    """Return the commit of the checkout, with a + if files differ from it, but for those that parts write."""
+    changes = git("status", "--porcelain", "--untracked-files=no", "--", ".", *(f":!{path}" for path in WRITTEN))
+    commit = git("rev-parse", "--short=10", "HEAD")
     return f"{commit}{'+' if changes else ''}"
 
 

@@ -60,7 +60,7 @@ def test_a_chain_of_cas_comes_into_use_under_load(
     said = steps.take([OLD, NEW], NEW, True)
     answers = corporate.sign()
     assert len(answers) > 10, said[1]
-    refused(said, *(f"/signed/{name} is missing" for name in answers))
+    refused(said, f"{len(answers)} signed certificates are missing in ")
     refused(steps.take([OLD, NEW], NEW, True), "CERTIFICATE_STEP", "do not trust that CA yet")
     with interrupted(inventory, corporate.file.read_bytes()):
         said = steps.take([OLD, NEW], NEW, True)
