@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Let a Kafka broker take in a new disk in place of one of its log dirs that failed."""
+"""Replaces a failed disk of a Kafka broker by a new one, under a throttle."""
 
 from __future__ import annotations
 
@@ -19,18 +19,21 @@ from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTION
 
 DOCUMENTATION = """
 module: kafka_log_dir
-short_description: Let a broker take in a new disk in place of a log dir that failed, under a limit
+version_added: "1.0.0"
+short_description: Replace a failed disk of a broker by a new one, under a throttle
 description:
-  - With C(begin), judges the disk by what its host says, and the cluster, and sets the limits of what is copied; the
-    broker has to be restarted then, which this module does not do. With C(wait), waits until the broker is in sync
-    with all that it had on the disk that failed, and takes the limits back; those that others set stay.
-  - What was begun stands in a file of I(record_directory) until its end. The same call again goes on after an
-    interruption.
-  - "Refused, with all else that is wrong: a disk that is not mounted, that fails, or that holds anything but this
-    broker's own data; another log dir that fails, for beside it the broker makes no replica anew; more than the disks
-    hold, of which 10 % stay free; partitions with which the broker alone was in sync, for it would lead them with
-    nothing. So is everything but C(wait) while M(millrace.kafka.kafka_reassign), or the timer, moves replicas from the
-    same host."
+  - Replaces a failed disk of a Kafka broker by a new one that is mounted at the same log dir.
+  - With C(begin), checks the disk by the facts of its host and the state of the cluster, and throttles the copies.
+    Restart the broker then; this module does not restart it.
+  - With C(wait), waits until the broker is in sync with all partitions that it had on the failed disk, and removes the
+    throttles of the run; throttles that another tool set stay.
+  - The record of a run is a file in I(record_directory) until the run ends. The same call resumes an interrupted run.
+  - The module refuses a disk before anything changes, with all reasons together. It refuses a disk that is not mounted,
+    that fails, or that holds any data but this broker's; another log dir that fails, because a broker recreates no
+    replica while a log dir is offline; disks of which less than 10 % would stay free; partitions of which this broker
+    alone was in sync, because it would lead them with an empty replica.
+  - C(begin) and C(cancel) are refused while M(millrace.kafka.kafka_reassign), or the timer, moves replicas from the
+    same host. C(wait) is not.
   - Nothing is formatted, and nothing is deleted.
 options:
   broker: {type: int, required: true, description: C(broker.id).}
@@ -38,31 +41,35 @@ options:
   question:
     description:
       - C(begin) before the broker is restarted, C(wait) afterwards.
-      - C(cancel) takes back the limits of a run that was interrupted, whichever it was, and forgets it.
+      - C(cancel) removes the throttles of an interrupted run, of any broker and log dir, and deletes its record.
     type: str
     choices: [begin, wait, cancel]
     default: begin
   mounts:
-    description: By log dir of the broker, what its host says of it (C(mounts) of M(millrace.kafka.host_probe)).
+    description: By log dir of the broker, the facts of its file system (C(mounts) of M(millrace.kafka.host_probe)).
     type: dict
     required: true
-  meta_properties: {type: dict, default: {}, description: "By log dir, what its meta.properties says (the same)."}
-  is_mount: {type: bool, default: true, description: A file system has to be mounted there.}
+  meta_properties:
+    description: By log dir, its meta.properties (C(meta_properties) of M(millrace.kafka.host_probe)).
+    type: dict
+    default: {}
+  is_mount: {type: bool, default: true, description: Whether the log dir has to be a mount point.}
   lost:
     description: >-
-      Partitions, as C(orders-0), whose records are given up, where the broker alone was in sync with them.
+      Partitions, as C(orders-0), of which this broker alone was in sync, and whose records may be given up.
     type: list
     elements: str
     default: []
   rate:
     description: >-
-      Bytes a second that each broker may send, and take, for it, as C(50MB); empty, or C(unlimited), without a limit.
+      Bytes a second that each broker may send and receive for the copies, as C(50MB). Without a limit if it is empty or
+      C(unlimited).
     type: str
     default: ""
 extends_documentation_fragment: [millrace.kafka.kafka_moves, millrace.kafka.waits]
 attributes:
-  check_mode: {description: Says what would be copied., support: full}
-  diff_mode: {description: The plan says it., support: none}
+  check_mode: {description: Returns what would be copied and changes nothing., support: full}
+  diff_mode: {description: The plan shows the changes., support: none}
 seealso:
   - {module: millrace.kafka.kafka_reassign}
   - {module: millrace.kafka.host_probe}
@@ -70,7 +77,7 @@ author: [Millrace developers]
 """
 
 EXAMPLES = """
-- name: What broker 3 has to copy, and whether it may
+- name: Check a new disk of broker 3, and throttle its copies
   millrace.kafka.kafka_log_dir:
     admin: "{{ kafka_admin_listeners.REPLICATION }}"
     broker: 3
@@ -79,35 +86,99 @@ EXAMPLES = """
     meta_properties: "{{ preflight_probe.probe.meta_properties }}"
     rate: 50MB
   delegate_to: localhost
+
+- name: Wait until the restarted broker is in sync
+  millrace.kafka.kafka_log_dir:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    broker: 3
+    log_dir: /data/2
+    question: wait
+    mounts: "{{ preflight_probe.probe.mounts }}"
+    meta_properties: "{{ preflight_probe.probe.meta_properties }}"
+  delegate_to: localhost
+
+- name: Give up the records of a partition that no other broker has in sync
+  millrace.kafka.kafka_log_dir:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    broker: 3
+    log_dir: /data/2
+    lost: [orders-0]
+    mounts: "{{ preflight_probe.probe.mounts }}"
+    meta_properties: "{{ preflight_probe.probe.meta_properties }}"
+  delegate_to: localhost
+
+- name: Cancel an interrupted run
+  millrace.kafka.kafka_log_dir:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    broker: 3
+    log_dir: /data/2
+    question: cancel
+    mounts: {}
+  delegate_to: localhost
 """
 
 RETURN = """
-cluster_id: {description: Id of the cluster that answered., type: str, returned: always}
-plan: {description: "What is copied, and for how long, in lines.", type: list, elements: str, returned: with begin}
-restart:
-  description: Whether the broker has to be started, or restarted, to take the disk in.
-  type: bool
-  returned: with begin
-moved:
-  description: "Replicas that are copied, as TOPIC-NUMBER."
+cluster_id:
+  description: Id of the cluster that answered.
+  type: str
+  returned: always
+  sample: q1Sh-9_ISia_zwGINzRvyQ
+plan:
+  description: "Lines of the plan: what is copied, how long it takes, and whether the broker is restarted."
   type: list
   elements: str
-  returned: in check mode, and with wait at the end
-bytes: {description: How many were copied., type: int, returned: at the end}
-seconds: {description: How long it took., type: float, returned: at the end}
-notes: {description: What is to be known of it., type: list, elements: str, returned: at the end}
-broker: {description: Whose disk the run was to take in., type: int, returned: "with cancel, where one is called off"}
-answer: {description: What was done in one line., type: str, returned: "with wait, at the end, and with cancel"}
+  returned: with C(begin)
+  sample:
+    - "broker=3 log_dir=/data/2: 1 replicas are copied to the disk, 614.4 MiB"
+    - "broker 3 is restarted through the gate, or started if it is down"
+    - "  orders-0: from 1, 614.4 MiB"
+restart:
+  description: Whether the broker has to be started or restarted to use the disk.
+  type: bool
+  returned: with C(begin)
+  sample: true
+moved:
+  description: Replicas that are copied, as TOPIC-NUMBER.
+  type: list
+  elements: str
+  returned: in check mode, and at the end with C(wait)
+  sample: [orders-0]
+bytes:
+  description: Number of bytes that were copied.
+  type: int
+  returned: at the end with C(wait)
+  sample: 644245094
+seconds:
+  description: Duration of the run in seconds.
+  type: float
+  returned: at the end with C(wait)
+  sample: 14.2
+notes:
+  description: Notes on the result, as on throttles that stay.
+  type: list
+  elements: str
+  returned: at the end with C(wait), and with C(cancel) if a run was canceled
+  sample: []
+broker:
+  description: Broker of the run that was canceled.
+  type: int
+  returned: with C(cancel), if a run was canceled
+  sample: 3
+answer:
+  description: One line on the result.
+  type: str
+  returned: at the end with C(wait), and with C(cancel)
+  sample: "broker 3 serves from /data/2: 1 replicas, 614.4 MiB, are in sync after 14 s"
 waiting:
-  description: >-
-    C(what) is under way, and C(waited) for the next call.
+  description: State of a run that has not ended. C(what) is its progress, C(waited) is the option of the next call.
   type: dict
-  returned: with pause, where it goes on
+  returned: with I(pause), while the run has not ended
+  sample: {what: ["0 of 1 partitions, 12.0 MiB of 614.4 MiB"], timeout: 0, waited: {done: 0}}
 """
 
 
 def asked(module: KafkaModule) -> add_disk.Asked:
-    """Return the request; ends the module where the rate is none."""
+    """Return the request; fails the module if the rate is invalid."""
     options = module.params
     paths = {os.path.normpath(path): facts for path, facts in options["mounts"].items()}
     meta = {os.path.normpath(path): facts for path, facts in options["meta_properties"].items()}
@@ -122,10 +193,10 @@ def asked(module: KafkaModule) -> add_disk.Asked:
 
 
 def answer(module: KafkaModule, request: add_disk.Asked, admin: Admin, metadata: Metadata) -> dict[str, Any]:
-    """Return what is to be done, what is waited for, or what was done. Raises Refused, Unfinished, AdminError.
+    """Return the plan, the progress, or the result of a run. Raises Refused, Unfinished, AdminError.
 
-    What begins, and what is called off, keeps runs of moves away for that moment; what is waited for is written down by
-    then, and each of both kinds of runs leaves the limits that the other needs.
+    `begin` and `cancel` hold the lock against runs of moves. `wait` needs no lock: by then the record is written, and a
+    run of either kind leaves the throttles that the other kind needs.
     """
     options, disk = module.params, request.disk
     directory = options["record_directory"]
@@ -138,24 +209,24 @@ def answer(module: KafkaModule, request: add_disk.Asked, admin: Admin, metadata:
             return add_disk.wait(admin, begun, disk, path, options["pause"], options["waited"])
         moves = record.path_of(metadata.cluster_id, directory)
         with record.alone(moves, "a run of replace_disk.yml", look=module.check_mode):
-            return begun_or_called_off(module, request, admin, metadata, path)
+            return begin_or_cancel(module, request, admin, metadata, path)
     except (OSError, ValueError) as error:
-        raise Refused(f"{path}: {error}; it says what a run has begun, and has to be readable") from error
+        raise Refused(f"{path}: {error}; this file records an unfinished run and must be readable") from error
 
 
-def begun_or_called_off(
+def begin_or_cancel(
     module: KafkaModule, request: add_disk.Asked, admin: Admin, metadata: Metadata, path: Path
 ) -> dict[str, Any]:
-    """Return the same, of whom nobody else on this host disturbs. Raises Refused, Unfinished, AdminError, OSError."""
+    """Return the same while the lock is held. Raises Refused, Unfinished, AdminError, OSError."""
     begun = record.load(path)
     if module.params["question"] == "cancel":
-        return add_disk.called_off(admin, begun, path, module.check_mode)
-    found = snapshot.look(admin, snapshot.at_controller(admin, metadata))
-    planned = add_disk.prepare(request, found, begun)
-    told = {"changed": planned.needed, "restart": planned.restart, "plan": list(planned.work.lines)}
+        return add_disk.cancel(admin, begun, path, module.check_mode)
+    there = snapshot.look(admin, snapshot.at_controller(admin, metadata))
+    planned = add_disk.prepare(request, there, begun)
+    plan = {"changed": planned.needed, "restart": planned.restart, "plan": list(planned.work.lines)}
     if planned.needed and not module.check_mode:
         add_disk.begin(admin, planned, path)
-    return {**told, **({"moved": [str(move) for move in planned.work.left]} if module.check_mode else {})}
+    return {**plan, **({"moved": [str(move) for move in planned.work.left]} if module.check_mode else {})}
 
 
 def main() -> None:

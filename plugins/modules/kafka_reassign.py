@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Move replicas and leaders of a Kafka cluster under a plan."""
+"""Moves replicas and leaders of a Kafka cluster under a plan and a throttle."""
 
 from __future__ import annotations
 
@@ -18,118 +18,231 @@ from ansible_collections.millrace.kafka.plugins.module_utils.waits import OPTION
 
 DOCUMENTATION = """
 module: kafka_reassign
-short_description: Move replicas and leaders to other brokers, under a plan and a limit
+version_added: "1.0.0"
+short_description: Move replicas and leaders of a Kafka cluster under a plan and a throttle
 description:
-  - Plans which replicas go where, with as few copies as can be; its action prints the plan before anything moves. In
-    the order in which they count, racks are kept even for each partition, then replicas over brokers (as far as racks
-    let them), then leaders, then bytes. The same cluster gives the same plan.
-  - Moves a few partitions at a time, within I(rate), and begins no more while a partition is under-replicated for
-    another reason. In the end each partition has the planned replicas, all in sync, and the limits are taken back;
-    limits that others set stay.
-  - With I(disk), I(empty) and I(disks) replicas go from one log dir of a broker to another, and never to other brokers.
-  - What was begun stands in a file of I(record_directory) until its end. The same call again goes on after an
-    interruption; I(cancel) puts everything back.
-  - "Refused, with all else that is wrong: brokers and topics that are not there; moves that somebody else began;
-    partitions that lack a replica for another reason; more than the disks hold, of which 10 % stay free; what would
-    have a partition in fewer racks, or with more replicas than brokers; fewer replicas than C(min.insync.replicas)
-    wants; another call while one is interrupted."
+  - Moves replicas of partitions between brokers, or between the log dirs of a broker, and balances leaders.
+  - The module computes a plan with as few copies as possible; its action prints the plan before anything moves. Its
+    criteria, in this order, are the spread of each partition over racks, the number of replicas of each broker (as far
+    as racks allow it), the number of leaders, and the bytes. The same cluster always gives the same plan.
+  - A few partitions move at a time, within I(rate). No further move starts while a partition is under-replicated for
+    another reason. At the end each partition has the planned replicas, all in sync, and the throttles of the run are
+    removed; throttles that another tool set stay.
+  - With I(disk), I(empty) and I(disks) replicas move between log dirs, and never to other brokers.
+  - The record of a run is a file in I(record_directory) until the run ends. The same call resumes an interrupted run;
+    I(cancel) reverts it.
+  - The module refuses a request before anything moves, with all reasons together. It refuses unknown brokers and
+    topics; reassignments of another tool; partitions that are under-replicated for another reason; disks of which less
+    than 10 % would stay free; fewer racks for a partition, or more of its replicas in one rack; more replicas than
+    brokers; fewer replicas than C(min.insync.replicas) requires; another request while a run is interrupted.
 options:
-  add: {type: list, elements: int, default: [], description: Ids of brokers that are to hold their share.}
-  drain: {type: list, elements: int, default: [], description: "Ids of brokers, dead or not, that are to hold nothing."}
+  add: {type: list, elements: int, default: [], description: Ids of brokers that receive their share of the replicas.}
+  drain: {type: list, elements: int, default: [], description: "Ids of brokers to empty; they may be down."}
   replace:
-    description: "Who takes the place of whom, as C(3:7): broker 7 gets what broker 3, dead perhaps, holds."
+    description: >-
+      Pairs of an old and a new broker, as C(3:7). Broker 7 receives all replicas of broker 3, which may be down.
     type: list
     elements: str
     default: []
-  rebalance: {type: bool, default: false, description: All brokers are to hold their share.}
-  leaders: {type: bool, default: false, description: Brokers are to lead the same; nothing is copied.}
-  replication_factor: {type: int, description: "How many replicas each partition of I(topic) is to have."}
+  rebalance: {type: bool, default: false, description: Whether to balance replicas over all brokers.}
+  leaders: {type: bool, default: false, description: Whether to balance leaders over all brokers; nothing is copied.}
+  replication_factor: {type: int, description: Number of replicas that each partition of I(topic) gets.}
   declared:
     description: >-
-      Topics as M(millrace.kafka.kafka_topics) takes them. Each that is there, with another number of replicas than its
-      C(replication_factor), is to have as many, all in one plan; I(topic) names some of them.
+      Topics as M(millrace.kafka.kafka_topics) takes them. Each existing topic whose number of replicas differs from its
+      C(replication_factor) gets the declared number, all topics in one plan. I(topic) selects some of them.
     type: list
     elements: dict
   disk:
     description: >-
-      Which log dir of a broker goes empty, and where what it holds goes, as C(3:/data/1:/data/2).
+      A broker, a log dir to empty, and the log dir of the same broker that receives its replicas, as
+      C(3:/data/1:/data/2).
     type: list
     elements: str
     default: []
   empty:
     description: >-
-      Log dirs of brokers that are to hold nothing, as C(3:/data/1); what they hold goes to others of the same broker.
+      A broker and a log dir to empty, as C(3:/data/1). The replicas move to the other log dirs of the same broker.
     type: list
     elements: str
     default: []
-  disks: {type: list, elements: int, default: [], description: Ids of brokers whose log dirs are to hold as much.}
-  cancel: {type: bool, default: false, description: What an interrupted call moved goes back.}
+  disks: {type: list, elements: int, default: [], description: Ids of brokers whose log dirs are balanced by bytes.}
+  cancel: {type: bool, default: false, description: Whether to revert all moves of an interrupted run.}
   topic:
-    description: Topics that it is about; all where none is named. None with I(cancel), which is about all.
+    description: Topics to move; all if none is named. Not allowed with I(cancel), which reverts the whole run.
     type: list
     elements: str
     default: []
   rate:
     description: >-
-      Bytes a second that each broker may send, and take, for it, as C(50MB), or C(unlimited); with I(disk), I(empty)
-      and I(disks) those that it may copy. It has to be said, but with I(leaders) and I(cancel); without it I(cancel)
-      has that of the call before.
+      Bytes a second that each broker may send and receive for the run, as C(50MB), or C(unlimited). With I(disk),
+      I(empty) and I(disks), bytes a second that a broker may copy between its log dirs. Required, except with
+      I(leaders) and I(cancel). Without it, I(cancel) uses the rate of the interrupted run.
     type: str
     default: ""
   fewer_racks:
-    description: Partitions may come to be in fewer racks, or to have more of their replicas in one.
+    description: Whether partitions may be in fewer racks afterwards, or have more of their replicas in one rack.
     type: bool
     default: false
   brokers:
-    description: Brokers that are to be there. While none of a rack is, nothing is placed, for it would be without it.
+    description: >-
+      All brokers of the inventory. While no broker of a rack is up, nothing is moved, because the replicas would not be
+      spread over that rack.
     type: list
     elements: dict
     default: []
     suboptions:
       id: {type: int, required: true, description: C(broker.id).}
-      rack: {type: str, description: "C(broker.rack), if it has one."}
+      rack: {type: str, description: "C(broker.rack), if the broker has one."}
   devices:
     description: >-
-      By id of a broker and log dir, the device on which its host has that. Log dirs on one share what is free; of those
-      that are not here, so do two of one size with as much free, unless they hold more than is in use.
+      By broker id and log dir, the device that holds the log dir. Log dirs on one device share its free space. Log dirs
+      without an entry are taken to share a file system if their sizes and free bytes are equal, unless they hold more
+      than is in use of one.
     type: dict
     default: {}
   plan:
-    description: Name of the plan that check mode has printed; where it would be another one by now, nothing is moved.
+    description: Name of the plan that check mode printed. If the plan would now be another one, nothing is moved.
     type: str
     default: ""
 extends_documentation_fragment: [millrace.kafka.kafka_moves, millrace.kafka.waits]
 attributes:
-  check_mode: {description: Says what a run would move., support: full}
-  diff_mode: {description: The plan says it., support: none}
+  check_mode: {description: Returns the plan and moves nothing., support: full}
+  diff_mode: {description: The plan shows the changes., support: none}
+seealso:
+  - {module: millrace.kafka.kafka_topics}
+  - {module: millrace.kafka.kafka_log_dir}
 author: [Millrace developers]
 """
 
 EXAMPLES = """
-- name: A new broker gets its share
+- name: Move its share of the replicas to a new broker
   millrace.kafka.kafka_reassign:
     admin: "{{ kafka_admin_listeners.REPLICATION }}"
     add: [4]
     rate: 50MB
   delegate_to: localhost
+
+- name: Drain a broker before its host is removed
+  millrace.kafka.kafka_reassign:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    drain: [3]
+    rate: 50MB
+  delegate_to: localhost
+
+- name: Replace broker 3, which may be down, by broker 7
+  millrace.kafka.kafka_reassign:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    replace: ["3:7"]
+    rate: 50MB
+  delegate_to: localhost
+
+- name: Balance the replicas of two topics over all brokers
+  millrace.kafka.kafka_reassign:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    rebalance: true
+    topic: [orders, returns]
+    rate: 50MB
+  delegate_to: localhost
+
+- name: Balance leaders, which copies nothing
+  millrace.kafka.kafka_reassign:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    leaders: true
+  delegate_to: localhost
+
+- name: Give a topic three replicas
+  millrace.kafka.kafka_reassign:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    replication_factor: 3
+    topic: [orders]
+    rate: 50MB
+  delegate_to: localhost
+
+- name: Give all topics their declared number of replicas
+  millrace.kafka.kafka_reassign:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    declared: "{{ kafka_topics }}"
+    rate: 50MB
+  delegate_to: localhost
+
+- name: Empty a log dir of broker 3, into its other log dirs
+  millrace.kafka.kafka_reassign:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    empty: ["3:/data/1"]
+    rate: 50MB
+  delegate_to: localhost
+
+- name: Move all replicas of one log dir of broker 3 to another
+  millrace.kafka.kafka_reassign:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    disk: ["3:/data/1:/data/2"]
+    rate: 50MB
+  delegate_to: localhost
+
+- name: Balance the log dirs of broker 3 by bytes
+  millrace.kafka.kafka_reassign:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    disks: [3]
+    rate: 50MB
+  delegate_to: localhost
+
+- name: Resume an interrupted run with another rate, by the same request
+  millrace.kafka.kafka_reassign:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    drain: [3]
+    rate: 100MB
+  delegate_to: localhost
+
+- name: Revert an interrupted run
+  millrace.kafka.kafka_reassign:
+    admin: "{{ kafka_admin_listeners.REPLICATION }}"
+    cancel: true
+  delegate_to: localhost
 """
 
 RETURN = """
-cluster_id: {description: Id of the cluster that answered., type: str, returned: always}
+cluster_id:
+  description: Id of the cluster that answered.
+  type: str
+  returned: always
+  sample: q1Sh-9_ISia_zwGINzRvyQ
 plan:
-  description: What is copied, for how long, and what brokers hold before and after, in lines.
+  description: "Lines of the plan: what is copied, how long it takes, and what brokers hold before and after."
   type: list
   elements: str
   returned: success
-moved: {description: "Partitions that changed, as TOPIC-NUMBER.", type: list, elements: str, returned: success}
-bytes: {description: How many were copied., type: int, returned: where something changed}
-seconds: {description: How long it took., type: float, returned: at the end}
-notes: {description: What is to be known of it., type: list, elements: str, returned: at the end}
+  sample:
+    - "drain=3 topic=orders: 1 partitions change; 1 replicas are copied, 614.4 MiB"
+    - "at 50 MB/s per broker this takes 13 s or more"
+    - "  orders-0: 3,1 -> 2,1, 614.4 MiB"
+moved:
+  description: Partitions that changed, as TOPIC-NUMBER.
+  type: list
+  elements: str
+  returned: success
+  sample: [orders-0]
+bytes:
+  description: Number of bytes that were copied.
+  type: int
+  returned: if something changed
+  sample: 644245094
+seconds:
+  description: Duration of the run in seconds.
+  type: float
+  returned: at the end of the run
+  sample: 14.2
+notes:
+  description: Notes on the result, as on brokers that are down or on replicas that were placed meanwhile.
+  type: list
+  elements: str
+  returned: at the end of the run
+  sample: ["broker 3 holds 1 partition (orders-2), placed there meanwhile: run the same command again"]
 waiting:
-  description: >-
-    C(what) is under way, and C(waited) for the next call.
+  description: State of a run that has not ended. C(what) is its progress, C(waited) is the option of the next call.
   type: dict
-  returned: with pause, where it goes on
+  returned: with I(pause), while the run has not ended
+  sample: {what: ["0 of 1 partitions, 12.0 MiB of 614.4 MiB"], timeout: 0, waited: {done: 0}}
 """
 
 BROKER: dict[str, Any] = {"id": {"type": "int", "required": True}, "rack": {"type": "str"}}
@@ -140,9 +253,9 @@ SWITCH: dict[str, Any] = {"type": "bool", "default": False}
 
 
 def answer(module: KafkaModule, request: Asked, admin: Admin, metadata: Metadata) -> dict[str, Any]:
-    """Return what was planned, what is under way, or what was done. Raises Refused, Unfinished, AdminError.
+    """Return the plan, the progress, or the result of a run. Raises Refused, Unfinished, AdminError.
 
-    Between two parts of a run its lock is free: who has taken it by the next one is waited for.
+    The lock is free between two parts of a run, so a part waits for another run that holds it.
     """
     path = record.path_of(metadata.cluster_id, module.params["record_directory"])
     wait = record.PATIENCE if module.params["waited"] else 0
@@ -151,14 +264,14 @@ def answer(module: KafkaModule, request: Asked, admin: Admin, metadata: Metadata
 
 
 def by_record(module: KafkaModule, request: Asked, admin: Admin, metadata: Metadata, path: Path) -> dict[str, Any]:
-    """Return the same, of whom nobody else on this host disturbs. Raises Refused, Unfinished, AdminError, OSError."""
+    """Return the same while the lock is held. Raises Refused, Unfinished, AdminError, OSError."""
     pause, waited = module.params["pause"], module.params["waited"]
     begun = record.load(path)
     if waited:
         if begun is None or begun.asked != request.words:
-            raise Unfinished(f"{request.words} was ended or put back by another run meanwhile", {"changed": True})
-        carried_on = disks.carried_on if begun.kind == record.SHIFTS else control.carried_on
-        return carried_on(admin, begun, path, pause, waited)
+            raise Unfinished(f"{request.words} was ended or reverted by another run meanwhile", {"changed": True})
+        continue_run = disks.continue_run if begun.kind == record.SHIFTS else control.continue_run
+        return continue_run(admin, begun, path, pause, waited)
     if begun.kind == record.SHIFTS if begun else request.within:
         return between_disks(module, request, admin, metadata, begun, path)
     declared = {broker["id"]: broker["rack"] for broker in module.params["brokers"]}
@@ -166,23 +279,23 @@ def by_record(module: KafkaModule, request: Asked, admin: Admin, metadata: Metad
     there = snapshot.look(admin, known, request.devices)
     planned = control.prepare(request, there, declared, begun, admin)
     if planned:
-        control.meant(planned, module.params["plan"])
+        control.require_plan(planned, module.params["plan"])
     if planned is None or module.check_mode:
-        return control.told(planned, control.nothing_to_move(request, admin, metadata))
-    return control.carried_out(admin, planned, path, pause)
+        return control.plan_answer(planned, control.nothing_to_move(request, admin, metadata))
+    return control.start_run(admin, planned, path, pause)
 
 
 def between_disks(
     module: KafkaModule, request: Asked, admin: Admin, metadata: Metadata, begun: record.Record | None, path: Path
 ) -> dict[str, Any]:
-    """Return the same of replicas that stay on their broker. Raises Refused, Unfinished, AdminError, OSError."""
+    """Return the same for moves between log dirs of a broker. Raises Refused, Unfinished, AdminError, OSError."""
     there = snapshot.at_controller(admin, metadata)
     planned = disks.prepare(request, there.brokers, there.topics, begun, admin)
     if planned:
-        control.meant(planned, module.params["plan"])
+        control.require_plan(planned, module.params["plan"])
     if planned is None or module.check_mode:
-        return control.told(planned, f"{request.words}: nothing to move")
-    return control.carried_out(admin, planned, path, module.params["pause"], disks.carried_on)
+        return control.plan_answer(planned, f"{request.words}: nothing to move")
+    return control.start_run(admin, planned, path, module.params["pause"], disks.continue_run)
 
 
 def main() -> None:
@@ -203,9 +316,9 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    request, wrong = asked(module.params)
-    if wrong:
-        module.fail_json(msg=actions.listed("reassign: nothing was moved", wrong))
+    request, mistakes = asked(module.params)
+    if mistakes:
+        module.fail_json(msg=actions.listed("reassign: nothing was moved", mistakes))
     ask(module, "reassign", lambda admin, metadata: answer(module, request, admin, metadata))
 
 

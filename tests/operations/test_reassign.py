@@ -52,7 +52,7 @@ def test_killed_and_gone_on_with(operator: Operator, made: Callable[..., Topic],
         assert other.code != 0 and "was interrupted" in other.output, other.output[-3000:]
         again = operator.play(*topic.verb, f"drain={three}", *UNLIMITED)
         assert again.code == 0, again.output[-3000:]
-        assert "an interrupted run goes on" in again.output
+        assert "resumes an interrupted run" in again.output
         assert not any(three in replicas for replicas in topic.moved().values())
         assert topic.limits() == []
 

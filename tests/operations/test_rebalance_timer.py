@@ -107,7 +107,7 @@ def test_it_says_its_plan_and_carries_it_out(
 
     with written(topic, tmp_path, fill=3000):
         assert site.start() == 0, site.said()
-        assert "rebalance=true: " in site.said() and "carries it out" in site.said()
+        assert "rebalance=true: " in site.said() and "runs it" in site.said()
         assert [*topic.layout().values()] == before
 
         little = site.says("little", f"{{{WORDS}, run: true, at_most: 1KB}}")
@@ -124,10 +124,10 @@ def test_it_says_its_plan_and_carries_it_out(
         other = operator.play("reassign", "-e", "drain=3", "-e", "rate=300KB", inventory=enough)
         assert other.code != 0 and re.search(rf"{UNIT}\.service,\s+pid", other.output), other.output[-3000:]
         site.inventory.run(site.host, f"systemctl stop {UNIT}")
-        assert "STOPPED: the next run goes on" in site.said()
+        assert "STOPPED: the next run resumes" in site.said()
         assert topic.limits()
         assert site.start() == 0, site.said()
-        assert "an interrupted run goes on" in site.said()
+        assert "resumes an interrupted run" in site.said()
         assert {broker for replicas in topic.moved().values() for broker in replicas} == {one, two, three}
         assert topic.limits() == []
         assert site.start() == 0 and "rebalance=true: nothing to move" in site.said(), site.said()

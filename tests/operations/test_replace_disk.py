@@ -100,7 +100,7 @@ def test_a_disk_that_failed_is_replaced(scene: Scene, tmp_path: Path, note: Call
         assert refused.code != 0 and f"rmdir {SECOND}/lost+found" in refused.output, refused.output[-3000:]
         scene.inventory.run(disk.host, f"rmdir {SECOND}/lost+found")
         predicted = well(play(*scene.verb, "-e", "rate=20MB", "--check"))
-        assert "replicas are copied anew" in predicted and "would be restarted in this order" in predicted
+        assert "replicas are copied to the disk" in predicted and "would be restarted in this order" in predicted
         assert scene.pid() == pid and scene.lacking() == there and scene.limits() == []
         replaced = well(play(*scene.verb, "-e", "rate=20MB"))
         assert scene.lacking() == set() and scene.pid() != pid
@@ -188,7 +188,7 @@ def test_a_log_dir_is_emptied(scene: Scene, tmp_path: Path) -> None:
         before, pid = scene.on_disk(SECOND), scene.pid()
         assert before, "the second disk holds some partitions"
         predicted = well(play(*verb, empty, "-e", "rate=1MB", "--check"))
-        assert f"{len(before)} replicas go to another log dir of their broker" in predicted
+        assert f"{len(before)} replicas move to another log dir of their broker" in predicted
         assert scene.on_disk(SECOND) == before and scene.limits() == []
         run = scene.operator.begin(*verb, empty, "-e", "rate=1MB")
         coming = f"ls {FIRST} | grep -c -e -future || true"

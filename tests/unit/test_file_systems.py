@@ -24,8 +24,8 @@ def test_what_comes_to_all_log_dirs_of_one_is_summed(four: FakeCluster, reassign
     """A tenth stays free of what both have, once."""
     refused = reassign(check_mode=True, replace=["3:6"])["msg"]
     assert (
-        "- broker 6: /data/1 and /data/2, on one file system by all that is known, would get 40.0 MiB, and 32.0 MiB "
-        "are free there, of which 10.0 MiB stay so: give it a larger disk" in refused
+        "- broker 6: /data/1 and /data/2 (on one file system, as far as is known) would receive 40.0 MiB, but 32.0 MiB "
+        "are free, of which 10.0 MiB must stay free: use a larger disk" in refused
     )
     four.disks = {broker: (100 * MIB, 50 * MIB) for broker in four.racks}
     (row,) = [text for text in reassign(check_mode=True, replace=["3:6"])["plan"] if text.startswith("  6 ")]

@@ -63,7 +63,7 @@ def test_a_look_that_does_not_end(path: Path, left: Path, monkeypatch: pytest.Mo
     """It is not waited for without an end, and no dead process is named."""
     held, rested = looking(left), list[float]()
     monkeypatch.setattr(waits, "rest", rested.append)
-    with pytest.raises(Refused, match=f"^somebody looks at {left}") as refused, alone(path, NAME):
+    with pytest.raises(Refused, match=f"^another process keeps {left} locked") as refused, alone(path, NAME):
         pass
     assert "pid 1" not in str(refused.value)
     assert 1 < sum(rested) < 10

@@ -160,7 +160,7 @@ def test_what_somebody_sets_beside_both_stays(between: FakeCluster, log_dir: Log
     going = log_dir(new=new, question="wait", pause=1)["waiting"]["waited"]
     between.behind = set()
     between.told["1"].update(SEVEN)
-    said = ["broker 1: somebody else set leader.replication.throttled.rate to 7 meanwhile; it stays so"]
+    said = ["broker 1: another tool set leader.replication.throttled.rate to 7 meanwhile; left unchanged"]
     assert log_dir(new=new, question="wait", waited=going)["notes"] == said
     assert ended(between, reassign, waited, **asked)["notes"] == said
     assert limits(between) == ({}, {"1": SEVEN})
@@ -171,4 +171,4 @@ def test_a_record_beside_it_that_nobody_can_read(failed: FakeCluster, log_dir: L
     (tmp_path / "state").mkdir()
     (tmp_path / "state" / THEIRS).write_text("{}")
     said = log_dir()["msg"]
-    assert f"{THEIRS}: it is damaged, or not one of this version: " in said and "has to be readable" in said
+    assert f"{THEIRS}: damaged, or written by another version: " in said and "must be readable" in said

@@ -22,9 +22,9 @@ def test_taken_in(failed: FakeCluster, log_dir: LogDir, tmp_path: Path) -> None:
     begun = log_dir()
     assert planned["moved"] == ["orders-0", "orders-1"] and planned["plan"] == begun["plan"]
     assert begun["plan"] == [
-        "broker=3 log_dir=/data/2: 2 replicas are copied anew, 8.0 MiB",
-        "at 50 MB a second of each broker that takes 1 s or more",
-        "broker 3 is restarted through the gate, or started where it is down",
+        "broker=3 log_dir=/data/2: 2 replicas are copied to the disk, 8.0 MiB",
+        "at 50 MB/s per broker this takes 1 s or more",
+        "broker 3 is restarted through the gate, or started if it is down",
         "  orders-1: from 2, 5.0 MiB",
         "  orders-0: from 1, 3.0 MiB",
     ]
@@ -40,7 +40,7 @@ def test_taken_in(failed: FakeCluster, log_dir: LogDir, tmp_path: Path) -> None:
     failed.behind = {(3, "orders", 0)}
     again = log_dir(new=new)
     assert (again["changed"], again["restart"], again["plan"][0]) == (
-        True, False, "broker=3 log_dir=/data/2: 1 replicas are copied anew, 3.0 MiB")  # fmt: skip
+        True, False, "broker=3 log_dir=/data/2: 1 replicas are copied to the disk, 3.0 MiB")  # fmt: skip
     failed.behind = set()
     done = log_dir(new=new, question="wait", pause=1, waited=going["waited"])
     assert done["moved"] == ["orders-0", "orders-1"] and done["bytes"] == 8 * MIB
@@ -53,7 +53,7 @@ def test_taken_in(failed: FakeCluster, log_dir: LogDir, tmp_path: Path) -> None:
 def test_a_broker_that_is_down_is_told_when_it_is_back(failed: FakeCluster, log_dir: LogDir) -> None:
     """What is on its other disk is not copied, though the broker is in sync with nothing."""
     failed.down = {3}
-    assert log_dir()["plan"][0].startswith("broker=3 log_dir=/data/2: 2 replicas are copied anew")
+    assert log_dir()["plan"][0].startswith("broker=3 log_dir=/data/2: 2 replicas are copied to the disk")
     assert limits(failed)[1] == {"1": RATES, "2": RATES}
     failed.down = set()
     new = restarted(failed)
@@ -149,7 +149,9 @@ def test_a_disk_that_is_given_up_again_is_said(failed: FakeCluster, log_dir: Log
     log_dir()
     failed.behind = set()
     wrong = log_dir(new=mount(*OURS), question="wait")["msg"]
-    assert "all is in sync, and broker 3 does not serve from /data/2: its log says why (journalctl -u kafka)" in wrong
+    assert (
+        "all replicas are in sync, but broker 3 does not serve from /data/2: see its log (journalctl -u kafka)" in wrong
+    )
     assert records(tmp_path)
 
 
@@ -159,19 +161,19 @@ def test_a_disk_that_is_given_up_again_is_said(failed: FakeCluster, log_dir: Log
         (mount(mounted=False), {}, "/data/2: no file system is mounted there"),
         (mount(error="Input/output error"), {}, "/data/2: the file system fails: Input/output error: mount a disk"),
         (mount("lost+found"), {}, "remove that empty folder (rmdir /data/2/lost+found)"),
-        (mount("pg_wal", "base"), {}, "/data/2 holds pg_wal, base, which no broker made"),
-        (mount("meta.properties"), META | {"broker.id": "7"}, "broker.id=7: the disk is of that broker"),
-        (mount("meta.properties"), META | {"cluster.id": "x"}, "says cluster.id=x, and this cluster is cluster-of"),
-        (mount("orders-0"), {}, "/data/2 holds orders-0 and no meta.properties that says of whom"),
+        (mount("pg_wal", "base"), {}, "/data/2 holds pg_wal, base, which no broker created"),
+        (mount("meta.properties"), META | {"broker.id": "7"}, "broker.id=7: the disk belongs to that broker"),
+        (mount("meta.properties"), META | {"cluster.id": "x"}, "has cluster.id=x, but this cluster is cluster-of"),
+        (mount("orders-0"), {}, "/data/2 holds orders-0 but no meta.properties, so its broker is unknown"),
         (mount("orders-2", "orders-0"), META, "/data/2 holds orders-2, which another log dir of broker 3 holds, too"),
-        (mount(free=12 * MIB), {}, "broker 3: /data/2 would get 3.0 MiB, and 12.0 MiB are free there"),
+        (mount(free=12 * MIB), {}, "broker 3: /data/2 would receive 3.0 MiB, but 12.0 MiB are free"),
     ],
 )
 def test_what_is_no_new_disk(
     failed: FakeCluster, log_dir: LogDir, new: Any, meta: dict[str, str], words: str, tmp_path: Path
 ) -> None:
     wrong = log_dir(new=new, meta_properties={"/data/1": META, "/data/2": meta})["msg"]
-    assert wrong.startswith("log dir: nothing was changed: 1 refused\n- ") and words in wrong
+    assert wrong.startswith("log dir: nothing was changed, for 1 reason:\n- ") and words in wrong
     assert (failed.written, records(tmp_path)) == ([], [])
 
 
@@ -180,9 +182,9 @@ def test_everything_that_is_wrong_is_said_together(failed: FakeCluster, log_dir:
     failed.behind |= {(1, "orders", 0)}
     bad = {"/data/1": mount(error="Input/output error"), "/data/2": mount("x.txt")}
     wrong = log_dir(mounts=bad)["msg"]
-    assert "3 refused" in wrong and "which no broker made" in wrong
-    assert "/data/1 of broker 3 is of no use either (Input/output error), and beside a log dir that is offline" in wrong
-    assert "orders-0: broker 3 alone was in sync, with what was on the disk that failed" in wrong
+    assert "for 3 reasons:" in wrong and "which no broker created" in wrong
+    assert "/data/1 of broker 3 fails, too (Input/output error), and while a log dir is offline" in wrong
+    assert "orders-0: only broker 3 was in sync, with the replica on the failed disk" in wrong
     assert "(-e lost=orders-0)" in wrong
 
 
@@ -191,7 +193,7 @@ def test_the_old_disk_may_come_back(failed: FakeCluster, log_dir: LogDir) -> Non
     failed.behind |= {(1, "orders", 0)}
     old = mount("meta.properties", "orders-0", "orders-1")
     said = log_dir(new=old, meta_properties={"/data/1": META, "/data/2": META})
-    assert "the disk holds orders-0, orders-1 of this broker, which go on from there" in said["plan"]
+    assert "the disk holds orders-0, orders-1 of this broker, which continue from their present end" in said["plan"]
 
 
 @pytest.mark.parametrize(("free", "refused"), [(1.5, False), (5, True)])
@@ -200,7 +202,7 @@ def test_what_is_there_already_does_not_come(failed: FakeCluster, log_dir: LogDi
     size = int(10 * MIB if not refused else 6 * MIB)
     old = mount("meta.properties", "orders-0", "orders-1", size=size, free=int(free * MIB))
     said = log_dir(new=old, meta_properties={"/data/1": META, "/data/2": META})
-    assert ("/data/2 would get 7.0 MiB" in said.get("msg", "")) == refused, said
+    assert ("/data/2 would receive 7.0 MiB" in said.get("msg", "")) == refused, said
 
 
 def test_a_broker_that_holds_the_old_one_open_is_stopped_first(failed: FakeCluster, log_dir: LogDir) -> None:
@@ -224,12 +226,12 @@ def test_what_came_to_the_disk_after_an_interrupted_run_is_not_thrown_away(
     """It is in no record of that run, and is looked at as without one."""
     log_dir()
     again(failed)
-    assert "late-0: broker 3 alone was in sync, with what was on the disk that failed" in log_dir()["msg"]
+    assert "late-0: only broker 3 was in sync, with the replica on the failed disk" in log_dir()["msg"]
     said = log_dir(lost=["late-0"])
-    assert said["plan"][0] == "broker=3 log_dir=/data/2: 3 replicas are copied anew, 15.0 MiB"
+    assert said["plan"][0] == "broker=3 log_dir=/data/2: 3 replicas are copied to the disk, 15.0 MiB"
     assert "the records of late-0 are given up" in said["plan"]
     assert limits(failed)[0]["late"] == {LEADER: "0:1", FOLLOWER: "0:3"}
-    assert "/data/2 would get 10.0 MiB" in log_dir(lost=["late-0"], new=mount(free=15 * MIB))["msg"]
+    assert "/data/2 would receive 10.0 MiB" in log_dir(lost=["late-0"], new=mount(free=15 * MIB))["msg"]
 
 
 def test_what_is_on_another_disk_by_now_is_not_lost(failed: FakeCluster, log_dir: LogDir) -> None:
@@ -243,7 +245,7 @@ def test_what_is_on_another_disk_by_now_is_not_lost(failed: FakeCluster, log_dir
 def test_another_request_is_refused_while_one_is_interrupted(failed: FakeCluster, log_dir: LogDir) -> None:
     log_dir()
     assert (
-        "an earlier run, broker=3 log_dir=/data/2, was interrupted: run that again first (-e broker=3 -e log_dir"
+        "an earlier run, broker=3 log_dir=/data/2, was interrupted: run it again first (-e broker=3 -e log_dir"
         in (log_dir(log_dir="/data/1")["msg"])
     )
 
@@ -257,7 +259,7 @@ def test_what_was_interrupted_is_called_off(failed: FakeCluster, log_dir: LogDir
     checked = log_dir(check_mode=True, question="cancel", broker=-1, log_dir="", mounts={})
     assert checked["changed"] is True and limits(failed) == begun and records(tmp_path) != []
     done = log_dir(question="cancel", broker=-1, log_dir="", mounts={})
-    assert done["answer"].startswith("broker=3 log_dir=/data/2 is called off: its limits are taken back")
+    assert done["answer"].startswith("broker=3 log_dir=/data/2 is canceled: its throttles are removed")
     assert done["broker"] == 3
     assert limits(failed) == ({}, {"2": {"leader.replication.throttled.rate": "7"}}) and records(tmp_path) == []
 
@@ -265,12 +267,10 @@ def test_what_was_interrupted_is_called_off(failed: FakeCluster, log_dir: LogDir
 def test_a_log_dir_that_was_taken_out_and_still_fails_is_named(failed: FakeCluster, log_dir: LogDir) -> None:
     """As one that is declared does: until site.yml has run, the broker has it, and makes no replica anew beside it."""
     mounts = {"/data/1": mount(*OURS), "/data/2": mount(), "/data/9": {"mounted": True, "error": "EIO"}}
-    assert "/data/9 of broker 3 is of no use either (EIO)" in log_dir(mounts=mounts)["msg"]
+    assert "/data/9 of broker 3 fails, too (EIO)" in log_dir(mounts=mounts)["msg"]
 
 
 def test_a_log_dir_that_is_none() -> None:
     disk = NewDisk(3, "/data/9", {"/data/1": mount(), "/data/2": mount()})
     (wrong,) = refusals(disk, CLUSTER)
-    assert (
-        wrong.startswith("broker 3 has no log dir /data/9: those that it was installed with") and "/data/1, " in wrong
-    )
+    assert wrong.startswith("broker 3 has no log dir /data/9: its installed log dirs") and "/data/1, " in wrong

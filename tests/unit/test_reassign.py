@@ -76,7 +76,7 @@ def test_everything_that_is_wrong_is_said_together(six: FakeCluster, reassign: R
     six.moving = {"other": [0]}
     wrong = reassign(add=[9], topic=["nope"])["msg"]
     assert "there is no topic nope" in wrong
-    assert "replicas of 1 partition (other-0) are being moved by somebody else" in wrong
+    assert "replicas of 1 partition (other-0) are being moved by another tool" in wrong
     assert "1 partition (orders-0) is under-replicated: broker 2 is down; start it, before anything is moved" in wrong
     assert six.written == []
 
@@ -103,8 +103,8 @@ def test_more_than_a_disk_holds_is_refused(six: FakeCluster, reassign: Reassign)
     six.disks = {5: (100 * MIB, 14 * MIB)}
     wrong = reassign(drain=[3])["msg"]
     assert (
-        "broker 5: /data/2 would get 5.0 MiB, and 14.0 MiB are free there, of which 10.0 MiB stay so: give it a larger "
-        "disk, add a broker, or shorten a topic's retention"
+        "broker 5: /data/2 would receive 5.0 MiB, but 14.0 MiB are free, of which 10.0 MiB must stay free: use a "
+        "larger disk, add a broker, or shorten a topic's retention"
     ) in wrong
     assert six.written == []
     six.disks = {5: (100 * MIB, 15 * MIB)}
@@ -137,16 +137,19 @@ def test_a_third_replica(six: FakeCluster, reassign: Reassign) -> None:
     [
         (
             {},
-            "nothing is said: say one of add, drain, replace, rebalance, leaders, replication_factor, declared, disk",
+            "no action is set: set one of add, drain, replace, rebalance, leaders, replication_factor, declared, disk",
         ),
-        ({"add": [1], "rebalance": True}, "add and rebalance are said: say one of"),
-        ({"rebalance": True, "rate": ""}, "no rate is said, and moving replicas can take all"),
-        ({"rebalance": True, "rate": "fast"}, "rate fast: say how many bytes a second"),
-        ({"rebalance": True, "rate": "5"}, "rate 5: 5 bytes a second is too little to end"),
-        ({"replace": ["3"]}, "replace 3: say the ids of the old broker and of the new one, as replace=3:7"),
-        ({"replace": ["3:3"]}, "replace 3:3: a broker that comes back under its id copies by itself what it lacks"),
-        ({"replace": ["3:6", "6:5"]}, "replace: broker 6 is to go, and to take the place of another"),
-        ({"replication_factor": 3}, "replication_factor: say of which topics, as topic=orders,returns"),
+        ({"add": [1], "rebalance": True}, "add and rebalance are set: set one of"),
+        ({"rebalance": True, "rate": ""}, "rate is not set, and moving replicas can use the whole"),
+        ({"rebalance": True, "rate": "fast"}, "rate fast: set the bytes a second"),
+        ({"rebalance": True, "rate": "5"}, "rate 5: 5 bytes a second is too low for the moves to end"),
+        ({"replace": ["3"]}, "replace 3: set the ids of the old and the new broker, as replace=3:7"),
+        (
+            {"replace": ["3:3"]},
+            "replace 3:3: nothing to do, because a broker that returns under its id copies what it lacks",
+        ),
+        ({"replace": ["3:6", "6:5"]}, "replace: broker 6 is both replaced and a replacement"),
+        ({"replication_factor": 3}, "replication_factor: name the topics, as topic=orders,returns"),
         ({"add": [4, 4]}, "add: broker 4 is named twice"),
     ],
 )

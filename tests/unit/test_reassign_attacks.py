@@ -14,40 +14,40 @@ pytest_plugins = ["unit.reassigning"]
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"drain": [1, 2, 3, 4, 5, 6]}, ["are to have 2 replicas, and 0 brokers would be left for them"]),
+        ({"drain": [1, 2, 3, 4, 5, 6]}, ["would have 2 replicas, but 0 brokers would be left for them"]),
         ({"add": [9]}, ["broker 9 is not registered: nothing can be moved to it"]),
-        ({"replace": ["3:4"]}, ["replace 3 by 4: broker 4 holds 1 partition (orders-1), too; drain=3 spreads"]),
-        ({"rebalance": True, "topic": ["ord.*"]}, ["there is no topic ord.*; names are compared as they are"]),
-        ({"rebalance": True, "topic": [""]}, ["topic: a name is empty; say names as topic=orders,returns"]),
-        ({"replication_factor": 7, "topic": ["orders"]}, ["are to have 7 replicas, and 6 brokers would be left"]),
-        ({"replication_factor": 0, "topic": ["orders"]}, ["replication_factor 0: say how many replicas, 1 or more"]),
-        ({"rebalance": True, "rate": "0"}, ["rate 0: 0 bytes a second is too little to end"]),
-        ({"rebalance": True, "rate": "1e6"}, ["rate 1e6: say how many bytes a second"]),
-        ({"rebalance": True, "rate": "-5MB"}, ["rate -5MB: say how many bytes a second"]),
-        ({"rebalance": True, "rate": "50Mb"}, ["rate 50Mb: b is read as bits by some; say bytes a second, as 50MB"]),
+        ({"replace": ["3:4"]}, ["replace 3 by 4: broker 4 already holds 1 partition (orders-1); drain=3 spreads"]),
+        ({"rebalance": True, "topic": ["ord.*"]}, ["there is no topic ord.*; names have to match exactly"]),
+        ({"rebalance": True, "topic": [""]}, ["topic: a name is empty; set names as topic=orders,returns"]),
+        ({"replication_factor": 7, "topic": ["orders"]}, ["would have 7 replicas, but 6 brokers would be left"]),
+        ({"replication_factor": 0, "topic": ["orders"]}, ["replication_factor 0: set 1 or more"]),
+        ({"rebalance": True, "rate": "0"}, ["rate 0: 0 bytes a second is too low for the moves to end"]),
+        ({"rebalance": True, "rate": "1e6"}, ["rate 1e6: set the bytes a second"]),
+        ({"rebalance": True, "rate": "-5MB"}, ["rate -5MB: set the bytes a second"]),
+        ({"rebalance": True, "rate": "50Mb"}, ["rate 50Mb: b may mean bits; set bytes a second, as 50MB"]),
         (
             {"rebalance": True, "rate": "50mb/S"},
-            ["rate 50mb/S: b is read as bits by some; say bytes a second, as 50MB"],
+            ["rate 50mb/S: b may mean bits; set bytes a second, as 50MB"],
         ),
-        ({"rebalance": True, "rate": "\u0665MB"}, ["rate \u0665MB: say how many bytes a second"]),
-        ({"rebalance": True, "rate": f"{2**63}"}, ["that is more than brokers can be told; say unlimited"]),
+        ({"rebalance": True, "rate": "\u0665MB"}, ["rate \u0665MB: set the bytes a second"]),
+        ({"rebalance": True, "rate": f"{2**63}"}, ["more than a broker setting can hold; set unlimited"]),
         *(
-            ({"rebalance": True, "devices": devices}, [f"devices: say by id of a broker and log dir a number, {end}"])
+            ({"rebalance": True, "devices": devices}, [f"devices: expected numbers by broker id and log dir, {end}"])
             for devices, end in (
-                ({"x": {"/data/1": 1}}, 'and not {"x": {"/data/1": 1}}'),
-                ({"3": {"/data/1": "y"}}, 'and not {"3": {"/data/1": "y"}}'),
-                ({"3": "/data/1"}, 'and not {"3": "/data/1"}'),
-                ({"3": {"/data/1": None}}, 'and not {"3": {"/data/1": null}}'),
+                ({"x": {"/data/1": 1}}, 'not {"x": {"/data/1": 1}}'),
+                ({"3": {"/data/1": "y"}}, 'not {"3": {"/data/1": "y"}}'),
+                ({"3": "/data/1"}, 'not {"3": "/data/1"}'),
+                ({"3": {"/data/1": None}}, 'not {"3": {"/data/1": null}}'),
             )
         ),
         (
             {"cancel": True, "topic": ["other"], "rate": ""},
-            ["topic: cancel=true puts back all that was begun, of every topic; leave topic out"],
+            ["topic: cancel=true reverts the whole run, of every topic; remove topic"],
         ),
-        ({"cancel": True, "drain": [3]}, ["drain and cancel are said: say one of"]),
+        ({"cancel": True, "drain": [3]}, ["drain and cancel are set: set one of"]),
         (
             {"add": [1, 1], "replace": ["3"], "rate": "fast", "topic": ["", "orders"]},
-            ["add and replace are said", "broker 1 is named twice", "replace 3: say", "rate fast", "a name is empty"],
+            ["add and replace are set", "broker 1 is named twice", "replace 3: set", "rate fast", "a name is empty"],
         ),
     ],
 )
@@ -55,7 +55,7 @@ def test_what_is_typed_wrong(options: dict[str, Any], words: list[str], six: Fak
     answer = reassign(**options)
     assert answer["failed"]
     assert [text for text in words if text not in answer["msg"]] == []
-    assert "nothing is said" not in answer["msg"] and six.written == []
+    assert "no action is set" not in answer["msg"] and six.written == []
     assert "int()" not in answer["msg"] and "object" not in answer["msg"]
 
 
@@ -93,8 +93,8 @@ def test_a_disk_that_was_given_up_is_named(leaving: dict[str, Any], six: FakeClu
     """To wait for its broker to come in sync would be for ever; to drain that very one is what mends it."""
     six.given_up = {2: ["/data/1"]}
     six.says = {broker: metadata_without(six, 2) for broker in six.racks}
-    said = "1 partition (orders-0) is under-replicated: broker 2 has given up /data/1; repair the disk and restart it"
-    assert said in reassign(**leaving)["msg"]
+    reason = "broker 2 has the offline log dir /data/1; repair the disk and restart it"
+    assert f"1 partition (orders-0) is under-replicated: {reason}" in reassign(**leaving)["msg"]
     assert six.written == []
 
 
@@ -128,7 +128,7 @@ def test_who_gets_a_replica_gives_up_its_disk(six: FakeCluster, reassign: Reassi
     six.given_up = {5: ["/data/1"]}
     clock.at += 100
     (words,) = reassign(pause=1, drain=[3], waited=answer["waiting"]["waited"])["waiting"]["what"]
-    assert "of 5.0 MiB: broker 5 has given up /data/1; repair the disk and restart it" in words
+    assert "of 5.0 MiB: broker 5 has the offline log dir /data/1; repair the disk and restart it" in words
 
 
 @pytest.mark.parametrize("cancel", [False, True])
@@ -142,7 +142,7 @@ def test_a_topic_that_is_deleted_while_it_moves(
     done = reassign(cancel=True, rate="") if cancel else reassign(replace=["5:2", "3:6"])
     assert done["moved"] == ["other-0"]
     assert six.topics == {"other": [[5, 6]] if cancel else [[2, 6]]}
-    assert cancel or done["notes"][0].startswith("1 partition (orders-1): the topic was deleted, or somebody else")
+    assert cancel or done["notes"][0].startswith("1 partition (orders-1): the topic was deleted, or another tool")
     assert (limits(six), records(tmp_path)) == (({}, {}), [])
 
 
@@ -151,7 +151,10 @@ def test_a_partition_without_a_leader_is_refused_even_where_its_broker_is_draine
 ) -> None:
     six.topics["single"], six.down = [[3]], {3}
     refused = reassign(drain=[3])["msg"]
-    assert "1 partition (single-0) has no leader; start a broker that has all of it, or delete its topic" in refused
+    assert (
+        "1 partition (single-0) has no leader: start a broker that has a complete replica, or delete its topic"
+        in refused
+    )
     assert six.written == []
 
 
@@ -170,7 +173,10 @@ def test_cancel_where_nothing_is_begun(six: FakeCluster, reassign: Reassign) -> 
     """What somebody else moves is not touched."""
     assert reassign(cancel=True, rate="")["plan"] == ["cancel=true: nothing to move"]
     six.moving = {"other": [0]}
-    assert "1 partition (other-0) are on the move, and this control node has no record" in reassign(cancel=True)["msg"]
+    assert (
+        "reassignments of 1 partition (other-0) are running, but this control node has no record"
+        in reassign(cancel=True)["msg"]
+    )
     assert six.written == []
 
 
@@ -205,7 +211,7 @@ def test_a_limit_of_all_brokers_stays(six: FakeCluster, reassign: Reassign) -> N
 def test_a_dead_broker_that_holds_nothing(six: FakeCluster, reassign: Reassign) -> None:
     """It has nothing to give, and keeps nobody from having more."""
     six.topics, six.down = {"orders": [[1, 2], [1, 2]]}, {6}
-    assert "broker 6 is not registered, and no partition counts on a replica there" in reassign(drain=[6])["msg"]
+    assert "broker 6 is not registered, and no partition has a replica there" in reassign(drain=[6])["msg"]
     assert reassign(rebalance=True)["changed"]
     assert sorted(broker for replicas in six.topics["orders"] for broker in replicas) == [1, 2, 3, 4]
 
@@ -216,5 +222,5 @@ def test_a_controller_that_has_just_started_is_not_believed(six: FakeCluster, re
     answer = reassign(drain=[3])
     assert answer["failed"]
     assert (
-        "broker 1, names no partitions, and brokers hold 6 replicas (orders-0 in /data/1 of broker 1, " in answer["msg"]
+        "broker 1, lists no partitions, but brokers hold 6 replicas (orders-0 in /data/1 of broker 1, " in answer["msg"]
     )

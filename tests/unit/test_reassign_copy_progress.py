@@ -42,13 +42,15 @@ def test_what_does_not_come_is_named_and_ends_a_run(
     answer = part(six, reassign)
     clock.at += 100
     answer = part(six, reassign, answer["waiting"]["waited"])
-    quiet = "nothing comes to orders-1 on broker 5, which has 1.0 MiB of 5.0 MiB: the logs of broker 5, and of broker 4"
+    quiet = (
+        "orders-1 on broker 5 receives no data and has 1.0 MiB of 5.0 MiB: see the logs of broker 5 and of the leader"
+    )
     assert quiet in answer["waiting"]["what"][0]
     clock.at += 601
     answer = part(six, reassign, answer["waiting"]["waited"])
     assert answer["failed"] and answer["changed"]
     assert "nothing was copied for 600 s (0 of 1 partitions, 1.0 MiB of 5.0 MiB" in answer["msg"]
-    assert quiet in answer["msg"] and "run the same again to go on" in answer["msg"]
+    assert quiet in answer["msg"] and "run the same command again to resume" in answer["msg"]
     assert records(tmp_path) and limits(six) != ({}, {})
 
 
@@ -56,11 +58,11 @@ def test_what_does_not_come_is_named_and_ends_a_run(
     ("cause", "words"),
     [
         ("down", "broker 5 is down; start it"),
-        ("leader", "it has no leader; start a broker that has all of it"),
+        ("leader", "it has no leader; start a broker that has a complete replica"),
         (
             "limit",
-            "somebody else set follower.replication.throttled.rate of broker 5 to 7; take that back where no other run "
-            "did",
+            "another tool or run set follower.replication.throttled.rate of broker 5 to 7; remove it unless another "
+            "run needs it",
         ),
     ],
 )
@@ -72,7 +74,7 @@ def test_why_nothing_comes(cause: str, words: str, six: FakeCluster, reassign: R
         six.down = {5} if cause == "down" else {4, 3}
     clock.at += 100
     (said,) = part(six, reassign, answer["waiting"]["waited"])["waiting"]["what"]
-    assert f"nothing comes to orders-1 on broker 5, which has 0 B of 5.0 MiB: {words}" in said
+    assert f"orders-1 on broker 5 receives no data and has 0 B of 5.0 MiB: {words}" in said
 
 
 def test_one_that_is_away_does_not_hide_what_comes_to_others(
@@ -96,8 +98,8 @@ def test_a_rate_below_what_is_written_is_said_and_ends_a_run(
     six.sizes["orders", 1] = 5_000_000
     answer = part(six, reassign, rate="1MB")
     never = (
-        "broker 5 copies orders-1 at 1 MB a second or less, and 2.. MB a second are written meanwhile: it never ends "
-        "so; say rate=6MB"
+        "broker 5 copies orders-1 at 1 MB/s or less, but 2.. MB/s are written meanwhile, so the copy never ends: set "
+        "rate=6MB"
     )
     for _ in range(2):
         clock.at += 200
@@ -109,7 +111,7 @@ def test_a_rate_below_what_is_written_is_said_and_ends_a_run(
     six.sizes["orders", 1] += 2_900_000 * 602
     six.come[NEW] += 1_000_000 * 602
     answer = part(six, reassign, answer["waiting"]["waited"], rate="1MB")
-    assert answer["failed"] and re.search(f"{never}, with the same again, or cancel=true", answer["msg"])
+    assert answer["failed"] and re.search(f"{never}, with the same command, or run it with cancel=true", answer["msg"])
     assert records(tmp_path)
     answer = part(six, reassign, rate="8MB")
     clock.at += 200
@@ -123,4 +125,4 @@ def test_a_run_in_one_piece_ends_as_well(six: FakeCluster, reassign: Reassign, m
     monkeypatch.setattr(execution, "STALLED", 0.4)
     monkeypatch.setattr(wait_progress, "PART", 0.3)
     six.stuck = {"orders"}
-    assert "nothing was copied for 0 s (0 of 1 partitions, 0 B of 5.0 MiB; nothing" in reassign(drain=[3])["msg"]
+    assert "nothing was copied for 0 s (0 of 1 partitions, 0 B of 5.0 MiB; orders-1" in reassign(drain=[3])["msg"]

@@ -9,8 +9,8 @@ from unit.fake_cluster import FakeCluster
 from unit.reassigning import MIB, Later, Reassign, interrupted, limits, records
 
 pytest_plugins = ["unit.reassigning"]
-HELD = "orders-1 is not called off: only broker 6 has all of it; start broker 3 or start broker 4"
-KEEPS = "1 partition (orders-1) stay: broker 4 is down"
+HELD = "orders-1 is not canceled: only broker 6 has a complete replica; start broker 3 or start broker 4"
+KEEPS = "1 partition (orders-1) not reverted: broker 4 is down"
 
 
 def arrived(six: FakeCluster, reassign: Reassign) -> None:
@@ -52,7 +52,10 @@ def test_what_is_copied_back_and_alone_in_sync_is_not_called_off(
         six.down = down
         six.arrive()
     answer = cancel(301, cancel(0, answer))
-    assert "orders-1 is not called off: only broker 3 has all of it; start broker 4 or" in answer["waiting"]["what"][0]
+    assert (
+        "orders-1 is not canceled: only broker 3 has a complete replica; start broker 4 or"
+        in answer["waiting"]["what"][0]
+    )
     six.down = {6}
     assert "orders-1" in cancel(0, cancel(0, answer))["moved"]
     assert six.topics["orders"][1] == [4, 3] and "call off orders-1" not in six.written
@@ -105,11 +108,11 @@ def test_a_disk_that_is_kept_keeps_no_cancel_from_its_end(
     answer = cancel(0, cancel())
     six.given_up, six.stuck = {4: ["/data/1"]}, set()
     answer = cancel(0, answer)
-    said = "1 partition (orders-1) cannot go back while broker 4 has given up /data/1; after 300 s of that they stay"
-    assert said in answer["waiting"]["what"][0]
+    while_ = "while broker 4 has the offline log dir /data/1; after 300 s they are left as they are"
+    assert f"1 partition (orders-1) cannot be reverted {while_}" in answer["waiting"]["what"][0]
     done = cancel(0, cancel(301, answer))
     assert done["moved"] == ["other-0"] and records(tmp_path) == []
-    assert "1 partition (orders-1) stay: broker 4 has given up /data/1" in done["notes"]
+    assert "1 partition (orders-1) not reverted: broker 4 has the offline log dir /data/1" in done["notes"]
     assert {*six.topics["orders"][1]} == {4, 6} and not six.under_way
 
 
@@ -120,7 +123,7 @@ def test_a_disk_that_dies_while_it_is_copied_back_to(six: FakeCluster, reassign:
     answer = cancel(0, cancel())
     six.given_up = {3: ["/data/1"]}
     done = cancel(0, cancel(0, cancel(301, cancel(0, answer))))
-    assert "1 partition (orders-1) stay: broker 3 has given up /data/1" in done["notes"]
+    assert "1 partition (orders-1) not reverted: broker 3 has the offline log dir /data/1" in done["notes"]
     assert six.written.count("move orders-1 to [4, 3]") == six.written.count("call off orders-1") == 1
 
 
@@ -174,9 +177,9 @@ def test_a_run_names_the_broker_that_is_kept_and_away(
     clock.at += 100
     said = part(reassign, answer, **asked)["waiting"]["what"][0]
     assert f"broker {kept}, which keeps 1 partition (orders-1), is down: start it" in said
-    assert "nothing comes to" not in said and "logs of" not in said
+    assert "receives no data" not in said and "logs of" not in said
     refused = reassign(**asked)["msg"]
-    assert f"broker {kept} is down, and is to have 1 partition (orders-1): start it" in refused
+    assert f"broker {kept} is down, and is needed for 1 partition (orders-1): start it" in refused
 
 
 def test_a_cancel_that_stalls_is_not_advised_to_cancel(
@@ -186,9 +189,9 @@ def test_a_cancel_that_stalls_is_not_advised_to_cancel(
     six.stuck = {"orders", "other"}
     failed = cancel(601, cancel(0, cancel()))["msg"]
     assert "nothing was copied for 600 s" in failed and records(tmp_path)
-    assert failed.endswith("run the same again to go on, with another rate if need be")
+    assert failed.endswith("run the same command again to resume, with another rate if needed")
     six.disks = {5: (100 * MIB, 1 * MIB)}
     six.sizes["other", 0] = 5 * MIB
     six.under_way.clear()
     six.topics["orders"][1] = [4, 3]
-    assert reassign(cancel=True, rate="")["msg"].endswith("then run the same again")
+    assert reassign(cancel=True, rate="")["msg"].endswith("then run the same command again")

@@ -61,14 +61,15 @@ def test_nothing_to_do_is_said_whatever_else_is_wrong(three: FakeCluster, reassi
 
 def test_what_is_not_there_is_left_to_resources_yml(three: FakeCluster, reassign: Reassign) -> None:
     """And said: in the one line where nothing is to be moved, as a note of the plan otherwise."""
-    note = "2 topics (new, newer) are declared and not there: resources.yml makes them"
+    note = "2 topics (new, newer) are declared but do not exist: resources.yml creates them"
     planned = reassign(check_mode=True, declared=[*BOTH, *topics(new=3, newer=3)])
     assert f"note: {note}" in planned["plan"] and planned["moved"] == ["orders-0", "orders-1", "other-0"]
     nothing = reassign(declared=topics(same=2, new=3, newer=3))
     assert (nothing["changed"], nothing["plan"]) == (False, [f"declared=true: nothing to move; {note}"])
     alone = reassign(declared=BOTH + topics(new=3), topic=["new"])
     assert alone["plan"] == [
-        "declared=true topic=new: nothing to move; 1 topic (new) is declared and not there: resources.yml makes it"
+        "declared=true topic=new: nothing to move; 1 topic (new) is declared but does not exist: resources.yml creates "
+        "it"
     ]
 
 
@@ -79,7 +80,7 @@ def test_what_nobody_manages_has_what_it_has(three: FakeCluster, reassign: Reass
     assert reassign(declared=declared)["plan"] == ["declared=true: nothing to move"]
     refused = reassign(declared=declared, topic=["orders", "nope"])["msg"]
     for name in ("orders", "nope"):
-        assert f"topic {name}: nobody declares how many replicas it has (it is not in kafka_topics, not" in refused
+        assert f"topic {name}: no number of replicas is declared (it is not in kafka_topics, not" in refused
 
 
 def test_some_of_them(three: FakeCluster, reassign: Reassign) -> None:
@@ -97,15 +98,15 @@ def test_partitions_that_differ_among_themselves(three: FakeCluster, reassign: R
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"declared": BOTH, "rate": ""}, ["no rate is said, and moving replicas can take all"]),
-        ({"declared": BOTH, "drain": [3]}, ["drain and declared are said: say one of"]),
-        ({"declared": BOTH, "replication_factor": 3}, ["replication_factor and declared are said: say one of"]),
+        ({"declared": BOTH, "rate": ""}, ["rate is not set, and moving replicas can use the whole"]),
+        ({"declared": BOTH, "drain": [3]}, ["drain and declared are set: set one of"]),
+        ({"declared": BOTH, "replication_factor": 3}, ["replication_factor and declared are set: set one of"]),
         ({"declared": BOTH, "topic": [""]}, ["topic: a name is empty"]),
         ({"declared": topics(orders=0)}, ["topic orders: replication_factor 0: not from 1 to 32767"]),
         ({"declared": BOTH + topics(other=2)}, ["topic other: declared 2 times; keep one entry"]),
         (
             {"declared": topics(orders=7, other=8, same=1)},
-            ["2 partitions (orders-0, orders-1) are to have 7 replicas", "1 partition (other-0) is to have 8 replicas"],
+            ["2 partitions (orders-0, orders-1) would have 7 replicas", "1 partition (other-0) would have 8 replicas"],
         ),
         ({"declared": BOTH, "brokers": [{"id": 9, "rack": "d"}]}, ["no broker of rack d is there"]),
     ],
@@ -122,7 +123,7 @@ def test_fewer_replicas_than_a_topic_needs_are_refused(three: FakeCluster, reass
     three.configs = {"other": {"min.insync.replicas": "2"}, "same": {"min.insync.replicas": "5"}}
     assert (
         "topic other: min.insync.replicas 2 with 1 replicas: nothing could be written; say min.insync.replicas 1, or "
-        "more replicas; resources.yml sets it while the topic is declared with the replicas that it has"
+        "more replicas; resources.yml sets it while the topic is declared with its present number of replicas"
     ) in (refused := reassign(declared=BOTH)["msg"])
     assert "topic same" not in refused and three.written == []
 
@@ -134,11 +135,12 @@ def test_gone_on_with(three: FakeCluster, reassign: Reassign, tmp_path: Path) ->
     for other in ({"drain": [3]}, {"declared": BOTH, "topic": ["orders"]}):
         refused = reassign(**other)["msg"]
         assert (
-            "an earlier run, declared=true, was interrupted, or is still at it, with 1 of 3 partitions moved" in refused
+            "an earlier run, declared=true, was interrupted or is still running, with 1 of 3 partitions moved"
+            in refused
         )
-        assert "run that again first (-e declared=true -e rate=50MB), or -e cancel=true" in refused
+        assert "run it again first (-e declared=true -e rate=50MB), or -e cancel=true" in refused
     planned = reassign(check_mode=True, declared=BOTH)
-    assert planned["plan"][0] == "an interrupted run goes on: 1 of 3 partitions are moved"
+    assert planned["plan"][0] == "resumes an interrupted run: 1 of 3 partitions are moved"
     assert reassign(declared=BOTH, rate="80MB")["moved"] == ["orders-0", "orders-1", "other-0"]
     assert [len(replicas) for replicas in three.topics["orders"]] == [3, 3]
     assert (limits(three), records(tmp_path)) == (({}, {}), [])
@@ -160,7 +162,7 @@ def test_put_back(three: FakeCluster, reassign: Reassign, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("declared", "now"),
-    [(topics(orders=2, other=1, same=2), "2 are"), (topics(other=1, same=2), "nothing is")],
+    [(topics(orders=2, other=1, same=2), "2 are"), (topics(other=1, same=2), "none is")],
 )
 def test_a_declaration_that_has_changed_meanwhile(
     declared: Declared, now: str, three: FakeCluster, reassign: Reassign, tmp_path: Path
@@ -170,8 +172,10 @@ def test_a_declaration_that_has_changed_meanwhile(
     before = list(three.written)
     for check_mode in (True, False):
         refused = reassign(check_mode, declared=declared)["msg"]
-        assert f"topic orders: 3 replicas were declared when it began, and {now} now: declare 3" in refused
-        assert "then run the same again, or call it off with -e cancel=true" in refused
+        assert (
+            f"topic orders: 3 replicas were declared when the run began, and {now} declared now: declare 3" in refused
+        )
+        assert "then run the same command again, or revert the run with -e cancel=true" in refused
     assert three.written == before and len(records(tmp_path)) == 1
     assert reassign(declared=BOTH)["moved"] == ["orders-0", "orders-1", "other-0"]
 
@@ -181,7 +185,7 @@ def test_what_is_declared_since_an_interruption_is_told(three: FakeCluster, reas
     interrupted(three, reassign, declared=BOTH)
     now = topics(orders=3, other=2, same=1)
     planned = reassign(check_mode=True, declared=now)["plan"]
-    assert "note: 2 topics (other, same) differ since, too: run the same again afterwards" in planned
+    assert "note: 2 topics (other, same) now differ, too: run the same command again after this run" in planned
     assert reassign(declared=now)["moved"] == ["orders-0", "orders-1", "other-0"]
     assert reassign(declared=now)["moved"] == ["other-0", "same-0"]
     assert [len(three.topics[name][0]) for name in ("orders", "other", "same")] == [3, 2, 1]
@@ -192,7 +196,8 @@ def test_partitions_that_come_meanwhile_are_told(three: FakeCluster, reassign: R
     interrupted(three, reassign, declared=BOTH)
     three.topics["orders"].append([3, 4])
     assert reassign(declared=BOTH)["notes"] == [
-        "1 partition (orders-2) came meanwhile with another number of replicas than is declared: run the same again"
+        "created meanwhile with a number of replicas other than the declared one: 1 partition (orders-2); run the same "
+        "command again"
     ]
     assert reassign(declared=BOTH)["moved"] == ["orders-2"]
 

@@ -10,7 +10,7 @@ from unit.fake_cluster import FakeCluster
 from unit.reassigning import Reassign, interrupted, limits, records, says
 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin import Metadata, Partition
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.completion import verified
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.completion import verify
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
 
@@ -47,9 +47,9 @@ MOVE = Move("t", 0, (1, 2), (1, 3), 5)
     ("replicas", "wrong"),
     [
         ((1, 3), []),
-        ((1, 2), ["t-0: its replicas are 1,2, and were to be 1,3"]),
+        ((1, 2), ["t-0: its replicas are 1,2, not 1,3 as planned"]),
         ((1, 2, 3), []),  # somebody else added one
-        ((3, 1), ["t-0: its replicas are 3,1, and were to be 1,3"]),
+        ((3, 1), ["t-0: its replicas are 3,1, not 1,3 as planned"]),
         ((1, 9), []),
         ((), []),
     ],
@@ -59,8 +59,8 @@ def test_what_is_elsewhere_in_the_end(replicas: tuple[int, ...], wrong: list[str
     partitions = [Partition("t", 0, 1, replicas, replicas)] if replicas else []
     there = Metadata("c", 1, dict.fromkeys((1, 2, 3, 9), ("h", 1)), partitions)
     made = Record("drain=2", (2,), None, (MOVE,))
-    assert verified(made, there) == (wrong, [])
-    assert verified(made, there, lost=[MOVE]) == ([], [])
+    assert verify(made, there) == (wrong, [])
+    assert verify(made, there, lost=[MOVE]) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_who_is_down_in_the_end(
         "c", 1, {one: ("h", 1) for one in (1, 2, 3, 4) if one not in down}, [Partition("t", 0, leader, replicas, isr)]
     )
     made = Record("cancel=true", (), None, (Move("t", 0, (2,), replicas),), back=back)
-    found, notes = verified(made, there)
+    found, notes = verify(made, there)
     assert found == wrong
     assert [note.startswith(f"broker {one} is down") for one, note in zip(away, notes, strict=True)] == [True] * len(
         away
@@ -100,15 +100,13 @@ def test_a_follower_that_is_out_of_sync_for_a_moment_is_waited_for(
     waited = reassign(once=True, pause=1, drain=[3])["waiting"]["waited"]
     kept = limits(six)
     answer = reassign(pause=1, drain=[3], waited=waited)
-    assert answer["waiting"]["what"][0].endswith("; all is moved, and orders-1: broker 4 is not in sync")
+    assert answer["waiting"]["what"][0].endswith("; all partitions are moved, but orders-1: broker 4 is not in sync")
     assert limits(six) == kept != ({}, {})
     clock.at += 200
     answer = reassign(pause=1, drain=[3], waited=answer["waiting"]["waited"])
     clock.at += 100
     failed = reassign(pause=1, drain=[3], waited=answer["waiting"]["waited"])
-    assert (
-        "all is moved, and for 300 s it has been so: orders-1: broker 4 is not in sync; run the same" in failed["msg"]
-    )
+    assert "all partitions are moved, but after 300 s: orders-1: broker 4 is not in sync; run the same" in failed["msg"]
     assert limits(six) == kept and records(tmp_path)
     six.behind = set()
     done = reassign(pause=1, drain=[3], waited=answer["waiting"]["waited"])

@@ -18,9 +18,9 @@ def test_an_interrupted_run_is_gone_on_with(six: FakeCluster, reassign: Reassign
     assert records(tmp_path) == ["moves-cluster-of-a-test.json"]
     refused = reassign(drain=[3])["msg"]
     assert (
-        "an earlier run, replace=3:6,5:2, was interrupted, or is still at it, with 1 of 2 partitions moved" in refused
+        "an earlier run, replace=3:6,5:2, was interrupted or is still running, with 1 of 2 partitions moved" in refused
     )
-    assert "run that again first (-e replace=3:6,5:2 -e rate=50MB), or -e cancel=true" in refused
+    assert "run it again first (-e replace=3:6,5:2 -e rate=50MB), or -e cancel=true" in refused
     planned = reassign(check_mode=True, replace=["5:2", "3:6"])
     assert planned["moved"] == ["orders-1"]
     assert reassign(replace=["5:2", "3:6"])["moved"] == ["orders-1", "other-0"]
@@ -34,7 +34,7 @@ def test_what_comes_to_a_broker_that_is_drained_is_told(six: FakeCluster, reassi
     six.topics["orders"].append([3])
     six.topics["not-asked"] = [[3]]
     assert reassign(drain=[3], topic=["orders"])["notes"] == [
-        "broker 3 holds 1 partition (orders-2), which came there meanwhile: run the same again"
+        "broker 3 holds 1 partition (orders-2), placed there meanwhile: run the same command again"
     ]
     assert reassign(drain=[3], topic=["orders"])["moved"] == ["orders-2"]
 
@@ -49,7 +49,7 @@ def test_a_replica_that_somebody_else_added_stays(asked: dict[str, Any], six: Fa
     done = reassign(**asked)
     said = [*planned, *done["notes"]]
     assert six.topics["orders"][1] == [4, 3, 6]
-    assert any("(orders-1): the topic was deleted, or somebody else moved it" in one for one in said)
+    assert any("(orders-1): the topic was deleted, or another tool moved it" in one for one in said)
 
 
 def test_cancelled(six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_cancel_that_was_interrupted_is_gone_on_with(six: FakeCluster, reassig
     interrupted(six, reassign, replace=["5:2", "3:6"])
     six.stuck = {"orders", "other"}
     assert "waiting" in reassign(pause=1, cancel=True)
-    assert reassign(replace=["5:2", "3:6"])["msg"].endswith("run that again first (-e cancel=true)")
+    assert reassign(replace=["5:2", "3:6"])["msg"].endswith("run it again first (-e cancel=true)")
     six.stuck = set()
     assert reassign(cancel=True)["changed"]
     assert six.topics == {"orders": [[1, 2], [4, 3]], "other": [[5, 6]]}
@@ -130,18 +130,18 @@ def test_a_cancel_leaves_what_somebody_else_moves(six: FakeCluster, reassign: Re
     interrupted(six, reassign, replace=["5:2", "3:6"])
     six.stuck = {"orders"}
     ours, six.under_way["orders", 1] = six.under_way["orders", 1], [4, 2]
-    said = "replicas of 1 partition (orders-1) are being moved by somebody else: wait until that has ended"
+    said = "replicas of 1 partition (orders-1) are being moved by another tool: wait until that has ended"
     assert said in reassign(cancel=True)["msg"]
     six.under_way["orders", 1] = ours
     six.topics["more"] = [[1]]
     six.moving = {"more": [0]}
-    assert "(more-0) are being moved by somebody else" in reassign(cancel=True)["msg"]
+    assert "(more-0) are being moved by another tool" in reassign(cancel=True)["msg"]
     six.moving, six.stuck = {}, {"orders", "other"}
     waiting = reassign(cancel=True, pause=1)["waiting"]
     assert six.written.count("call off orders-1") == 1
     six.under_way["orders", 1] = [4, 2]
     assert "waiting" in reassign(cancel=True, pause=1, waited=waiting["waited"])
-    assert "(orders-1) are being moved by somebody else" in reassign(cancel=True)["msg"]
+    assert "(orders-1) are being moved by another tool" in reassign(cancel=True)["msg"]
     assert six.written.count("call off orders-1") == 1
     assert six.under_way["orders", 1] == [4, 2]
 
@@ -164,7 +164,7 @@ def test_a_cancel_that_was_interrupted_leaves_what_a_dead_broker_had(
     assert "waiting" in cancel()
     six.down = {5}
     planned = reassign(cancel=True, rate="", check_mode=True)
-    assert any("(other-0) cannot go back while broker 5 is down; after 300 s" in line for line in planned["plan"])
+    assert any("(other-0) cannot be reverted while broker 5 is down; after 300 s" in line for line in planned["plan"])
     assert cancel(0, cancel(301, cancel(0, cancel())))["moved"] == ["orders-1"]
     assert six.topics == {"orders": [[1, 2], [4, 3]], "other": [[2, 6]]}
     assert records(tmp_path) == []
@@ -175,8 +175,11 @@ def test_a_target_that_died_after_its_last_copy_is_told(six: FakeCluster, reassi
     six.arrive()
     six.down = {6}
     (away, note) = reassign(replace=["3:6"])["notes"]
-    assert away.startswith("broker 6 is away and keeps")
-    assert note == "broker 6 is down, and 1 partition (orders-1) lack it: start it, or move what it holds (drain=6)"
+    assert away.startswith("broker 6 is down and keeps the throttles")
+    assert note == (
+        "broker 6 is down, and its replicas of 1 partition (orders-1) are not in sync: start it, or move its replicas "
+        "(drain=6)"
+    )
     assert records(tmp_path) == []
 
 
@@ -185,7 +188,7 @@ def test_a_rate_that_somebody_else_set_meanwhile_stays(six: FakeCluster, reassig
     waiting = reassign(pause=1, drain=[3])["waiting"]
     six.told["4"][leader], six.stuck = "7", set()
     done = reassign(pause=30, drain=[3], waited=waiting["waited"])
-    assert done["notes"] == [f"broker 4: somebody else set {leader} to 7 meanwhile; it stays so"]
+    assert done["notes"] == [f"broker 4: another tool set {leader} to 7 meanwhile; left unchanged"]
     assert limits(six) == ({}, {"4": {leader: "7"}})
 
 
@@ -217,13 +220,16 @@ def test_a_cluster_that_has_no_partitions_any_more(
     """All topics were deleted, and no log dir holds any: else nothing that was begun would ever end."""
     interrupted(six, reassign, drain=[3])
     six.says = {1: {"topics": []}}
-    assert "names no partitions" in reassign(**asked)["msg"] and records(tmp_path)
+    assert "lists no partitions" in reassign(**asked)["msg"] and records(tmp_path)
     six.says, six.topics, six.under_way, six.sizes = {}, {}, {}, {}
     six.configs.clear()
     six.stray = {(4, "/data/1"): {("orders", 1): 5}}
     said = reassign(**asked)["msg"]
-    assert "brokers hold 1 replicas (orders-1 in /data/1 of broker 4); it may have just started: run it again" in said
-    assert "Where there are no topics any more, they were left behind: stop the broker" in said and records(tmp_path)
+    assert (
+        "brokers hold 1 replicas (orders-1 in /data/1 of broker 4); it may have just started: run the same command"
+        in said
+    )
+    assert "If all topics were deleted, these replicas are left over: stop the broker" in said and records(tmp_path)
     six.stray = {}
     assert reassign(**asked)["changed"]
     assert (limits(six), records(tmp_path)) == (({}, {}), [])
@@ -236,7 +242,7 @@ def test_the_first_look_is_at_the_controller(
     interrupted(six, reassign, drain=[3])
     six.disks = {5: (100 * MIB, 12 * MIB)}
     with says(monkeypatch, young):
-        assert "broker 5: /data/1 would get 5.0 MiB" in reassign(check_mode=True, drain=[3])["msg"]
+        assert "broker 5: /data/1 would receive 5.0 MiB" in reassign(check_mode=True, drain=[3])["msg"]
         six.disks = {}
         plan = reassign(check_mode=True, drain=[3])["plan"]
     assert [line.split()[1] for line in plan if line.startswith("  2 ")] == ["b"]

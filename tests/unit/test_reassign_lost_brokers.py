@@ -8,8 +8,8 @@ from unit.fake_cluster import FakeCluster
 from unit.reassigning import Later, Reassign, interrupted, limits, records, says, young
 
 pytest_plugins = ["unit.reassigning"]
-STAYS = "1 partition (other-0) stay: broker 5 is down"
-CANNOT = "1 partition (other-0) cannot go back while broker 5 is down; after 300 s of that they stay as they are"
+STAYS = "1 partition (other-0) not reverted: broker 5 is down"
+CANNOT = "1 partition (other-0) cannot be reverted while broker 5 is down; after 300 s they are left as they are"
 
 
 def copying_back(six: FakeCluster, reassign: Reassign, cancel: Later) -> dict[str, Any]:
@@ -111,8 +111,8 @@ def test_what_was_put_back_and_is_on_such_a_disk_is_told(
     six.given_up, six.behind = {4: ["/data/1"]}, {(4, "orders", 1)}
     done = cancel(0, cancel(0, answer))
     assert done["notes"] == [
-        "broker 4 has given up /data/1, and 1 partition (orders-1) lack it: mount a new disk (playbooks/"
-        "replace_disk.yml -e broker=4 -e log_dir=/data/1), or move what it holds (drain=4)"
+        "broker 4 has the offline log dir /data/1, and its replicas of 1 partition (orders-1) are not in sync: mount "
+        "a new disk (playbooks/replace_disk.yml -e broker=4 -e log_dir=/data/1), or move its replicas (drain=4)"
     ]
     assert records(tmp_path) == []
 
@@ -122,7 +122,7 @@ def test_a_replica_that_lags_on_another_disk_is_waited_for(six: FakeCluster, rea
     answer = with_a_failed_disk(six, reassign, cancel)
     six.where[2, "more", 0] = "/data/2"
     answer = cancel(0, cancel(0, answer))
-    assert "no more is begun while 1 partition (more-0) is under-replicated" in answer["waiting"]["what"][0]
+    assert "no further move starts while 1 partition (more-0) is under-replicated" in answer["waiting"]["what"][0]
     assert six.topics["other"] == [[4, 6]]
     six.behind -= {(2, "more", 0)}
     assert cancel(0, cancel(0, answer))["moved"] == ["orders-1", "other-0"]
@@ -135,4 +135,7 @@ def test_a_run_that_waits_for_a_failed_disk_names_it(six: FakeCluster, reassign:
     six.stuck, six.given_up = {"orders"}, {2: ["/data/1"]}
     waited = {"begun": 1000.0, "at": 1000.0, "moved": 1000.0}
     (said,) = reassign(pause=1, drain=[3], waited=waited)["waiting"]["what"]
-    assert "while 1 partition (more-0) is under-replicated: broker 2 has given up /data/1; repair the disk" in said
+    assert (
+        "while 1 partition (more-0) is under-replicated: broker 2 has the offline log dir /data/1; repair the disk"
+        in said
+    )

@@ -11,7 +11,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.acti
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move, Wish
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.request import Asked
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.resume import put_back
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.resume import revert
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.snapshot import Seen
 
 FEW, MANY = 200, 2000
@@ -28,7 +28,7 @@ def admin() -> Admin:
 
 @pytest.mark.parametrize("back", [False, True])
 def test_a_cancel_of_many_moves(back: bool, admin: Admin) -> None:
-    """Half of the moves cannot go back while broker 9 is down; ten times the moves are at most 15 times the calls."""
+    """Half of the moves cannot be reverted, as broker 9 is down; ten times the moves cost up to 15 times the calls."""
 
     def cancelled(count: int) -> Work | None:
         moves = [Move(Word("t"), number, (1, 9 if number % 2 else 3), (1, 2)) for number in range(count)]
@@ -36,13 +36,13 @@ def test_a_cancel_of_many_moves(back: bool, admin: Admin) -> None:
         begun = Record("drain=9", (), None, tuple(moves))
         begun = begun.reversed(tuple(moves)) if back else begun
         there = Seen(Metadata("c", 1, BROKERS, partitions), {1: "a", 2: "b", 3: "b"})
-        return put_back(CANCEL, there, {}, begun, admin)
+        return revert(CANCEL, there, {}, begun, admin)
 
     some, many = (calls(cancelled, count) for count in (FEW, MANY))
     assert many < 15 * some, f"{many / some:.1f} times {some}"
     found = cancelled(MANY)
     assert found and len(found.left) == len(found.record.moves) == MANY
-    said = "1000 partitions (t-1, t-3, t-5, ...) cannot go back while broker 9 is down"
+    said = "1000 partitions (t-1, t-3, t-5, ...) cannot be reverted while broker 9 is down"
     assert any(said in line for line in found.lines)
 
 
@@ -55,7 +55,7 @@ def test_limits_of_many_moves(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> 
         return {}
 
     monkeypatch.setattr(topics, "configure", configured)
-    monkeypatch.setattr(throttles, "tell", lambda *_: None)
+    monkeypatch.setattr(throttles, "configure_broker", lambda *_: None)
 
     def limited(count: int) -> Lists:
         moves = [Move("t", number, (1, 3), (1, 2)) for number in range(count)]

@@ -181,17 +181,17 @@ def test_an_uneven_cluster_gives_what_it_has_too_much_to_new_brokers_alone() -> 
     ("wish", "words"),
     [
         (Wish(add=(9,)), "broker 9 is not registered: nothing can be moved to it; start it"),
-        (Wish(drain=(9,)), "broker 9 is not registered, and no partition counts on a replica there"),
+        (Wish(drain=(9,)), "broker 9 is not registered, and no partition has a replica there"),
         (Wish(replace={3: 9}), "broker 9 is not registered: nothing can be moved to it"),
-        (Wish(replace={3: 1}), "broker 1 holds 1 partition (t-0), too; drain=3 spreads its replicas"),
+        (Wish(replace={3: 1}), "broker 1 already holds 1 partition (t-0); drain=3 spreads its replicas"),
         (
             Wish(drain=(3,)),
-            "1 partition (t-0) is to have 3 replicas, and 2 brokers would be left for them: add a broker of rack c "
+            "1 partition (t-0) would have 3 replicas, but 2 brokers would be left for them: add a broker of rack c "
             "first, or lower replication_factor",
         ),
         (
             Wish(factors={"t": 4}),
-            "2 partitions (t-0, t-1) are to have 4 replicas, and 3 brokers would be left for them: add a broker first",
+            "2 partitions (t-0, t-1) would have 4 replicas, but 3 brokers would be left for them: add a broker first",
         ),
     ],
 )
@@ -208,9 +208,9 @@ def test_each_number_of_replicas_that_brokers_do_not_suffice_for_is_refused() ->
     """By topic; one that has enough brokers is not named."""
     there = [one(1, 2), one(1, 2, topic="u"), one(1, 2, topic="v")]
     made = plan(Wish(factors={"t": 5, "u": 4, "v": 3}), racks(3), there)
-    assert [text.partition(", and")[0] for text in made.refusals] == [
-        "1 partition (u-0) is to have 4 replicas",
-        "1 partition (t-0) is to have 5 replicas",
+    assert [text.partition(", but")[0] for text in made.refusals] == [
+        "1 partition (u-0) would have 4 replicas",
+        "1 partition (t-0) would have 5 replicas",
     ]
     assert made.moves == ()
 
@@ -220,8 +220,8 @@ def test_a_rack_that_would_go_is_refused_unless_it_is_said() -> None:
     where, there = racks(6), [one(1, 2, 3)]
     (refusal,) = plan(Wish(drain=(3, 6)), where, there).refusals
     assert refusal == (
-        "1 partition (t-0) would be in fewer racks than now, without rack c: add a broker of rack c first, or say "
-        "fewer_racks=true if that rack is to go"
+        "1 partition (t-0) would be in fewer racks than now, without rack c: add a broker of rack c first, or set "
+        "fewer_racks=true if that rack is removed"
     )
     (move,) = plan(Wish(drain=(3, 6), fewer_racks=True), where, there).moves
     assert set(move.after) in ({1, 2, 4}, {1, 2, 5})

@@ -35,7 +35,7 @@ def test_what_another_run_put_back_meanwhile_is_not_begun_anew(six: FakeCluster,
     first = reassign(once=True, pause=1, drain=[3])
     assert reassign(cancel=True, rate="")["changed"]
     answer = reassign(pause=30, drain=[3], waited=first["waiting"]["waited"])
-    assert answer["failed"] and "drain=3 was ended or put back by another run meanwhile" in answer["msg"]
+    assert answer["failed"] and "drain=3 was ended or reverted by another run meanwhile" in answer["msg"]
     assert six.topics["orders"] == [[1, 2], [4, 3]]
     assert limits(six) == ({}, {})
 
@@ -44,7 +44,7 @@ def test_what_another_run_puts_back_just_now_is_left_to_it(six: FakeCluster, rea
     first = reassign(once=True, pause=1, drain=[3])
     assert "waiting" in reassign(once=True, pause=1, cancel=True, rate="")
     answer = reassign(pause=30, drain=[3], waited=first["waiting"]["waited"])
-    assert answer["failed"] and "drain=3 was ended or put back by another run meanwhile" in answer["msg"]
+    assert answer["failed"] and "drain=3 was ended or reverted by another run meanwhile" in answer["msg"]
 
 
 def test_a_plan_that_was_looked_at_is_run_or_none(six: FakeCluster, reassign: Reassign, tmp_path: Path) -> None:
@@ -52,9 +52,9 @@ def test_a_plan_that_was_looked_at_is_run_or_none(six: FakeCluster, reassign: Re
     plan = named(reassign(check_mode=True, drain=[3])["plan"])
     six.topics["more"] = [[5, 6]] * 20
     refused = reassign(drain=[3], plan=plan)["msg"]
-    assert f"nothing was moved: it would not be plan {plan} any more, for the cluster has changed" in refused
+    assert f"nothing was moved: the cluster has changed, and plan {plan} is now another one:" in refused
     anew = named(reassign(check_mode=True, drain=[3])["plan"])
-    assert anew != plan and f"plan {anew} (-e plan={anew} runs this one, and no other)" in refused
+    assert anew != plan and f"plan {anew} (-e plan={anew} runs only this plan)" in refused
     assert six.written == [] and records(tmp_path) == []
     del six.topics["more"]
     six.sizes["orders", 1] = 7 * MIB

@@ -29,8 +29,8 @@ def test_more_of_a_partition_in_one_rack_is_refused_unless_it_is_said(wish: Mapp
     there = [Replicas("t", 0, (1, 2, 3, 4))]
     (refusal,) = plan(Wish(**wish), TWO, there, TWO).refusals  # type: ignore[arg-type]
     assert refusal == (
-        "1 partition (t-0) would have 3 replicas in rack dc1, and now has at most 2 in one: more would be lost with "
-        "that rack; add a broker of rack dc2 first, or say fewer_racks=true if that is meant"
+        "1 partition (t-0) would have 3 replicas in rack dc1, but now has at most 2 in one rack, so the loss of rack "
+        "dc1 would cost more replicas: add a broker of rack dc2 first, or set fewer_racks=true to accept that"
     )
     (move,) = plan(Wish(**wish, fewer_racks=True), TWO, there, TWO).moves  # type: ignore[arg-type]
     assert set(move.after) == {1, 2, 4, 5}
@@ -108,4 +108,4 @@ def test_a_partition_without_replicas_is_left_out() -> None:
     there = [Replicas("t", 0, ()), Replicas("t", 1, (1, 2)), Replicas("t", 2, (1, 2))]
     made = plan(Wish(leaders=True), {1: "a", 2: "b"}, there)
     assert [str(move) for move in made.moves] == ["t-1"]
-    assert made.notes == ("1 partition (t-0) without any replica is left out",)
+    assert made.notes == ("1 partition (t-0) without any replica is skipped",)

@@ -75,10 +75,10 @@ def test_a_damaged_record_is_named_with_what_is_wrong(six: FakeCluster, reassign
     path.parent.mkdir()
     for name, value in DAMAGED:
         path.write_text(json.dumps({**GOOD, name: value}))
-        words = f"{path}: it is damaged, or not one of this version: {name} is {json.dumps(value)[:20]}"
+        words = f"{path}: damaged, or written by another version: {name} is {json.dumps(value)[:20]}"
         for asked in ({"drain": [3]}, {"cancel": True, "rate": ""}):
             said = reassign(**asked)["msg"]
-            if words not in said or not said.endswith("begun, and has to be readable") or six.written:
+            if words not in said or not said.endswith("unfinished run of moves and must be readable") or six.written:
                 wrong.append((name, value, asked, said, six.written))
     assert wrong == [] and path.exists()
 
@@ -86,15 +86,15 @@ def test_a_damaged_record_is_named_with_what_is_wrong(six: FakeCluster, reassign
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[]", "it is [], and no mapping"),
-        ('{"asked": "drain=3", "leaving": [], "rate": null}', "it does not say moves"),
-        (json.dumps({**GOOD, "new": 1}), "it says new, which nobody knows here"),
+        ("[]", "it is [], not a mapping"),
+        ('{"asked": "drain=3", "leaving": [], "rate": null}', "moves is missing"),
+        (json.dumps({**GOOD, "new": 1}), "new is an unknown key"),
     ],
 )
 def test_what_is_no_record_of_this_version(text: str, words: str, tmp_path: Path) -> None:
     path = tmp_path / "moves-a.json"
     path.write_text(text)
-    with pytest.raises(ValueError, match="damaged, or not one of this version") as found:
+    with pytest.raises(ValueError, match="damaged, or written by another version") as found:
         record.load(path)
     assert str(found.value).endswith(words)
 
@@ -106,7 +106,7 @@ def test_brackets_without_an_end(text: str, six: FakeCluster, reassign: Reassign
     path.parent.mkdir()
     path.write_text(text)
     said = reassign(drain=[3])["msg"]
-    assert f"{path}: it is damaged, or not one of this version: brackets in brackets, more than can be read" in said
+    assert f"{path}: damaged, or written by another version: nested too deeply to be read" in said
     assert six.written == []
 
 

@@ -8,7 +8,7 @@ from unit.fake_cluster import FakeCluster
 from unit.reassigning import MIB, Reassign, interrupted, limits, records
 
 pytest_plugins = ["unit.reassigning"]
-CURE = "then run the same again, or call it off with -e cancel=true"
+CURE = "then run the same command again, or revert the run with -e cancel=true"
 Change = Callable[[FakeCluster], object]
 
 
@@ -26,12 +26,12 @@ def full(six: FakeCluster) -> None:
     [
         ([dies(5)], ["broker 5 is down, and is to get 1 partition (orders-1): start it"]),
         ([dies(2)], ["1 partition (orders-0) is under-replicated: broker 2 is down; start it, before anything"]),
-        ([full], ["broker 5: /data/1 would get 5.0 MiB, and 12.0 MiB are free there, of which 10.0 MiB stay so"]),
+        ([full], ["broker 5: /data/1 would receive 5.0 MiB, but 12.0 MiB are free, of which 10.0 MiB must stay free"]),
         (
             [full, lambda six: six.moving.update(other=[0])],
             [
-                "replicas of 1 partition (other-0) are being moved by somebody else: wait until that has ended",
-                "broker 5: /data/1 would get 5.0 MiB",
+                "replicas of 1 partition (other-0) are being moved by another tool: wait until that has ended",
+                "broker 5: /data/1 would receive 5.0 MiB",
             ],
         ),
     ],
@@ -88,16 +88,16 @@ def test_a_cancel_leaves_a_topic_the_replicas_that_it_needs_by_now(
     six.configs.setdefault("orders", {})["min.insync.replicas"] = "2"
     before = list(six.written)
     assert reassign(cancel=True, rate="")["msg"].splitlines()[1:] == [
-        "- topic orders: it would have 1 replica again, and min.insync.replicas is 2 by now: nothing could be written; "
-        "set that to 1 first, or go on with what was begun (-e replication_factor=3 -e topic=orders "
-        "-e rate=50MB)"
+        "- topic orders: it would have 1 replica again, but min.insync.replicas is now 2, so it would accept no "
+        "writes: set min.insync.replicas to 1 first, or resume the run (-e replication_factor=3 -e topic=orders -e "
+        "rate=50MB)"
     ]
     assert six.written == before and records(tmp_path)
     six.configs["orders"]["min.insync.replicas"] = "1"
     six.stuck = {"orders"}
     assert "waiting" in reassign(once=True, pause=1, cancel=True, rate="")
     six.configs["orders"]["min.insync.replicas"] = "2"
-    assert "min.insync.replicas is 2 by now: nothing could be written" in reassign(cancel=True, rate="")["msg"]
+    assert "min.insync.replicas is now 2, so it would accept no writes" in reassign(cancel=True, rate="")["msg"]
     six.configs["orders"]["min.insync.replicas"], six.stuck = "1", set()
     assert reassign(cancel=True, rate="")["changed"]
     assert six.topics["orders"] == [[1]] and records(tmp_path) == []
@@ -110,7 +110,7 @@ def test_a_cancel_looks_again_as_well(six: FakeCluster, reassign: Reassign, tmp_
     assert "waiting" in reassign(once=True, pause=1, cancel=True, rate="")
     full(six)
     refused = reassign(cancel=True, rate="")["msg"]
-    assert "broker 5: /data/1 would get 5.0 MiB" in refused and records(tmp_path)
+    assert "broker 5: /data/1 would receive 5.0 MiB" in refused and records(tmp_path)
     six.disks = {}
     assert reassign(cancel=True, rate="")["changed"]
     assert six.topics == {"orders": [[1, 2], [4, 3]], "other": [[5, 6]]}
@@ -122,13 +122,11 @@ def test_a_cancel_puts_back_what_has_room(six: FakeCluster, reassign: Reassign, 
     interrupted(six, reassign, replace=["5:2", "3:6"])
     assert six.topics["other"] == [[2, 6]]
     full(six)
-    words = (
-        "1 partition (other-0) have no room where they were, and are not put back: broker 5: /data/1 would get 5.0 MiB"
-    )
+    words = "1 partition (other-0) not reverted, because there is no room: broker 5: /data/1 would receive 5.0 MiB"
     planned = reassign(check_mode=True, cancel=True, rate="")
     assert any(words in line for line in planned["plan"]) and planned["moved"] == ["orders-1"]
     failed = reassign(cancel=True, rate="")["msg"]
-    assert words in failed and "then run the same again to go on" in failed and len(records(tmp_path)) == 1
+    assert words in failed and "then run the same command again to resume" in failed and len(records(tmp_path)) == 1
     assert six.topics == {"orders": [[1, 2], [4, 3]], "other": [[2, 6]]} and not six.under_way
     six.disks = {}
     done = reassign(cancel=True, rate="")

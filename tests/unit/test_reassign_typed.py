@@ -70,7 +70,7 @@ def test_a_refused_request_names_one_that_is_taken(six: FakeCluster, reassign: R
     """With its rate; a space behind a comma makes no other request."""
     interrupted(six, reassign, replace=["5:2", " 3:6"])
     refused = reassign(drain=[3])["msg"]
-    assert "run that again first (-e replace=3:6,5:2 -e rate=50MB), or -e cancel=true, which" in refused
-    again = typed(refused.partition("run that again first (")[2].partition(")")[0])
+    assert "run it again first (-e replace=3:6,5:2 -e rate=50MB), or -e cancel=true, which" in refused
+    again = typed(refused.partition("run it again first (")[2].partition(")")[0])
     assert reassign(check_mode=True, **again)["moved"] == ["orders-1"]
     assert reassign(**again)["moved"] == ["orders-1", "other-0"]

@@ -12,17 +12,19 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.elections imp
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import control, record, throttles, timer
 
 pytest_plugins = ["unit.reassigning", "unit.rebalancing"]
-NOTHING = "STOPPED: nothing was begun or changed by this run"
+NOTHING = "STOPPED: this run has started and changed nothing"
 
 
 def test_ended_in_the_middle_the_next_run_goes_on(
     uneven: FakeCluster, once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = ended(monkeypatch, once, uneven)
-    assert "STOPPED: the next run goes on, and so does reassign.yml -e rebalance=true -e rate=50MB; -e" in said
+    assert (
+        "STOPPED: the next run resumes the moves, and so does reassign.yml -e rebalance=true -e rate=50MB; -e" in said
+    )
     assert records(tmp_path) == ["moves-cluster-of-a-test.json"] and limits(uneven)[0]
     code, said = once()
-    assert code == 0 and "an interrupted run goes on" in said, said
+    assert code == 0 and "resumes an interrupted run" in said, said
     assert held(uneven) == [1] * 6
     assert (limits(uneven), records(tmp_path)) == (({}, {}), [])
 
@@ -34,7 +36,7 @@ def test_ended_while_leaders_are_elected(
     monkeypatch.setattr(Elections, "hold", lambda *_: signal.raise_signal(signal.SIGTERM))
     code, said = once()
     assert code == 143 and held(uneven) == [1] * 6 and records(tmp_path) == []
-    assert "STOPPED: all is moved, and nothing is left to go on with or to put back" in said, said
+    assert "STOPPED: all partitions are moved, and nothing is left to resume or to revert" in said, said
     assert "start.yml" in said and "cancel=true" not in said and "the next run" not in said
 
 
@@ -56,7 +58,7 @@ def says(uneven: FakeCluster, tmp_path: Path, words: str) -> str:
 def test_ended_while_it_says_that_all_is_moved(uneven: FakeCluster, tmp_path: Path) -> None:
     """Its record is gone by then: no run goes on, and none puts back."""
     said = says(uneven, tmp_path, "partitions moved, ")
-    assert said.startswith("STOPPED: all is moved, and nothing is left to go on with or to put back"), said
+    assert said.startswith("STOPPED: all partitions are moved, and nothing is left to resume or to revert"), said
     assert held(uneven) == [1] * 6 and (limits(uneven), records(tmp_path)) == (({}, {}), [])
 
 
@@ -64,7 +66,7 @@ def test_ended_while_it_says_that_all_is_moved(uneven: FakeCluster, tmp_path: Pa
 @pytest.mark.parametrize("words", ["rebalance=true: 2 partitions change", "plan "])
 def test_ended_while_it_says_its_plan(words: str, uneven: FakeCluster, tmp_path: Path) -> None:
     said = says(uneven, tmp_path, words)
-    assert said.startswith(NOTHING) and "goes on" not in said and "cancel" not in said, said
+    assert said.startswith(NOTHING) and "resumes" not in said and "cancel" not in said, said
     assert uneven.written == [] and uneven.topics == UNEVEN and records(tmp_path) == []
 
 
@@ -84,7 +86,7 @@ def test_ended_before_it_is_written_down(
     assert NOTHING in stopped_in(record, "load", once, monkeypatch)
     assert NOTHING in stopped_in(throttles, "planned", once, monkeypatch)
     assert uneven.written == [] and records(tmp_path) == []
-    assert "STOPPED: the next run goes on" in stopped_in(throttles, "put_in", once, monkeypatch)
+    assert "STOPPED: the next run resumes" in stopped_in(throttles, "put_in", once, monkeypatch)
     assert records(tmp_path) == ["moves-cluster-of-a-test.json"]
 
 
@@ -95,7 +97,7 @@ def test_ended_before_it_goes_on(
     ended(monkeypatch, once, uneven)
     written = list(uneven.written)
     said = stopped_in(control, "prepare", once, monkeypatch)
-    assert f"{NOTHING}, and what an earlier one began, if any, is as it was" in said, said
+    assert f"{NOTHING}; an earlier interrupted run, if any, is unchanged" in said, said
     assert uneven.written == written and records(tmp_path) == ["moves-cluster-of-a-test.json"]
 
 

@@ -24,7 +24,7 @@ def test_only_the_plan(uneven: FakeCluster, once: Once, tmp_path: Path) -> None:
     code, said = once(run=False, at_most="")
     assert code == 0
     assert "rebalance=true: 2 partitions change; 4 replicas are copied, 16.0 MiB" in said
-    assert "reassign.yml -e rebalance=true -e rate=50MB carries it out" in said
+    assert "reassign.yml -e rebalance=true -e rate=50MB runs it" in said
     assert uneven.written == [] and records(tmp_path) == [] and uneven.topics == UNEVEN
 
 
@@ -45,7 +45,7 @@ def test_more_than_it_may_copy(uneven: FakeCluster, once: Once, tmp_path: Path) 
     """It ends with a status of its own, and says what a person types."""
     code, said = once(at_most="15 MiB")
     assert code == timer.TOO_MUCH == 3
-    assert "TOO MUCH: nothing was moved: 16.0 MiB would be copied, and at_most of rebalance_timer is 15 MiB" in said
+    assert "TOO MUCH: nothing was moved: 16.0 MiB would be copied, but at_most of rebalance_timer is 15 MiB" in said
     assert "reassign.yml -e rebalance=true -e rate=50MB -e plan=" in said
     assert uneven.written == [] and records(tmp_path) == []
     assert once(at_most="16 MiB")[0] == 0
@@ -71,9 +71,9 @@ def test_a_cluster_that_is_not_whole(uneven: FakeCluster, once: Once, tmp_path: 
     uneven.down = {6}
     code, said = once(brokers=[{"id": number, "rack": "a"} for number in (2, 3, 4, 5, 6)])
     assert code == 1
-    assert "REFUSED: nothing was moved: 2 refused" in said
+    assert "REFUSED: nothing was moved, for 2 reasons:" in said
     assert "broker 6 is not registered: start it" in said
-    assert "broker 1 is registered and was not in the inventory when site.yml was run" in said
+    assert "broker 1 is registered but was not in the inventory of the last site.yml" in said
     assert uneven.written == [] and records(tmp_path) == []
 
 
@@ -91,7 +91,7 @@ def moved_by_somebody(six: FakeCluster) -> None:
     ("disturb", "why"),
     [
         (under_replicated, "1 partition (orders-1) is under-replicated: broker 2 is not in sync"),
-        (moved_by_somebody, "replicas of 1 partition (orders-0) are being moved by somebody else"),
+        (moved_by_somebody, "replicas of 1 partition (orders-0) are being moved by another tool"),
     ],
 )
 def test_what_reassign_refuses(
@@ -118,9 +118,12 @@ def test_it_goes_on_with_no_run_of_a_person(
     code, said = once()
     assert (
         code == 1
-        and "an earlier run, rebalance=true, was interrupted, or is still at it, and no timer began it" in said
+        and "an earlier run, rebalance=true, was interrupted or is still running, and was not started by the timer"
+        in said
     )
-    assert "once nobody is at it, run that again first (-e rebalance=true -e rate=50MB), or -e cancel=true" in said
+    assert (
+        "if it is not running any more, run it again first (-e rebalance=true -e rate=50MB), or -e cancel=true" in said
+    )
     assert uneven.written == written and records(tmp_path) == ["moves-cluster-of-a-test.json"]
     assert reassign(rebalance=True)["changed"]
 
@@ -128,7 +131,7 @@ def test_it_goes_on_with_no_run_of_a_person(
 def test_beside_a_disk_that_is_being_replaced(uneven: FakeCluster, once: Once, tmp_path: Path) -> None:
     record.save(record.path_of(uneven.id, str(tmp_path / "state"), "disk"), record.Record("broker=3", (), None, ()))
     code, said = once()
-    assert code == 1 and "an earlier run, broker=3, was interrupted, or is still at it: wait for its end" in said
+    assert code == 1 and "an earlier run, broker=3, was interrupted or is still running: wait" in said
     assert uneven.written == []
 
 
@@ -140,7 +143,7 @@ def test_a_record_that_nobody_can_read(text: str, uneven: FakeCluster, once: Onc
     path.write_text(text)
     code, said = once()
     assert code == 1 and f"REFUSED: {path}: " in said, said
-    assert said.endswith("; it says what a run of moves has begun, and has to be readable")
+    assert said.endswith("; this file records an unfinished run of moves and must be readable")
     assert uneven.written == []
 
 
@@ -165,7 +168,7 @@ def test_a_record_that_is_damaged_while_it_moves(
     monkeypatch.setattr(waits, "rest", meanwhile)
     uneven.stuck = {"orders"}
     code, said = once()
-    assert code == 1 and f"{path}: Expecting value" in said and "has to be readable" in said, said
+    assert code == 1 and f"{path}: Expecting value" in said and "must be readable" in said, said
 
 
 @pytest.mark.parametrize("kind", ["disk", "moves"])
@@ -176,9 +179,9 @@ def test_what_began_since_it_looked(
         record.save(record.path_of(uneven.id, str(tmp_path / "state"), kind), record.Record("broker=3", (), None, ()))
         return True
 
-    monkeypatch.setattr(timer, "wanted", meanwhile)
+    monkeypatch.setattr(timer, "may_run", meanwhile)
     code, said = once()
-    assert code == 1 and "REFUSED: nothing was moved: another run began meanwhile" in said
+    assert code == 1 and "REFUSED: nothing was moved: another run started meanwhile" in said
     assert uneven.written == []
 
 
@@ -188,11 +191,11 @@ def test_what_it_began_is_ended_by_a_person(
     """Who types the same has it; a timer that may only say its plan fails until then."""
     ended(monkeypatch, once, uneven)
     code, said = once(run=False)
-    assert code == 1 and "put it back with -e cancel=true" in said, said
+    assert code == 1 and "revert it with -e cancel=true" in said, said
     uneven.stuck = {"orders"}
     assert "waiting" in reassign(once=True, pause=1, rebalance=True)
     code, said = once()
-    assert code == 1 and "no timer began it" in said
+    assert code == 1 and "was not started by the timer" in said
     uneven.stuck = set()
     assert reassign(cancel=True)["changed"]
     assert uneven.topics == UNEVEN and records(tmp_path) == []
@@ -215,7 +218,7 @@ def test_while_it_moves_reassign_is_refused(
     assert once()[0] == 0
     assert len(said) == 3
     assert all("millrace-rebalance.service, pid " in one for one in said), said
-    assert all("is moving replicas of this cluster: wait until that has ended" in one for one in said)
+    assert all("is moving replicas of this cluster: wait until it has ended" in one for one in said)
 
 
 def test_while_reassign_moves_it_is_refused(
@@ -238,7 +241,7 @@ def test_while_reassign_moves_it_is_refused(
 def test_a_library_that_is_not_there(name: str, once: Once, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, name, None)
     code, said = once()
-    assert code == 1 and f"FAILED: no {name} for {sys.executable}" in said
+    assert code == 1 and f"FAILED: {sys.executable} has no {name}" in said
 
 
 def test_settings_of_another_version(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -246,7 +249,7 @@ def test_settings_of_another_version(tmp_path: Path, capsys: pytest.CaptureFixtu
     (tmp_path / "settings.json").write_text("{}")
     assert timer.main([str(tmp_path / "settings.json")]) == 1
     signal.signal(signal.SIGTERM, before)
-    assert "is not of this version" in capsys.readouterr().out
+    assert "was written by another version" in capsys.readouterr().out
 
 
 def test_the_program_needs_nothing_of_ansible(uneven: FakeCluster, once: Once, tmp_path: Path) -> None:

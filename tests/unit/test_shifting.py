@@ -34,8 +34,8 @@ def test_a_log_dir_is_emptied(three: FakeCluster, reassign: Reassign, tmp_path: 
     planned = reassign(check_mode=True, empty=["3:/data/1"])
     assert (three.written, records(tmp_path)) == ([], [])
     assert planned["plan"][:5] == [
-        "empty=3:/data/1: 3 replicas go to another log dir of their broker, 9.0 MiB",
-        "at 50 MB a second that takes 1 s or more",
+        "empty=3:/data/1: 3 replicas move to another log dir of their broker, 9.0 MiB",
+        "at 50 MB/s this takes 1 s or more",
         "  orders-1 of broker 3: /data/1 -> /data/2, 5.0 MiB",
         "  orders-0 of broker 3: /data/1 -> /data/2, 3.0 MiB",
         "  orders-2 of broker 3: /data/1 -> /data/2, 1.0 MiB",
@@ -65,7 +65,7 @@ def test_interrupted_and_gone_on_with(three: FakeCluster, reassign: Reassign, tm
     assert len(three.future) == 3 and records(tmp_path) == ["moves-cluster-of-a-test.json"]
     for other in ({"drain": [3]}, {"disks": [3]}):
         refused = reassign(**other)["msg"]
-        assert "an earlier run, disk=3:/data/1:/data/2, was interrupted, or is still at it, with 0 of 3" in refused
+        assert "an earlier run, disk=3:/data/1:/data/2, was interrupted or is still running, with 0 of 3" in refused
     again = reassign(disk=["3:/data/1:/data/2"], rate="unlimited")
     assert again["moved"] == ["orders-0", "orders-1", "orders-2"]
     assert (limits(three), records(tmp_path)) == (({}, {"3": {RATE: "7"}}), [])
@@ -90,7 +90,7 @@ def test_cancelled(three: FakeCluster, reassign: Reassign, tmp_path: Path) -> No
 def test_a_run_of_moves_goes_first(three: FakeCluster, reassign: Reassign) -> None:
     three.stuck = {"orders"}
     assert "waiting" in reassign(pause=1, drain=[3])
-    assert "an earlier run, drain=3, was interrupted, or is still at it, with 0 of 3" in reassign(disks=[3])["msg"]
+    assert "an earlier run, drain=3, was interrupted or is still running, with 0 of 3" in reassign(disks=[3])["msg"]
     assert set(limits(three)[1]["3"]) == set(RATES)
 
 
@@ -101,7 +101,7 @@ def test_progress_and_an_end_where_nothing_comes(three: FakeCluster, reassign: R
     going = reassign(pause=1, empty=["3:/data/1"])["waiting"]
     assert going["what"][0].startswith("0 of 3 replicas, 2.0 MiB of 9.0 MiB")
     wrong = reassign(empty=["3:/data/1"])["msg"]
-    assert "for 600 s nothing has come closer to its end (more may be written meanwhile than the rate lets" in wrong
+    assert "no progress for 600 s (producers may write more than the rate allows to copy)" in wrong
     assert records(tmp_path)
 
 
@@ -125,9 +125,9 @@ def test_a_broker_that_is_restarted_is_waited_for(
     begun, three.down = clock.at, {3}
     monkeypatch.setattr(shifting, "log_dirs", away)
     answer = parts(reassign, going["waited"], empty=["3:/data/1"])[1]
-    assert "broker 3 does not answer: start it, then run the same again" in answer["msg"]
+    assert "broker 3 does not answer: start it, then run the same command again" in answer["msg"]
     assert 300 < clock.at - begun < 330
-    assert "broker 3 is down, and has replicas on their way: start it" in reassign(empty=["3:/data/1"])["msg"]
+    assert "broker 3 is down, and its copies have not ended: start it" in reassign(empty=["3:/data/1"])["msg"]
 
 
 @pytest.mark.parametrize("words", [young, newborn])
@@ -143,7 +143,7 @@ def test_its_limit_is_not_left_on_the_word_of_a_broker_that_has_just_started(
     with says(monkeypatch, words):
         done = reassign(pause=1, empty=["3:/data/1"], waited=going["waited"])
     if words is newborn:
-        assert "no controller among the 0 brokers that are known" in done["waiting"]["what"][0]
+        assert "no controller among the 0 known brokers" in done["waiting"]["what"][0]
         assert records(tmp_path) == ["moves-cluster-of-a-test.json"]
         done = reassign(pause=1, empty=["3:/data/1"], waited=done["waiting"]["waited"])
     assert (done["notes"], len(done["moved"])) == ([], 3)
@@ -157,10 +157,10 @@ def test_a_broker_that_died_for_good_keeps_no_cancel_from_its_end(
     interrupted(three, reassign, empty=["3:/data/1", "2:/data/1"])
     three.down = {3}
     wrong = reassign(empty=["3:/data/1", "2:/data/1"])["msg"]
-    assert "broker 3 is down, and has replicas on their way: start it" in wrong
-    assert wrong.endswith("or call it off with -e cancel=true")
+    assert "broker 3 is down, and its copies have not ended: start it" in wrong
+    assert wrong.endswith("or revert the run with -e cancel=true")
     checked = reassign(check_mode=True, cancel=True, rate="")["plan"]
-    stay = "3 replicas stay in the log dir where it has them, and copies that it had begun go on once it is back"
+    stay = "3 replicas stay in their present log dir, and its running copies continue when it is back"
     assert f"note: broker 3 is down: {stay}" in checked and records(tmp_path)
     done = reassign(cancel=True, rate="")
     assert f"note: broker 3 is down: {stay}" in done["plan"] and records(tmp_path) == []
@@ -176,7 +176,7 @@ def test_a_cancel_of_which_nothing_is_left_stays_what_it_is(
     interrupted(three, reassign, empty=["3:/data/1"])
     three.down = {3}
     assert "waiting" in reassign(once=True, pause=1, cancel=True, rate="")
-    assert reassign(cancel=True, rate="")["plan"][0] == "an interrupted run goes on: 0 of 0 replicas are moved"
+    assert reassign(cancel=True, rate="")["plan"][0] == "resumes an interrupted run: 0 of 0 replicas are moved"
     assert records(tmp_path) == []
 
 
@@ -194,11 +194,13 @@ def test_disks_that_fail_meanwhile_keep_no_cancel_from_its_end(
     interrupted(three, reassign, empty=["3:/data/1", "2:/data/1"])
     three.where[3, "orders", 0] = "/data/2"
     three.future, three.given_up = {}, {3: ["/data/1"], 2: ["/data/2"]}
-    offline = "and beside a log dir that is offline it makes no replica anew: mount a new disk (playbooks/replace_disk"
+    offline = (
+        "and until it is replaced the broker starts no new copy of a replica: mount a new disk (playbooks/replace_disk"
+    )
     wrong = reassign(empty=["3:/data/1", "2:/data/1"])["msg"]
-    assert f"broker 2 has given up /data/2, {offline}" in wrong and wrong.endswith("-e cancel=true")
+    assert f"broker 2 has the offline log dir /data/2, {offline}" in wrong and wrong.endswith("-e cancel=true")
     done = reassign(cancel=True, rate="")
-    assert "note: broker 3 has given up /data/1: 1 replica stays in the log dir where it has it" in done["plan"]
+    assert "note: broker 3 has the offline log dir /data/1: 1 replica stays in its present log dir" in done["plan"]
     assert (three.where[3, "orders", 0], records(tmp_path)) == ("/data/2", [])
 
 
@@ -207,15 +209,15 @@ def test_what_copies_nothing_is_counted_as_called_off(three: FakeCluster, reassi
     interrupted(three, reassign, empty=["3:/data/1"])
     checked = reassign(check_mode=True, cancel=True, rate="")
     plan = [" ".join(line.split()) for line in checked["plan"]]
-    assert plan[0] == "empty=3:/data/1 is put back; 3 replicas are called off"
-    assert plan[1] == "cancel=true: 0 replicas go to another log dir of their broker, 0 B"
+    assert plan[0] == "reverts empty=3:/data/1; 3 copies are canceled"
+    assert plan[1] == "cancel=true: 0 replicas move to another log dir of their broker, 0 B"
     assert "3 /data/1 3 9.0 MiB 50%" in plan and checked["bytes"] == 0
     three.where[3, "orders", 0] = "/data/2"
     del three.future[3, "orders", 0]
     checked = reassign(check_mode=True, cancel=True, rate="")
     plan = [" ".join(line.split()) for line in checked["plan"]]
-    assert plan[0] == "empty=3:/data/1 is put back; 2 replicas are called off"
-    assert plan[1] == "cancel=true: 1 replicas go to another log dir of their broker, 3.0 MiB"
+    assert plan[0] == "reverts empty=3:/data/1; 2 copies are canceled"
+    assert plan[1] == "cancel=true: 1 replicas move to another log dir of their broker, 3.0 MiB"
     assert "3 /data/1 2 -> 3 6.0 MiB -> 9.0 MiB 50% -> 53%" in plan and checked["bytes"] == 3 * MIB
     assert checked["moved"] == ["orders-0", "orders-1", "orders-2"]
 
@@ -229,7 +231,7 @@ def test_room_is_looked_at_again(asked: dict[str, object], three: FakeCluster, r
     three.disks = {3: (100 * MIB, 15 * MIB)}
     wrong = reassign(**asked)["msg"]
     to = "/data/1" if asked.get("cancel") else "/data/2"
-    assert f"broker 3: {to} would get 9.0 MiB, and 15.0 MiB are free there, of which 10.0 MiB stay so" in wrong
+    assert f"broker 3: {to} would receive 9.0 MiB, but 15.0 MiB are free, of which 10.0 MiB must stay free" in wrong
     if not asked.get("cancel"):
         three.come = {(3, "orders", 1): 5 * MIB, (3, "orders", 0): 2 * MIB}
     three.disks = {3: (100 * MIB, (12 if three.come else 19) * MIB)}
@@ -265,13 +267,13 @@ def test_what_comes_to_an_emptied_log_dir_is_told(three: FakeCluster, reassign: 
     interrupted(three, reassign, empty=["3:/data/1"])
     three.topics["new"] = [[3]]
     assert reassign(empty=["3:/data/1"])["notes"] == [
-        "/data/1 of broker 3 holds new-0, which came there meanwhile: run the same again"
+        "/data/1 of broker 3 holds new-0, placed there meanwhile: run the same command again"
     ]
 
 
 def test_what_is_refused_is_said_together(three: FakeCluster, reassign: Reassign) -> None:
     three.given_up = {3: ["/data/2"]}
     wrong = reassign(disk=["3:/data/1:/data/2"], topic=["nope"])["msg"]
-    assert wrong.startswith("reassign: nothing was moved: 2 refused\n- there is no topic nope")
-    assert "broker 3 has given up /data/2" in wrong and three.written == []
-    assert "say one of add" in reassign(disk=["3:/data/1:/data/2"], drain=[3])["msg"]
+    assert wrong.startswith("reassign: nothing was moved, for 2 reasons:\n- there is no topic nope")
+    assert "broker 3 has the offline log dir /data/2" in wrong and three.written == []
+    assert "set one of add" in reassign(disk=["3:/data/1:/data/2"], drain=[3])["msg"]

@@ -57,26 +57,29 @@ def test_what_is_even_stays() -> None:
 @pytest.mark.parametrize(
     ("wish", "words"),
     [
-        (DiskWish(empty=[(9, "/d/1")]), "broker 9 is down, or there is none: start it, or name another"),
+        (DiskWish(empty=[(9, "/d/1")]), "broker 9 is down or does not exist: start it, or use another id"),
         (DiskWish(empty=[(3, "/d/7")]), "broker 3 has no log dir /d/7: it has /d/1, /d/2"),
         (
             DiskWish(empty=[(3, "/d/4")]),
-            "broker 3 has given up /d/4, and beside a log dir that is offline it makes no replica anew: mount a new "
-            "disk (playbooks/replace_disk.yml -e broker=3 -e log_dir=/d/4)",
+            "broker 3 has the offline log dir /d/4, and until it is replaced the broker starts no new copy of a "
+            "replica: mount a new disk (playbooks/replace_disk.yml -e broker=3 -e log_dir=/d/4)",
         ),
         (
             DiskWish({(3, "/d/1"): "/d/4"}),
-            "broker 3 has given up /d/4, and beside a log dir that is offline it makes no replica",
+            "broker 3 has the offline log dir /d/4, and until it is replaced the broker starts no new copy",
         ),
-        (DiskWish(disks=[3]), "broker 3 has given up /d/4, and beside a log dir that is offline it makes no replica"),
+        (
+            DiskWish(disks=[3]),
+            "broker 3 has the offline log dir /d/4, and until it is replaced the broker starts no new copy",
+        ),
         (
             DiskWish(empty=[(3, "/d/1")]),
-            "broker 3: 5.0 GiB of /d/1 have no room in its other log dirs, where a tenth stays free (free now: /d/2 "
-            "18.0 GiB): give it a larger disk",
+            "broker 3: 5.0 GiB of /d/1 have no room in its other log dirs, of which 10 % must stay free (free now: "
+            "/d/2 18.0 GiB): use a larger disk",
         ),
-        (DiskWish(empty=[(5, "/d/1")]), "broker 5 has given up /d/4, and beside a log dir that is offline it makes no"),
-        (DiskWish(empty=[(3, "/d/1"), (3, "/d/2")]), "broker 3 has no other log dir than /d/1, /d/2"),
-        (DiskWish(empty=[(4, "/d/1")]), "broker 4 copies t9-0 from one log dir to another already, for somebody else"),
+        (DiskWish(empty=[(5, "/d/1")]), "broker 5 has the offline log dir /d/4, and until it is replaced the broker"),
+        (DiskWish(empty=[(3, "/d/1"), (3, "/d/2")]), "broker 3 has no log dir besides /d/1, /d/2"),
+        (DiskWish(empty=[(4, "/d/1")]), "broker 4 is already copying t9-0 to another log dir, for another tool"),
     ],
 )
 def test_what_is_refused(wish: DiskWish, words: str) -> None:
@@ -127,10 +130,10 @@ def test_no_single_replica_would_make_it_more_even(seed: int) -> None:
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ((["3"], [], []), "disk 3: say the broker and two of its log dirs, as disk=3:/data/1:/data/2"),
+        ((["3"], [], []), "disk 3: set the broker and two of its log dirs, as disk=3:/data/1:/data/2"),
         ((["3:/a:/a/"], [], []), "disk 3:/a:/a/: /a is named twice"),
-        ((["3:/a:/b", "3:/b:/c"], [], []), "disk: /b is to hold nothing, and to get what another holds"),
-        (([], ["/a"], []), "empty /a: say the broker and its log dir, as empty=3:/data/1"),
+        ((["3:/a:/b", "3:/b:/c"], [], []), "disk: /b is both a source and a target"),
+        (([], ["/a"], []), "empty /a: set the broker and its log dir, as empty=3:/data/1"),
     ],
 )
 def test_mistakes(said: tuple[list[str], list[str], list[int]], words: str) -> None:

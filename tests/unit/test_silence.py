@@ -51,7 +51,7 @@ def test_nobody_answers_for_a_minute(
     said, answer = parts(reassign, going["waited"], drain=[3])
     assert 60 < clock.at - begun < 90
     assert all("no answer within 7 s" in one for one in said) and len(said) > 1
-    assert "no answer within 7 s; run the same again to go on" in answer["msg"]
+    assert "no answer within 7 s; run the same command again to resume" in answer["msg"]
     assert records(tmp_path) and limits(six) != ({}, {})
 
 

@@ -1,1 +1,1 @@
-"""Log dirs of one broker: a new disk in place of one that failed, replicas that go from one dir to another."""
+"""Replaces failed disks of a broker, and moves replicas between its log dirs."""

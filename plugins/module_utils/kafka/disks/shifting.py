@@ -1,4 +1,4 @@
-"""Carries out shifts between log dirs, some at a time, and sees that they come to their end; no Ansible import."""
+"""Runs shifts between log dirs a few at a time until all have ended."""
 
 from __future__ import annotations
 
@@ -21,24 +21,25 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.wait
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Unfinished
 
 INBOUND = 5
-"""Replicas that a broker copies at the same time; it copies them one after the other."""
+"""Replicas that a broker is asked to copy at the same time; it copies one after the other."""
 SHOWN = 3
 AWAY = 300.0
-"""Seconds for which a broker may not answer, as while it is restarted."""
-One = tuple[int, Place]
+"""Seconds for which a broker need not answer, because it may be restarted."""
+Replica = tuple[int, Place]
+"""Broker and partition."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How far shifts are."""
+    """The shifts of a record by their state."""
 
     done: Sequence[Shift] = ()
     running: Sequence[Shift] = ()
     waiting: Sequence[Shift] = ()
     gone: Sequence[Shift] = ()
-    """The broker holds no such replica any more, or somebody else moves it to another log dir."""
+    """The broker holds no such replica any more, or another tool moves it to another log dir."""
     left: int = 0
-    """Bytes that are still to be copied."""
+    """Bytes still to be copied."""
     unheard: Sequence[int] = ()
     """Brokers that do not answer."""
 
@@ -49,18 +50,18 @@ class Standing:
 
 
 def standing(record: Record, dirs: Iterable[LogDir], unheard: Sequence[int] = ()) -> Standing:
-    """Sort the shifts of a record by where brokers say that replicas are; who is not heard is waited for."""
-    has: dict[One, tuple[str, int]] = {}
-    comes: dict[One, tuple[str, int]] = {}
-    for one in dirs:
-        has |= {(one.broker, place): (one.path, size) for place, size in one.sizes.items()}
-        comes |= {(one.broker, place): (one.path, size) for place, size in one.coming.items()}
+    """Sort the shifts of a record by the log dirs of their replicas; those of `unheard` brokers are waiting."""
+    has: dict[Replica, tuple[str, int]] = {}
+    coming: dict[Replica, tuple[str, int]] = {}
+    for log_dir in dirs:
+        has |= {(log_dir.broker, place): (log_dir.path, size) for place, size in log_dir.sizes.items()}
+        coming |= {(log_dir.broker, place): (log_dir.path, size) for place, size in log_dir.coming.items()}
     found: dict[str, list[Shift]] = {"done": [], "running": [], "waiting": [], "gone": []}
     left = 0
     for shift in record.shifts:
         key = (shift.broker, shift.place)
         path, size = has.get(key, ("", shift.size))
-        future, come = comes.get(key, ("", 0))
+        future, arrived = coming.get(key, ("", 0))
         if shift.broker in unheard:
             kind = "waiting"
         elif path == shift.target and not future:
@@ -72,12 +73,15 @@ def standing(record: Record, dirs: Iterable[LogDir], unheard: Sequence[int] = ()
         else:
             kind = "waiting"
         found[kind].append(shift)
-        left += max(0, size - come) if kind == "running" else shift.size if kind == "waiting" else 0
+        left += max(0, size - arrived) if kind == "running" else shift.size if kind == "waiting" else 0
     return Standing(**found, left=left, unheard=unheard)
 
 
 def next_ones(now: Standing) -> dict[int, dict[Place, str]]:
-    """Return by broker what is begun next, the smallest first. What is called off copies nothing."""
+    """Return by broker the shifts to start next, the smallest first: partitions with their target log dirs.
+
+    A shift to the log dir in which the replica is cancels its copy.
+    """
     coming = Counter(shift.broker for shift in now.running)
     chosen: dict[int, dict[Place, str]] = {}
     for shift in sorted(now.waiting, key=lambda one: (one.size, one.broker, one.place)):
@@ -89,28 +93,28 @@ def next_ones(now: Standing) -> dict[int, dict[Place, str]]:
 
 @dataclass
 class Run:
-    """One process that carries out the shifts of a record."""
+    """One process that runs the shifts of a record."""
 
     admin: Admin
     record: Record
     progress: Progress
     again: str = AGAIN
-    """How a person goes on where it ends before that."""
+    """Advice on how to resume if the run fails."""
     now: Standing = Standing()
-    """How far it was at the last look."""
+    """The state at the last look."""
     held: str = ""
-    """Why it has not ended though all is done."""
+    """Why the run has not ended although all shifts are done."""
     refused: dict[str, str] = field(default_factory=dict)
-    """By replica, why its broker does not begin it."""
+    """By replica, why its broker does not start the copy."""
 
     def step(self) -> bool:
-        """Look once, and begin what may be begun; tell whether all is done. Raises Unfinished, ImportError."""
+        """Look at the brokers, start the next shifts, and tell whether all are done. Raises Unfinished, ImportError."""
         dirs, unheard = list[LogDir](), list[int]()
         for broker in sorted({shift.broker for shift in self.record.shifts}):
             places = [shift.place for shift in self.record.shifts if shift.broker == broker]
             try:
                 dirs += log_dirs(self.admin, [broker], places)
-            except AdminError:  # it is restarted: what was begun goes on then
+            except AdminError:  # it may be restarting, and continues its copies afterwards
                 self.admin.leave_behind()
                 unheard.append(broker)
         self.now, self.held, self.refused = standing(self.record, dirs, unheard), "", {}
@@ -118,7 +122,8 @@ class Run:
         seen.unheard = (seen.unheard or time) if unheard else 0.0
         if unheard and time - seen.unheard > AWAY:
             names = ", ".join(map(str, unheard))
-            raise Unfinished(f"broker {names} does not answer: start it, then run the same again", {"changed": True})
+            text = f"broker {names} does not answer: start it, then run the same command again"
+            raise Unfinished(text, {"changed": True})
         for broker, wanted in next_ones(self.now).items():
             try:
                 failed = alter(self.admin, broker, wanted)
@@ -129,24 +134,22 @@ class Run:
         return self.now.ended
 
     def words(self) -> str:
-        """Say how far it is, and note it for the next time. Raises Unfinished where nothing comes closer to its end."""
-        far = self.far()
+        """Return a line of progress, and update `progress`. Raises Unfinished if the run stalls."""
+        line = self.progress_line()
         if waits.now() - self.progress.moved > STALLED:
-            written = " (more may be written meanwhile than the rate lets through)" if self.record.rate else ""
-            text = f"for {STALLED:.0f} s nothing has come closer to its end{written}: {far}"
-            raise Unfinished(
-                f"{text}; the broker's log says more (journalctl -u kafka); {self.again}", {"changed": True}
-            )
-        return far
+            written = " (producers may write more than the rate allows to copy)" if self.record.rate else ""
+            text = f"no progress for {STALLED:.0f} s{written}: {line}"
+            raise Unfinished(f"{text}; see the broker's log (journalctl -u kafka); {self.again}", {"changed": True})
+        return line
 
-    def far(self) -> str:
-        """Say how far it is, and note it for the next time."""
+    def progress_line(self) -> str:
+        """Return a line of progress, and update `progress`."""
         time, seen, now = waits.now(), self.progress, self.now
         whole = sum(shift.bytes for shift in self.record.shifts if shift not in now.gone)
         copied = max(0, whole - now.left)
         if seen.left < 0 or now.left < seen.left:
             seen.left, seen.moved = now.left, time
-        if len(now.done) > seen.done:  # of empty ones not a byte comes
+        if len(now.done) > seen.done:  # empty replicas are progress, too, without a byte
             seen.done, seen.moved = len(now.done), time
         text = f"{len(now.done)} of {len(self.record.shifts)} replicas, {amounts.size(copied)} of {amounts.size(whole)}"
         rate = (copied - seen.bytes) / max(1.0, time - seen.at)
@@ -156,5 +159,5 @@ class Run:
         if now.unheard:
             text += f"; broker {', '.join(map(str, now.unheard))} does not answer"
         for name, why in list(self.refused.items())[:SHOWN]:
-            text += f"; {name} is refused for now: {why}"
+            text += f"; {name} is rejected for now: {why}"
         return f"{text}; {self.held}" if self.held else text

@@ -1,4 +1,4 @@
-"""Which replicas go from one log dir of a broker to another. Pure; always the same for the same."""
+"""Computes which replicas move to another log dir of their broker ("shifts"). Pure and deterministic."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.file
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.snapshot import RESERVE, Disk, too_full
 
 EVEN = 0.01
-"""Of what the log dirs of a broker hold on average: dirs that differ by no more are even."""
+"""Log dirs are balanced if they differ by no more than this part of their average bytes."""
 
 
 @dataclass(frozen=True)
 class DiskWish:
-    """What is asked for: one of these."""
+    """The requested change; one of these is set."""
 
     disk: Mapping[tuple[int, str], str] = field(default_factory=dict)
-    """By broker and log dir, the one that is to hold what that holds."""
+    """By broker and log dir to empty, the log dir that receives its replicas."""
     empty: Sequence[tuple[int, str]] = ()
-    """Brokers and log dirs that are to hold nothing."""
+    """Brokers and log dirs to empty."""
     disks: Sequence[int] = ()
-    """Brokers whose log dirs are to hold the same bytes."""
+    """Brokers whose log dirs are balanced by bytes."""
     devices: Devices = field(default_factory=dict)
 
     @property
     def leaving(self) -> set[tuple[int, str]]:
-        """Return the log dirs that are to hold nothing."""
+        """Return the log dirs to empty."""
         return {*self.disk, *self.empty}
 
     @property
     def brokers(self) -> list[int]:
-        """Return the brokers that it is about."""
+        """Return the brokers of the request."""
         return sorted({*self.disks, *(broker for broker, _ in self.leaving)})
 
 
 @dataclass(frozen=True)
 class Shift:
-    """One replica that goes to another log dir of its broker."""
+    """One replica that moves to another log dir of its broker."""
 
     topic: str
     number: int
@@ -69,22 +69,22 @@ class Shift:
 
 @dataclass
 class Room:
-    """One log dir, as it would be after the shifts so far."""
+    """One log dir as it would be after the shifts so far."""
 
     path: str
     total: int | None
     free: int | None
     held: dict[Place, int]
     coming: list[int]
-    """Bytes of each replica that comes to its file system, to another log dir there, too."""
+    """Bytes of each replica that its file system receives, in any of its log dirs."""
 
     @property
     def bytes(self) -> int:
-        """Return what it would hold."""
+        """Return the bytes that it would hold."""
         return sum(self.held.values())
 
     def takes(self, size: int) -> bool:
-        """Tell whether so many bytes more leave a tenth of it free; what goes away meanwhile is not counted."""
+        """Tell whether so many more bytes leave RESERVE of it free; replicas that leave it are not subtracted."""
         if self.total is None or self.free is None:
             return True
         return self.free - sum(self.coming) - size >= int(RESERVE * self.total)
@@ -92,74 +92,74 @@ class Room:
 
 @dataclass(frozen=True)
 class Shifts:
-    """What is to be done; where there is one refusal, nothing is."""
+    """The shifts, or the reasons to refuse the request; then there are no shifts."""
 
     moves: tuple[Shift, ...] = ()
     refusals: tuple[str, ...] = ()
 
 
 def wished(disk: Sequence[str], empty: Sequence[str], disks: Sequence[int]) -> DiskWish | None:
-    """Return what is asked for, None where nothing is. Raises ValueError."""
+    """Parse the options `disk`, `empty` and `disks`; return None if none is set. Raises ValueError."""
     if not (disk or empty or disks):
         return None
     pairs: dict[tuple[int, str], str] = {}
     for text in disk:
-        found = re.fullmatch(r"(\d+):(/[^:]*):(/[^:]*)", text.strip())
-        if not found:
-            raise ValueError(f"disk {text}: say the broker and two of its log dirs, as disk=3:/data/1:/data/2")
-        source, target = _plain(found[2]), _plain(found[3])
-        if source == target or (int(found[1]), source) in pairs:
+        match = re.fullmatch(r"(\d+):(/[^:]*):(/[^:]*)", text.strip())
+        if not match:
+            raise ValueError(f"disk {text}: set the broker and two of its log dirs, as disk=3:/data/1:/data/2")
+        source, target = _normal(match[2]), _normal(match[3])
+        if source == target or (int(match[1]), source) in pairs:
             raise ValueError(f"disk {text}: {source} is named twice")
-        pairs[int(found[1]), source] = target
+        pairs[int(match[1]), source] = target
     emptied = []
     for text in empty:
-        found = re.fullmatch(r"(\d+):(/[^:]*)", text.strip())
-        if not found:
-            raise ValueError(f"empty {text}: say the broker and its log dir, as empty=3:/data/1")
-        emptied.append((int(found[1]), _plain(found[2])))
+        match = re.fullmatch(r"(\d+):(/[^:]*)", text.strip())
+        if not match:
+            raise ValueError(f"empty {text}: set the broker and its log dir, as empty=3:/data/1")
+        emptied.append((int(match[1]), _normal(match[2])))
     wish = DiskWish(pairs, tuple(sorted(emptied)), tuple(sorted(disks)))
     if both := [path for (broker, _), path in pairs.items() if (broker, path) in wish.leaving]:
-        raise ValueError(f"disk: {both[0]} is to hold nothing, and to get what another holds: move one, then the other")
+        raise ValueError(f"disk: {both[0]} is both a source and a target: move one log dir, then the other")
     return wish
 
 
-def _plain(path: str) -> str:
+def _normal(path: str) -> str:
     return path.rstrip("/") or "/"
 
 
 def planned(wish: DiskWish, dirs: Iterable[LogDir], topics: Collection[str] = ()) -> Shifts:
-    """Return the shifts that make a wish come true; `dirs` are those of all brokers, those that failed among them.
+    """Return the shifts for a request; `dirs` are the log dirs of all brokers, offline ones included.
 
-    With `topics` the replicas of all others stay where they are.
+    If `topics` is not empty, only their replicas move.
     """
-    of: dict[int, list[LogDir]] = {broker: [] for broker in wish.brokers}
-    for one in dirs:
-        if one.broker in of:
-            of[one.broker].append(one)
-    wrong = [text for broker in wish.brokers for text in impossible(wish, broker, of[broker])]
-    if wrong:
-        return Shifts(refusals=tuple(wrong))
-    found: list[Shift] = []
+    dirs_of: dict[int, list[LogDir]] = {broker: [] for broker in wish.brokers}
+    for log_dir in dirs:
+        if log_dir.broker in dirs_of:
+            dirs_of[log_dir.broker].append(log_dir)
+    refusals = [text for broker in wish.brokers for text in impossible(wish, broker, dirs_of[broker])]
+    if refusals:
+        return Shifts(refusals=tuple(refusals))
+    shifts: list[Shift] = []
     for broker in wish.brokers:
-        rooms = _rooms([one for one in of[broker] if not one.given_up], wish.devices)
+        rooms = _rooms([one for one in dirs_of[broker] if not one.given_up], wish.devices)
         before = {place: room.path for room in rooms for place in room.held}
         movable = {place for place in before if not topics or place[0] in topics}
         if broker in wish.disks:
-            _even(rooms, movable)
+            _balance(rooms, movable)
         for path in sorted(path for number, path in wish.leaving if number == broker):
-            wrong += _emptied(broker, path, rooms, movable, wish)
-        found += [
+            refusals += _empty(broker, path, rooms, movable, wish)
+        shifts += [
             Shift(*place, broker, before[place], room.path, size)
             for room in rooms
             for place, size in room.held.items()
             if before[place] != room.path
         ]
-    moves = sorted(found, key=lambda one: (one.broker, one.place))
-    return Shifts(refusals=tuple(wrong)) if wrong else Shifts(tuple(moves))
+    moves = sorted(shifts, key=lambda one: (one.broker, one.place))
+    return Shifts(refusals=tuple(refusals)) if refusals else Shifts(tuple(moves))
 
 
 def _rooms(dirs: Iterable[LogDir], devices: Devices) -> list[Room]:
-    """Return the log dirs of a broker in the order of their paths: in which it tells them changes nothing."""
+    """Return the log dirs of a broker in the order of their paths, whatever the order of its answer."""
     ordered = sorted(dirs, key=lambda one: one.path)
     systems = file_systems(ordered, devices)
     coming: dict[int, list[int]] = {number: [] for number in systems.values()}
@@ -168,20 +168,20 @@ def _rooms(dirs: Iterable[LogDir], devices: Devices) -> list[Room]:
     ]
 
 
-def called_off(left: Iterable[Shift], dirs: Iterable[LogDir]) -> set[Shift]:
-    """Return those of which nothing is copied: the replica is where it is to be, and is on its way from there."""
+def canceled(left: Iterable[Shift], dirs: Iterable[LogDir]) -> set[Shift]:
+    """Return the shifts of a cancel that copy nothing: the replica is still in its old log dir while it is copied."""
     has = {(one.broker, place): one.path for one in dirs for place in one.sizes}
     return {shift for shift in left if has.get((shift.broker, shift.place)) == shift.target}
 
 
 def no_room(copied: Iterable[Shift], dirs: Iterable[LogDir], devices: Devices) -> list[str]:
-    """Return which log dirs would not hold what is still to come to them: less what has come already."""
+    """Return refusals for log dirs without room for the bytes that are still to be copied there."""
     ordered = list(dirs)
     has = {(one.broker, place): size for one in ordered for place, size in one.sizes.items()}
-    come = {(one.broker, one.path, place): size for one in ordered for place, size in one.coming.items()}
+    arrived = {(one.broker, one.path, place): size for one in ordered for place, size in one.coming.items()}
     more = Counter[tuple[int, str]]()
     for shift in copied:
-        already = come.get((shift.broker, shift.target, shift.place), 0)
+        already = arrived.get((shift.broker, shift.target, shift.place), 0)
         more[shift.broker, shift.target] += max(0, has.get((shift.broker, shift.place), shift.size) - already)
     systems = file_systems(ordered, devices)
     return too_full(
@@ -192,36 +192,36 @@ def no_room(copied: Iterable[Shift], dirs: Iterable[LogDir], devices: Devices) -
 
 
 def offline(broker: int, path: str) -> str:
-    """Return why a broker copies nothing (ReplicaManager.alterReplicaLogDirs); what it has begun goes on."""
+    """Return why a broker starts no copy (ReplicaManager.alterReplicaLogDirs); running copies continue."""
     return (
-        f"broker {broker} has given up {path}, and beside a log dir that is offline it makes no replica anew: mount a "
-        f"new disk (playbooks/replace_disk.yml -e broker={broker} -e log_dir={path})"
+        f"broker {broker} has the offline log dir {path}, and until it is replaced the broker starts no new copy of a "
+        f"replica: mount a new disk (playbooks/replace_disk.yml -e broker={broker} -e log_dir={path})"
     )
 
 
 def impossible(wish: DiskWish, broker: int, dirs: Sequence[LogDir]) -> list[str]:
-    """Return why a broker can do nothing of it."""
+    """Return why a request is impossible on a broker."""
     if not dirs:
-        return [f"broker {broker} is down, or there is none: start it, or name another"]
+        return [f"broker {broker} is down or does not exist: start it, or use another id"]
     known, lost = sorted(one.path for one in dirs), {one.path for one in dirs if one.given_up}
     sources = {path for number, path in wish.leaving if number == broker}
     targets = {path for (number, _), path in wish.disk.items() if number == broker}
     asked = sources | targets | ({*known} if broker in wish.disks else set())
-    wrong = [f"broker {broker} has no log dir {path}: it has {', '.join(known)}" for path in sorted(asked - {*known})]
-    wrong += [offline(broker, path) for path in sorted(lost)]
-    if not wrong and not {*known} - lost - (sources if not targets else set()):
-        wrong.append(f"broker {broker} has no other log dir than {', '.join(known)}: give it one more (kafka_log_dirs)")
+    reasons = [f"broker {broker} has no log dir {path}: it has {', '.join(known)}" for path in sorted(asked - {*known})]
+    reasons += [offline(broker, path) for path in sorted(lost)]
+    if not reasons and not {*known} - lost - (sources if not targets else set()):
+        reasons.append(f"broker {broker} has no log dir besides {', '.join(known)}: add one (kafka_log_dirs)")
     coming = {place for one in dirs for place in one.coming}
     if coming:
-        wrong.append(
-            f"broker {broker} copies {named(coming)} from one log dir to another already, for somebody else, or for a "
-            "run whose record is not on this control node: wait until that has ended"
+        reasons.append(
+            f"broker {broker} is already copying {named(coming)} to another log dir, for another tool or for a run "
+            "whose record is not on this control node: wait until that has ended"
         )
-    return wrong
+    return reasons
 
 
-def _emptied(broker: int, path: str, rooms: list[Room], movable: Collection[Place], wish: DiskWish) -> list[str]:
-    """Take all out of a log dir, the largest first, each to where least is; return what has no room."""
+def _empty(broker: int, path: str, rooms: list[Room], movable: Collection[Place], wish: DiskWish) -> list[str]:
+    """Move all replicas out of a log dir, the largest first, each to the emptiest log dir; return refusals."""
     source = next(room for room in rooms if room.path == path)
     chosen = wish.disk.get((broker, path))
     others = [
@@ -242,8 +242,8 @@ def _emptied(broker: int, path: str, rooms: list[Room], movable: Collection[Plac
         return []
     free = ", ".join(f"{room.path} {amounts.size(room.free or 0)}" for room in others) or "none"
     return [
-        f"broker {broker}: {amounts.size(kept)} of {path} have no room in its other log dirs, where a tenth stays free "
-        f"(free now: {free}): give it a larger disk, move replicas to other brokers, or shorten a topic's retention"
+        f"broker {broker}: {amounts.size(kept)} of {path} have no room in its other log dirs, of which 10 % must stay "
+        f"free (free now: {free}): use a larger disk, move replicas to other brokers, or shorten a topic's retention"
     ]
 
 
@@ -253,11 +253,12 @@ def _shift(source: Room, target: Room, place: Place) -> None:
     target.coming.append(size)
 
 
-def _even(rooms: list[Room], movable: Collection[Place]) -> None:
-    """Have log dirs hold the same bytes, as far as whole replicas let them.
+def _balance(rooms: list[Room], movable: Collection[Place]) -> None:
+    """Balance log dirs by bytes, as far as whole replicas allow it.
 
-    From the fullest to one that holds less, again and again, what comes nearest to what the one has too much of and the
-    other lacks: no more is copied than that. Each step brings two of them closer, so it ends.
+    Each step moves a replica from the fullest log dir to one that holds less: the replica whose size is nearest to the
+    excess of the one and the deficit of the other, so that no more is copied than needed. Each step brings two log dirs
+    closer, so the loop ends.
     """
     if not rooms:
         return

@@ -1,1 +1,1 @@
-"""Which replicas go where, under a plan, and how they get there."""
+"""Plans and runs moves of replicas between brokers."""

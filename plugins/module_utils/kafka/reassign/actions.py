@@ -1,4 +1,4 @@
-"""What is to be done, and how a person is told of it before. Pure."""
+"""Describes what a run will do, and renders it as the plan that is printed before anything moves. Pure."""
 
 from __future__ import annotations
 
@@ -21,92 +21,92 @@ NAMED = 20
 
 @dataclass(frozen=True)
 class Work:
-    """What is to be done, and what a person is told of it before."""
+    """What a run will do, and the lines of the plan that are printed before."""
 
     record: Record
     lines: Sequence[str] = ()
     left: Sequence[Move | Shift] = ()
     """The moves of the record that are not made yet."""
-    off: Sequence[Move] = ()
-    """Those of them that are called off, for which nothing is copied."""
+    canceled: Sequence[Move] = ()
+    """Those of them that are canceled while under way, for which nothing is copied."""
     roomless: Sequence[Move] = ()
-    """Moves of a cancel that are not begun, for a disk would be full of them; none of `left`."""
+    """Moves that a cancel does not start because a disk would be too full; none of `left`."""
     full: Sequence[str] = ()
-    """The disks that would be so, in words."""
+    """The disks that would be too full, as texts."""
 
     @property
     def bytes(self) -> int:
         """Return how many bytes are copied."""
-        return sum(one.bytes for one in self.left) - sum(one.bytes for one in self.off)
+        return sum(move.bytes for move in self.left) - sum(move.bytes for move in self.canceled)
 
     @property
     def spared(self) -> int:
-        """Return how many bytes of the record are not copied any more, or never."""
-        return max(0, sum(one.bytes for one in self.record.moves) - self.bytes)
+        """Return how many bytes of the record this run does not copy."""
+        return max(0, sum(move.bytes for move in self.record.moves) - self.bytes)
 
     @property
     def name(self) -> str:
-        """Return what tells this plan from another: from where to where each partition goes, and not its bytes."""
+        """Return the name of the plan: a hash of each partition's brokers before and after, without bytes."""
         moves: list[Any] = sorted((one.topic, one.number, one.before, one.after) for one in self.record.moves)
         moves += sorted((one.topic, one.number, one.broker, one.source, one.target) for one in self.record.shifts)
         return hashlib.sha256(json.dumps(moves).encode()).hexdigest()[:8]
 
     @property
     def text(self) -> list[str]:
-        """Return what is printed of it."""
-        return [*self.lines, f"plan {self.name} (-e plan={self.name} runs this one, and no other)"]
+        """Return the lines that are printed."""
+        return [*self.lines, f"plan {self.name} (-e plan={self.name} runs only this plan)"]
 
 
-def listed(what: str, wrong: Sequence[str]) -> str:
-    """Return all that is wrong, one in a line."""
-    return f"{what}: {len(wrong)} refused" + "".join(f"\n- {text}" for text in wrong)
+def listed(headline: str, reasons: Sequence[str]) -> str:
+    """Return the text of a refusal: a headline and each reason on a line of its own."""
+    count = f"{len(reasons)} reason{'s' * (len(reasons) > 1)}"
+    return f"{headline}, for {count}:" + "".join(f"\n- {reason}" for reason in reasons)
 
 
-def lines(made: Record, there: snapshot.Seen, moves: Sequence[Move]) -> list[str]:
-    """Return a plan for a person: what is copied, for how long, what brokers hold before and after."""
+def lines(record: Record, there: snapshot.Seen, moves: Sequence[Move]) -> list[str]:
+    """Return the lines of a plan: what is copied, how long it takes, what brokers hold before and after."""
     copies, size = sum(len(move.added) for move in moves), sum(move.bytes for move in moves)
     fewer = sum(len(move.after) < len(move.before) for move in moves)
     orders = sum(not move.added and len(move.after) == len(move.before) for move in moves)
-    text = f"{made.asked}: {len(moves)} partitions change; {copies} replicas are copied, {amounts.size(size)}"
-    text += f"; {fewer} lose replicas" if fewer else ""
-    text += f"; {orders} only change the order of their replicas" if orders else ""
-    told = [text]
-    if copies and made.rate:
-        each = f"{amounts.speed(made.rate)} a second of each broker"
-        seconds = busiest(moves, there.metadata.partitions) / made.rate
-        told.append(f"at {each} that takes {amounts.time(max(seconds, 1))} or more")
-    told += wanted(made)
+    headline = f"{record.asked}: {len(moves)} partitions change; {copies} replicas are copied, {amounts.size(size)}"
+    headline += f"; {fewer} lose replicas" if fewer else ""
+    headline += f"; {orders} only change the order of their replicas" if orders else ""
+    text = [headline]
+    if copies and record.rate:
+        seconds = busiest(moves, there.metadata.partitions) / record.rate
+        text.append(f"at {amounts.speed(record.rate)}/s per broker this takes {amounts.time(max(seconds, 1))} or more")
+    text += declared_factors(record)
     named = [
         f"  {move}: {','.join(map(str, move.before))} -> {','.join(map(str, move.after))}, {amounts.size(move.bytes)}"
         for move in sorted(moves, key=lambda one: (-one.bytes, one.place))[:NAMED]
     ]
     named += [f"  and {len(moves) - NAMED} more"] if len(moves) > NAMED else []
-    return [*told, *named, *(f"  {row}" for row in snapshot.before_and_after(there, moves))]
+    return [*text, *named, *(f"  {row}" for row in snapshot.before_and_after(there, moves))]
 
 
-def wanted(made: Record) -> list[str]:
-    """Return a line for each number of replicas that topics are declared to have."""
+def declared_factors(record: Record) -> list[str]:
+    """Return a line for each declared number of replicas, with its topics."""
     topics: dict[int, list[str]] = {}
-    for name, factor in sorted(made.factors.items()):
+    for name, factor in sorted(record.factors.items()):
         topics.setdefault(factor, []).append(name)
     more = {factor: f", and {len(names) - NAMED} more" for factor, names in topics.items() if len(names) > NAMED}
     return [
-        f"  {one} replica{'s' * (one > 1)} each: {', '.join(names[:NAMED])}{more.get(one, '')}"
-        for one, names in sorted(topics.items())
+        f"  {factor} replica{'s' * (factor > 1)} each: {', '.join(names[:NAMED])}{more.get(factor, '')}"
+        for factor, names in sorted(topics.items())
     ]
 
 
 def busiest(moves: Sequence[Move], partitions: Iterable[Partition]) -> int:
-    """Return the bytes of the broker that sends or takes most: that long it lasts.
+    """Return the bytes of the broker that sends or receives most; at the rate, they determine the duration.
 
-    Who leads a partition sends it. That of which nobody leads any more, as it comes to an empty disk and was given up,
-    is sent by nobody.
+    The leader of a partition sends it. A partition without a leader, which is recreated empty on a new disk because its
+    records are given up, is sent by no broker.
     """
     leaders = {(one.topic, one.number): one.leader for one in partitions}
-    sends, takes = Counter[int](), Counter[int]()
+    sent, received = Counter[int](), Counter[int]()
     for move in moves:
         if (leader := leaders.get(move.place, -1)) >= 0:
-            sends[leader] += move.bytes
+            sent[leader] += move.bytes
         for broker in move.added:
-            takes[broker] += move.size
-    return max([*sends.values(), *takes.values()], default=0)
+            received[broker] += move.size
+    return max([*sent.values(), *received.values()], default=0)

@@ -1,4 +1,4 @@
-"""Bytes, rates and times as people write and read them. Pure."""
+"""Parses and formats bytes, rates and durations. Pure."""
 
 from __future__ import annotations
 
@@ -19,48 +19,48 @@ UNITS = {
     "TIB": 1 << 40,
 }
 NUMBER = r"([0-9]{1,400}(?:\.[0-9]{1,400})?)"
-"""Digits that Python makes a number of."""
+"""A decimal number, short enough for Python to convert."""
 BITS = r"[0-9]\s*(?i:[KMGT]?i?)b"
-"""A small b after a number, whatever is before and after it: to some 50Mb, 50mb and 50Mbit are an eighth of 50MB."""
+"""A small b after a number and a prefix: some people read 50Mb, 50mb and 50Mbit as bits, an eighth of 50MB."""
 
-LEAST = 1024
-"""Bytes a second: with less, a replica would never catch up with what is written meanwhile."""
+MIN_RATE = 1024
+"""Bytes a second; below that, a replica would never catch up with the records that are written meanwhile."""
 
-MOST = 2**63 - 1
-"""Bytes a second that a setting of brokers can say."""
+MAX_RATE = 2**63 - 1
+"""The largest number of bytes a second that a broker setting can hold."""
 
 
 def rate(text: str) -> int | None:
-    """Return bytes a second of `50MB`, `50 MiB/s` or `52428800`; None of `unlimited`. Raises ValueError."""
+    """Parse `50MB`, `50 MiB/s` or `52428800` as bytes a second, `unlimited` as None. Raises ValueError."""
     if text.strip().lower() == "unlimited":
         return None
     if re.search(BITS, text):
-        raise ValueError(f"rate {text}: b is read as bits by some; say bytes a second, as 50MB")
-    found = re.fullmatch(NUMBER + r"\s*([KMG]?I?B?)(?:/s)?", text.strip().upper().replace("/S", "/s"))
-    if not found or found.group(2) not in UNITS:
+        raise ValueError(f"rate {text}: b may mean bits; set bytes a second, as 50MB")
+    match = re.fullmatch(NUMBER + r"\s*([KMG]?I?B?)(?:/s)?", text.strip().upper().replace("/S", "/s"))
+    if not match or match.group(2) not in UNITS:
         raise ValueError(
-            f"rate {text}: say how many bytes a second each broker may send, and take, for this: 50MB, or unlimited"
+            f"rate {text}: set the bytes a second that each broker may send and receive, as 50MB, or unlimited"
         )
-    rate = int(Fraction(found.group(1)) * UNITS[found.group(2)])
-    if rate < LEAST:
-        raise ValueError(f"rate {text}: {rate} bytes a second is too little to end; say 1MB or more")
-    if rate > MOST:
-        raise ValueError(f"rate {text}: that is more than brokers can be told; say unlimited")
+    rate = int(Fraction(match.group(1)) * UNITS[match.group(2)])
+    if rate < MIN_RATE:
+        raise ValueError(f"rate {text}: {rate} bytes a second is too low for the moves to end; set 1MB or more")
+    if rate > MAX_RATE:
+        raise ValueError(f"rate {text}: more than a broker setting can hold; set unlimited")
     return rate
 
 
 def bytes_of(text: str) -> int:
-    """Return bytes of `20GB`, `500 MiB` or `20000000000`. Raises ValueError."""
-    found = re.fullmatch(NUMBER + r"\s*([KMGT]?I?B?)", text.strip().upper())
+    """Parse `20GB`, `500 MiB` or `20000000000` as bytes. Raises ValueError."""
+    match = re.fullmatch(NUMBER + r"\s*([KMGT]?I?B?)", text.strip().upper())
     if re.search(BITS, text):
-        raise ValueError(f"{text}: b is read as bits by some; say bytes, as 20GB")
-    if not found or found.group(2) not in UNITS:
-        raise ValueError(f"{text}: say bytes, as 20GB")
-    return int(Fraction(found.group(1)) * UNITS[found.group(2)])
+        raise ValueError(f"{text}: b may mean bits; set bytes, as 20GB")
+    if not match or match.group(2) not in UNITS:
+        raise ValueError(f"{text}: set bytes, as 20GB")
+    return int(Fraction(match.group(1)) * UNITS[match.group(2)])
 
 
 def size(number: float) -> str:
-    """Return bytes as a person says them."""
+    """Format bytes with one decimal place."""
     for unit, scale in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if number >= scale:
             return f"{number / scale:.1f} {unit}"
@@ -68,13 +68,13 @@ def size(number: float) -> str:
 
 
 def speed(rate: int) -> str:
-    """Return bytes a second in the unit in which they were said."""
+    """Format a configured rate, without its `/s`, in the largest decimal unit that needs no decimal places."""
     exact = [unit for unit in ("GB", "MB", "KB") if rate % UNITS[unit] == 0]
     return f"{rate // UNITS[exact[0]]} {exact[0]}" if exact else size(rate)
 
 
 def typed(rate: int | None) -> str:
-    """Return bytes a second as they are typed."""
+    """Format a rate as a value of the option `rate`."""
     if rate is None:
         return "unlimited"
     exact = [unit for unit in ("GB", "MB", "KB") if rate % UNITS[unit] == 0]
@@ -82,19 +82,19 @@ def typed(rate: int | None) -> str:
 
 
 def measured(rate: float) -> str:
-    """Return bytes a second that were measured, in a unit of those that people say."""
+    """Format a measured rate, without its `/s`, with one decimal place."""
     unit = next((unit for unit in ("GB", "MB", "KB") if rate >= UNITS[unit]), "B")
     return f"{rate / UNITS[unit]:.1f} {unit}"
 
 
 def enough(rate: float) -> str:
-    """Return a rate, as it is typed, at which a copy overtakes what is written: twice as much."""
+    """Return a value of the option `rate` at which a copy overtakes this rate of writes: twice as much."""
     unit = "MB" if rate >= UNITS["MB"] else "KB"
     return f"{math.ceil(2 * rate / UNITS[unit])}{unit}"
 
 
 def time(seconds: float) -> str:
-    """Return a time as a person says it."""
+    """Format a duration."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     if seconds < 7200:

@@ -1,4 +1,4 @@
-"""Evens out who holds and who leads, with as few moves as can be. Pure."""
+"""Balances replicas and leaders over brokers with as few moves as possible. Pure."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.replica_layout import Layout
 
 TINY = 1e-6
-"""Less of a share than this is none: shares are fractions."""
+"""Tolerance for comparing numbers of replicas with shares, which are fractions."""
 
 
 class Queue:
-    """The replicas that may go from one broker to another, the best first.
+    """The replicas that may move from one broker to another, the best first.
 
-    That is one of the topic of which the first has most more than the other; of it, the size that evens bytes.
+    The best is of the topic of which the source has most replicas more than the target; within the topic, the one whose
+    size balances bytes best.
     """
 
     def __init__(self, layout: Layout, source: int, target: int) -> None:
-        """Look at all that the source holds now."""
+        """Collect the replicas that the source holds now."""
         self.layout, self.source, self.target = layout, source, target
         self.sizes: dict[str, list[tuple[int, Place]]] = defaultdict(list)
         for place in layout.on[source]:
@@ -36,12 +37,12 @@ class Queue:
         return self.layout.of_topic[self.target, topic] - self.layout.of_topic[self.source, topic]
 
     def pop(self, size: float) -> Place | None:
-        """Return a replica that may still go, of about so many bytes; None where there is none."""
+        """Return a replica that may still move, of about so many bytes; None if there is none."""
         while self.topics:
             lead, topic = heappop(self.topics)
             if not self.sizes[topic]:
                 continue
-            if lead != self._lead(topic):  # others moved meanwhile
+            if lead != self._lead(topic):  # other replicas were moved meanwhile
                 heappush(self.topics, (self._lead(topic), topic))
                 continue
             sizes = self.sizes[topic]
@@ -56,10 +57,10 @@ class Queue:
 
 
 def repair(layout: Layout, wanted: Mapping[int, float], targets: Collection[int]) -> None:
-    """Move replicas until the rule of racks holds, as far as these targets may hold more."""
+    """Move replicas until each partition is spread evenly over racks, as far as these targets allow it."""
     for place in layout.now:
-        while found := layout.uneven(layout.now[place]):
-            most, least = found
+        while racks := layout.uneven(layout.now[place]):
+            most, least = racks
             full = [one for one in layout.now[place] if one in layout.racks and layout.racks[one] == most]
             free = [one for one in layout.members[least] if one in targets and one not in layout.now[place]]
             if not free:
@@ -69,7 +70,7 @@ def repair(layout: Layout, wanted: Mapping[int, float], targets: Collection[int]
 
 
 def spread(layout: Layout, wanted: Mapping[int, float], targets: Collection[int]) -> None:
-    """Move replicas to these brokers until each holds its share, and while one of them holds too much."""
+    """Move replicas to these brokers until each of them holds its share, `wanted` by broker."""
     queues: dict[tuple[int, int], Queue] = {}
 
     def queue(source: int, target: int) -> Queue:
@@ -86,14 +87,17 @@ def spread(layout: Layout, wanted: Mapping[int, float], targets: Collection[int]
         place = queue(source, target).pop(max(0.0, due - layout.bytes[target]) / lacks)
         if place is not None:
             layout.move(place, source, target)
-        elif not _by_another(layout, wanted, source, target, targets):
+        elif not _move_by_third(layout, wanted, source, target, targets):
             stuck.add(pair)
 
 
 def _pairs(
     layout: Layout, wanted: Mapping[int, float], targets: Collection[int], stuck: Collection[tuple[int, int]]
 ) -> Iterator[tuple[int, int]]:
-    """Yield who gives a replica to whom, the most urgent first: who lacks some, and has one less than who gives."""
+    """Yield pairs of source and target, the most urgent first.
+
+    A target holds less than its share. Relative to its own share, the source holds more than one replica more.
+    """
     over = {one: layout.held(one) - wanted[one] for one in layout.racks}
     sources = sorted(over, key=lambda one: (-over[one], one))
     for target in sorted(targets, key=lambda one: (over[one], one)):
@@ -105,10 +109,13 @@ def _pairs(
                 yield source, target
 
 
-def _by_another(
+def _move_by_third(
     layout: Layout, wanted: Mapping[int, float], source: int, target: int, targets: Collection[int]
 ) -> bool:
-    """Move one replica on to a third broker, and another one from there, where no replica can go at once."""
+    """Move a replica to a third broker and another replica from there to the target; tell whether that was possible.
+
+    For a source and a target between which no replica can move directly.
+    """
     for third in sorted(targets, key=lambda one: (layout.held(one) - wanted[one], one)):
         if third in (source, target):
             continue
@@ -122,9 +129,10 @@ def _by_another(
 
 
 def leaders(layout: Layout, movable: Sequence[Place]) -> None:
-    """Have brokers lead the same number of partitions, or one more, by the order of replicas alone.
+    """Balance the number of partitions that each broker leads, by changing the order of replicas alone.
 
-    Only partitions of `movable` change. Who leads two more than another hands one on, over others if need be.
+    Only partitions of `movable` change. A broker that leads two more than another hands a partition on, over other
+    brokers if needed.
     """
     led = {broker: 0 for broker in layout.racks}
     for replicas in layout.now.values():
@@ -138,18 +146,19 @@ def leaders(layout: Layout, movable: Sequence[Place]) -> None:
 
 
 def _offer(layout: Layout, ways: Mapping[int, dict[int, list[Place]]], place: Place, take: bool = False) -> None:
-    """Note, or take back, to whom the leader of a partition can hand it on."""
+    """Note, or remove, the brokers to which the leader of a partition can hand it on."""
     leader, *others = layout.now[place]
     for other in others if leader in ways else []:
         if other in ways:
-            found = ways[leader][other]
+            places = ways[leader][other]
             if take:
-                found.pop(bisect_left(found, place))
+                places.pop(bisect_left(places, place))
             else:
-                insort(found, place)
+                insort(places, place)
 
 
 def _hand_on(layout: Layout, led: dict[int, int], ways: Mapping[int, dict[int, list[Place]]]) -> bool:
+    """Hand one partition on along the shortest way from the fullest broker; tell whether there was one to hand on."""
     for fullest in sorted(led, key=lambda one: (-led[one], one)):
         steps: dict[int, int] = {fullest: fullest}
         order = [fullest]

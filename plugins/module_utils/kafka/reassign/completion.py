@@ -1,4 +1,4 @@
-"""Whether a run of moves has come to its end: what is not as it was to be, and what is to be known of it. Pure."""
+"""Checks at the end of a run of moves whether the planned replicas are in place, and collects notes. Pure."""
 
 from __future__ import annotations
 
@@ -12,83 +12,101 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.reco
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.snapshot import named
 
 
-def moved(record: Record, metadata: Metadata, lost: Iterable[Move] = ()) -> list[tuple[Move, Partition]]:
-    """Return the moves that were to be made, with what is there now: neither lost, nor out of the plan's hands."""
-    there = {(one.topic, one.number): one for one in metadata.partitions}
-    left = {move.place for move in lost}
+def made_moves(record: Record, metadata: Metadata, lost: Iterable[Move] = ()) -> list[tuple[Move, Partition]]:
+    """Return the moves that the run has made, each with its partition as it is now.
+
+    Left out are `lost` moves, deleted topics, and partitions that another tool has moved.
+    """
+    partitions = {(one.topic, one.number): one for one in metadata.partitions}
+    lost_places = {move.place for move in lost}
     return [
-        (move, there[move.place])
+        (move, partitions[move.place])
         for move in record.moves
-        if move.place in there and move.place not in left and not taken_away(move, there[move.place].replicas)
+        if move.place in partitions
+        and move.place not in lost_places
+        and not moved_by_others(move, partitions[move.place].replicas)
     ]
 
 
-def taken_away(move: Move, replicas: Collection[int]) -> bool:
-    """Tell whether somebody else moved it: what is not on the move has the replicas of before, or of after."""
+def moved_by_others(move: Move, replicas: Collection[int]) -> bool:
+    """Tell whether another tool moved a partition that is not being reassigned.
+
+    Otherwise it has its replicas from before the move, or those from after it.
+    """
     return {*replicas} not in ({*move.before}, {*move.after})
 
 
-def behind(made: Iterable[tuple[Move, Partition]]) -> list[Partition]:
+def under_replicated(moves: Iterable[tuple[Move, Partition]]) -> list[Partition]:
     """Return the partitions of which a replica is not in sync."""
-    return [one for _, one in made if {*one.replicas} - {*one.isr}]
+    return [partition for _, partition in moves if {*partition.replicas} - {*partition.isr}]
 
 
-def verified(
+def verify(
     record: Record, metadata: Metadata, failed: Failed = NONE, lost: Iterable[Move] = ()
 ) -> tuple[list[str], list[str]]:
-    """Return what is not as it was to be in the end, in words, and notes of brokers that went away.
+    """Return the differences between the plan and the cluster, as texts, and notes on brokers that are down.
 
-    A cancel waits for no replica on a disk that `failed`, either.
+    A cancel does not wait for replicas in `failed` log dirs either.
     """
-    found, away, disks = list[str](), dict[int, list[str]](), dict[tuple[int, str], list[str]]()
-    for move, one in moved(record, metadata, lost):
-        if one.replicas != move.after:
-            has, was = (",".join(map(str, brokers)) for brokers in (one.replicas, move.after))
-            found.append(f"{one}: its replicas are {has}, and were to be {was}")
+    differences, down, offline = list[str](), dict[int, list[str]](), dict[tuple[int, str], list[str]]()
+    for move, partition in made_moves(record, metadata, lost):
+        if partition.replicas != move.after:
+            actual, planned = (",".join(map(str, brokers)) for brokers in (partition.replicas, move.after))
+            differences.append(f"{partition}: its replicas are {actual}, not {planned} as planned")
             continue
-        led = one.leader in metadata.brokers
-        out = {*one.replicas} - {*one.isr} if led else {*one.replicas, *one.isr}
-        lacks = feasibility.missing(out, move.place, metadata.brokers, failed)
-        for broker, why in lacks.items():
+        has_leader = partition.leader in metadata.brokers
+        out = {*partition.replicas} - {*partition.isr} if has_leader else {*partition.replicas, *partition.isr}
+        unavailable = feasibility.unavailable(out, move.place, metadata.brokers, failed)
+        for broker, why in unavailable.items():
             if why == feasibility.DOWN:
-                away.setdefault(broker, []).append(str(one))
+                down.setdefault(broker, []).append(str(partition))
             elif record.back:
-                disks.setdefault((broker, failed[broker, move.place]), []).append(str(one))
+                offline.setdefault((broker, failed[broker, move.place]), []).append(str(partition))
             else:
-                found.append(f"{one}: broker {broker} {why}")
-        lag = sorted(out - lacks.keys()) if led or not (lacks and record.back) else []  # with nobody who could send it
-        found += [f"{one}: broker {lag[0]} is not in sync"] if lag else []
-    return found, _notes(away, disks)
+                differences.append(f"{partition}: broker {broker} {why}")
+        # without a leader that could send the data, a cancel does not wait
+        lagging = sorted(out - unavailable.keys()) if has_leader or not (unavailable and record.back) else []
+        differences += [f"{partition}: broker {lagging[0]} is not in sync"] if lagging else []
+    return differences, _notes(down, offline)
 
 
-def _notes(away: Mapping[int, Collection[str]], disks: Mapping[tuple[int, str], Collection[str]]) -> list[str]:
-    """Return notes on partitions that lack a broker, or what was on one of its disks."""
+def _notes(down: Mapping[int, Collection[str]], offline: Mapping[tuple[int, str], Collection[str]]) -> list[str]:
+    """Return notes on partitions that lack a broker, or a replica in one of its offline log dirs."""
     return [
-        f"broker {broker} is down, and {named([*names])} lack it: start it, or move what it holds (drain={broker})"
-        for broker, names in sorted(away.items())
+        f"broker {broker} is down, and its replicas of {named([*names])} are not in sync: start it, or move its "
+        f"replicas (drain={broker})"
+        for broker, names in sorted(down.items())
     ] + [
-        f"broker {broker} has given up {path}, and {named([*names])} lack it: mount a new disk (playbooks/"
-        f"replace_disk.yml -e broker={broker} -e log_dir={path}), or move what it holds (drain={broker})"
-        for (broker, path), names in sorted(disks.items())
+        f"broker {broker} has the offline log dir {path}, and its replicas of {named([*names])} are not in sync: mount "
+        f"a new disk (playbooks/replace_disk.yml -e broker={broker} -e log_dir={path}), or move its replicas "
+        f"(drain={broker})"
+        for (broker, path), names in sorted(offline.items())
     ]
 
 
-def come(record: Record, metadata: Metadata) -> list[str]:
-    """Say what came since the plan was made: to brokers that are to hold nothing, and more partitions of a topic."""
-    found = []
+def new_since_plan(record: Record, metadata: Metadata) -> list[str]:
+    """Return notes on replicas that were placed since the plan was made.
+
+    They are on brokers that are drained, or of new partitions whose number of replicas is not the declared one.
+    """
+    notes = []
     for broker in record.leaving:
         held = [str(one) for one in metadata.partitions if broker in one.replicas]
         held = [name for name in held if not record.topics or name.rpartition("-")[0] in record.topics]
         if held:
-            found.append(f"broker {broker} holds {named(held)}, which came there meanwhile: run the same again")
-    odd = [one for one in metadata.partitions if record.factors.get(one.topic, len(one.replicas)) != len(one.replicas)]
-    if odd:
-        names = named([str(one) for one in odd])
-        found.append(f"{names} came meanwhile with another number of replicas than is declared: run the same again")
-    return found
+            notes.append(f"broker {broker} holds {named(held)}, placed there meanwhile: run the same command again")
+    differing = [
+        str(one) for one in metadata.partitions if record.factors.get(one.topic, len(one.replicas)) != len(one.replicas)
+    ]
+    if differing:
+        notes.append(
+            "created meanwhile with a number of replicas other than the declared one: "
+            f"{named(differing)}; run the same command again"
+        )
+    return notes
 
 
-def strangers(moves: Iterable[Move]) -> str:
-    """Say what of a plan somebody else took out of its hands."""
+def foreign_moves(moves: Iterable[Move]) -> str:
+    """Return a note on planned moves whose topic was deleted or whose partition another tool has moved."""
     names = [str(move) for move in moves]
-    return f"{named(names)}: the topic was deleted, or somebody else moved it to other brokers; it is left so"
+    return f"{named(names)}: the topic was deleted, or another tool moved it to other brokers; left unchanged"

@@ -1,4 +1,4 @@
-"""Whether what is copied comes on, and what keeps it: bytes of each replica on its way, from one look to the next."""
+"""Measures the bytes of each replica that is copied, and finds the reasons why a copy is stuck or too slow."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.wait
 
 SHOWN = 3
 Sizes = Mapping[tuple[int, Place], int]
-"""Bytes by broker and partition, of those that said it."""
+"""Bytes by broker and partition, as far as brokers reported them."""
 
 
 @dataclass(frozen=True)
 class Copy:
-    """One replica on its way."""
+    """One replica that is being copied."""
 
     place: Place
     broker: int
-    """Who gets it."""
+    """The broker that receives it."""
     leader: int
-    """Who sends it; -1 where nobody can."""
+    """The broker that sends it, -1 if the partition has no leader."""
     size: int
     """Bytes of one replica when the plan was made."""
     arrived: bool = False
-    """Whether it is in sync: what it has still to wait for is another one."""
+    """Whether it is in sync; the move then waits for another replica."""
 
     @property
     def name(self) -> str:
@@ -41,22 +41,22 @@ class Copy:
         return f"{self.place[0]}-{self.place[1]}"
 
     def __str__(self) -> str:
-        """Name it for a person."""
+        """Return the replica's name in messages."""
         return f"{self.name} on broker {self.broker}"
 
 
 def copies(running: Iterable[Move], metadata: Metadata) -> list[Copy]:
-    """Return the replicas that are on their way."""
-    there = {(one.topic, one.number): (one.leader, one.isr) for one in metadata.partitions}
+    """Return the replicas that these moves are copying."""
+    partitions = {(one.topic, one.number): (one.leader, one.isr) for one in metadata.partitions}
     found = []
     for move in running:
-        leader, isr = there.get(move.place, (-1, ()))
+        leader, isr = partitions.get(move.place, (-1, ()))
         found += [Copy(move.place, broker, leader, move.size, broker in isr) for broker in move.added]
     return found
 
 
 def sizes(admin: Admin, coming: Iterable[Copy], metadata: Metadata) -> dict[tuple[int, Place], int]:
-    """Return what leaders hold and what has arrived; a broker that does not answer is left out. Raises ImportError."""
+    """Return the bytes of leaders and of copies, except of brokers that do not answer. Raises ImportError."""
     asked: dict[int, set[Place]] = {}
     for one in coming:
         for broker in {one.broker, one.leader} & metadata.brokers.keys():
@@ -65,50 +65,54 @@ def sizes(admin: Admin, coming: Iterable[Copy], metadata: Metadata) -> dict[tupl
     for broker, places in sorted(asked.items()):
         try:
             dirs = log_dirs(admin, [broker], places)
-        except AdminError:  # away for a while
+        except AdminError:  # it may be restarting
             admin.leave_behind()
             continue
-        served = [found for found in dirs if not found.given_up]
-        there |= {(broker, place): size for found in served for place, size in found.sizes.items() if place in places}
+        online = [log_dir for log_dir in dirs if not log_dir.given_up]
+        there |= {(broker, place): size for one in online for place, size in one.sizes.items() if place in places}
     return there
 
 
 def look(progress: Progress, found: Sequence[Copy], there: Sizes, rate: int | None, time: float) -> str:
-    """Note what has arrived; return why it cannot end at this rate, '' where it may."""
+    """Note the bytes of each copy in `progress`; return why the copies cannot end at this rate, '' if they can."""
     passed = time - progress.at
-    written, sent, of = Counter[int](), Counter[int](), dict[int, list[str]]()
+    received, sent, names_of = Counter[int](), Counter[int](), dict[int, list[str]]()
     has, came, whole = dict[str, int](), dict[str, float](), dict[str, int]()
-    for one in found:
-        key, before = str(one), progress.has.get(str(one))
-        now = there.get((one.broker, one.place), before)
+    for copy in found:
+        key, before = str(copy), progress.has.get(str(copy))
+        now = there.get((copy.broker, copy.place), before)
         has |= {} if now is None else {key: now}
         same = key in progress.came and now == before
         came[key] = progress.came[key] if same else time
         if not same and key in progress.came:
             progress.moved = time
-        known = progress.whole.get(one.name)
-        whole[one.name] = there.get((one.leader, one.place), known or one.size)
-        more = max(0, whole[one.name] - known) if known else 0
-        written[one.broker] += more
-        sent[one.leader] += more
-        for broker in (one.broker, one.leader) if more else ():
-            of.setdefault(broker, []).append(one.name)
+        known = progress.whole.get(copy.name)
+        whole[copy.name] = there.get((copy.leader, copy.place), known or copy.size)
+        more = max(0, whole[copy.name] - known) if known else 0
+        received[copy.broker] += more
+        sent[copy.leader] += more
+        for broker in (copy.broker, copy.leader) if more else ():
+            names_of.setdefault(broker, []).append(copy.name)
     progress.has, progress.came, progress.whole = has, came, whole
     if not rate or passed < 1 or not found:
         return ""
     broker, most, verb = max(
-        ((one, number, verb) for all_, verb in ((written, "copies"), (sent, "sends")) for one, number in all_.items()),
-        key=lambda one: one[1],
+        (
+            (broker, number, verb)
+            for counter, verb in ((received, "copies"), (sent, "sends"))
+            for broker, number in counter.items()
+        ),
+        key=lambda candidate: candidate[1],
     )
     if most / passed < rate:
         progress.short = 0.0
         return ""
     progress.short = progress.short or time
-    names = list(dict.fromkeys(of[broker]))
+    names = list(dict.fromkeys(names_of[broker]))
     more_names = ", ..." if len(names) > SHOWN else ""
     return (
-        f"broker {broker} {verb} {', '.join(names[:SHOWN])}{more_names} at {amounts.speed(rate)} a second or less, and "
-        f"{amounts.measured(most / passed)} a second are written meanwhile: it never ends so; say "
+        f"broker {broker} {verb} {', '.join(names[:SHOWN])}{more_names} at {amounts.speed(rate)}/s or less, but "
+        f"{amounts.measured(most / passed)}/s are written meanwhile, so the copy never ends: set "
         f"rate={amounts.enough(most / passed)}"
     )
 
@@ -116,53 +120,56 @@ def look(progress: Progress, found: Sequence[Copy], there: Sizes, rate: int | No
 def stuck(
     admin: Admin, progress: Progress, found: Sequence[Copy], metadata: Metadata, rate: int | None, since: float
 ) -> list[str]:
-    """Return the replicas to which nothing has come since then, each with why."""
-    quiet = [one for one in found if not one.arrived and progress.came.get(str(one), since) <= since]
-    told = []
-    for one in quiet[:SHOWN]:
-        whole = progress.whole.get(one.name, one.size)
-        has = amounts.size(progress.has.get(str(one), 0))
-        told.append(
-            f"nothing comes to {one}, which has {has} of {amounts.size(whole)}: {why(admin, one, metadata, rate)}"
-        )
-    return told + ([f"nor to {len(quiet) - SHOWN} others"] if len(quiet) > SHOWN else [])
+    """Return the replicas that have received no byte since then, each with the reason."""
+    quiet = [copy for copy in found if not copy.arrived and progress.came.get(str(copy), since) <= since]
+    texts = []
+    for copy in quiet[:SHOWN]:
+        whole = progress.whole.get(copy.name, copy.size)
+        has = amounts.size(progress.has.get(str(copy), 0))
+        reason = why_stuck(admin, copy, metadata, rate)
+        texts.append(f"{copy} receives no data and has {has} of {amounts.size(whole)}: {reason}")
+    return texts + ([f"{len(quiet) - SHOWN} other replicas receive no data"] if len(quiet) > SHOWN else [])
 
 
-def kept_from(admin: Admin, running: Iterable[Move], metadata: Metadata) -> list[str]:
-    """Return the brokers that keep a replica and are not in sync: without them no move ends. Raises ImportError."""
-    there = {(one.topic, one.number): one for one in metadata.partitions}
+def brokers_behind(admin: Admin, running: Iterable[Move], metadata: Metadata) -> list[str]:
+    """Return the brokers that keep a replica of a move and are not in sync, without which the move does not end.
+
+    Raises ImportError.
+    """
+    partitions = {(one.topic, one.number): one for one in metadata.partitions}
     behind: dict[tuple[int, str], list[str]] = {}
     out = [
-        (move, there[move.place], broker)
+        (move, partitions[move.place], broker)
         for move in running
-        if move.place in there
-        for broker in sorted({*move.after} & {*move.before} - {*there[move.place].isr})
+        if move.place in partitions
+        for broker in sorted({*move.after} & {*move.before} - {*partitions[move.place].isr})
     ]
-    failed = lost_brokers.given_up(admin, [one for _, one, _ in out], metadata.brokers) if out else feasibility.NONE
-    for move, one, broker in out:
-        said = feasibility.outlook(move, one, metadata.brokers, failed).lacks.get(broker, "is not in sync")
-        behind.setdefault((broker, said), []).append(str(move))
+    lagging = [partition for _, partition, _ in out]
+    failed = lost_brokers.offline_replicas(admin, lagging, metadata.brokers) if out else feasibility.NONE
+    for move, partition, broker in out:
+        missing = feasibility.outlook(move, partition, metadata.brokers, failed).missing
+        behind.setdefault((broker, missing.get(broker, "is not in sync")), []).append(str(move))
     return [
-        f"broker {broker}, which keeps {named(names)}, {said}: {feasibility.cure(said)}"
-        for (broker, said), names in behind.items()
+        f"broker {broker}, which keeps {named(names)}, {why}: {feasibility.remedy(why)}"
+        for (broker, why), names in behind.items()
     ]
 
 
-def why(admin: Admin, one: Copy, metadata: Metadata, rate: int | None) -> str:
-    """Return what keeps a replica from coming, as far as it can be seen."""
-    if one.broker not in metadata.brokers:
-        return f"broker {one.broker} is down; start it"
-    if one.leader not in metadata.brokers:
-        return "it has no leader; start a broker that has all of it"
-    for broker, key in zip((one.leader, one.broker), RATES, strict=True):
+def why_stuck(admin: Admin, copy: Copy, metadata: Metadata, rate: int | None) -> str:
+    """Return the reason why a replica receives no data, as far as it can be found."""
+    if copy.broker not in metadata.brokers:
+        return f"broker {copy.broker} is down; start it"
+    if copy.leader not in metadata.brokers:
+        return "it has no leader; start a broker that has a complete replica"
+    for broker, key in zip((copy.leader, copy.broker), RATES, strict=True):
         try:
-            if lost := [found.path for found in log_dirs(admin, [broker], [one.place]) if found.given_up]:
-                return f"broker {broker} has given up {lost[0]}; repair the disk and restart it"
+            if lost := [log_dir.path for log_dir in log_dirs(admin, [broker], [copy.place]) if log_dir.given_up]:
+                return f"broker {broker} has the offline log dir {lost[0]}; repair the disk and restart it"
             own, everywhere, _ = broker_config.describe(admin, broker)
             limit = own.get(key) or everywhere.get(key)
         except AdminError:
             admin.leave_behind()
-            return f"broker {broker} does not answer; its log says why"
+            return f"broker {broker} does not answer; see its log"
         if limit and (rate is None or int(limit) < rate):
-            return f"somebody else set {key} of broker {broker} to {limit}; take that back where no other run did"
-    return f"the logs of broker {one.broker}, and of broker {one.leader}, which leads it, say why"
+            return f"another tool or run set {key} of broker {broker} to {limit}; remove it unless another run needs it"
+    return f"see the logs of broker {copy.broker} and of the leader, broker {copy.leader}"

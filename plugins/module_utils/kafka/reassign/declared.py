@@ -1,4 +1,4 @@
-"""What topics are declared to have, against what they have, and against what an interrupted run began. Pure."""
+"""Compares declared replication factors with the cluster's, and with those of an interrupted run. Pure."""
 
 from __future__ import annotations
 
@@ -15,35 +15,38 @@ Topics = Mapping[str, Sequence[tuple[int, ...]]]
 
 
 def differing(request: Asked, topics: Topics) -> Asked:
-    """Return a request about those topics alone that are there with another number of replicas than is declared."""
-    wanted = request.wish.factors.items()
-    factors = {name: factor for name, factor in wanted if name in topics and {*map(len, topics[name])} != {factor}}
+    """Return the request reduced to existing topics whose number of replicas differs from the declared one."""
+    declared = request.wish.factors.items()
+    factors = {name: factor for name, factor in declared if name in topics and {*map(len, topics[name])} != {factor}}
     return replace(request, wish=replace(request.wish, factors=factors), topics=tuple(sorted(factors)))
 
 
-def unmade(request: Asked, topics: Topics) -> list[str]:
-    """Return a note on topics that are declared and not there, none where all are."""
+def missing_topics(request: Asked, topics: Topics) -> list[str]:
+    """Return a note on declared topics that do not exist, none if all do."""
     names = sorted(request.wish.factors.keys() - topics.keys()) if request.declared else []
-    verb = "is declared and not there: resources.yml makes it"
-    verb = verb if len(names) == 1 else "are declared and not there: resources.yml makes them"
-    return [f"{named(names, 'topic')} {verb}"] if names else []
+    text = "is declared but does not exist: resources.yml creates it"
+    text = text if len(names) == 1 else "are declared but do not exist: resources.yml creates them"
+    return [f"{named(names, 'topic')} {text}"] if names else []
 
 
-def otherwise(request: Asked, begun: Record, left: Iterable[Move]) -> list[str]:
-    """Refuse to go on with topics that were declared with another number of replicas when that run began."""
-    now, wrong = request.wish.factors, []
+def changed_since(request: Asked, begun: Record, left: Iterable[Move]) -> list[str]:
+    """Return why a run cannot resume: topics of its moves are now declared with another number of replicas."""
+    now, reasons = request.wish.factors, []
     for name in sorted({move.topic for move in left} & begun.factors.keys()):
-        then, said = begun.factors[name], f"{now[name]} are" if name in now else "nothing is"
+        then, current = begun.factors[name], f"{now[name]} are" if name in now else "none is"
         if now.get(name) != then:
-            wrong.append(f"topic {name}: {then} replicas were declared when it began, and {said} now: declare {then}")
-    return wrong
+            reasons.append(
+                f"topic {name}: {then} replicas were declared when the run began, and {current} declared now: "
+                f"declare {then} again"
+            )
+    return reasons
 
 
-def later(request: Asked, begun: Record, topics: Topics) -> list[str]:
-    """Return a note on topics that are declared otherwise since a run began, which was planned without them."""
+def for_next_run(request: Asked, begun: Record, topics: Topics) -> list[str]:
+    """Return a note on topics whose declared number of replicas changed after the run had been planned."""
     if not request.declared:
         return []
     factors = differing(request, topics).wish.factors
     names = sorted(name for name, factor in factors.items() if begun.factors.get(name) != factor)
-    verb = "differs" if len(names) == 1 else "differ"
-    return [f"{named(names, 'topic')} {verb} since, too: run the same again afterwards"] if names else []
+    text = f"now {'differs' if len(names) == 1 else 'differ'}, too: run the same command again after this run"
+    return [f"{named(names, 'topic')} {text}"] if names else []

@@ -1,4 +1,4 @@
-"""Carries out moves, some at a time, and sees that they come to their end; no Ansible import."""
+"""Runs moves a few at a time until all have ended."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign impo
     feasibility,
     lost_brokers,
 )
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.completion import taken_away
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.completion import moved_by_others
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.copy_progress import Copy
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.feasibility import Outlook
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
@@ -30,36 +30,37 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.snap
 )
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.wait_progress import (
     AGAIN,
+    SAME,
     STALLED,
     Progress,
 )
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Unfinished
 
 INBOUND = 5
-"""Replicas that a broker gets at the same time; those that wait are on disks and networks of nobody."""
+"""Replicas that a broker receives at the same time; a move that waits uses no disk or network."""
 ORDERS = 200
-"""Partitions that get another order of the same replicas in one request: nothing is copied."""
+"""Partitions whose order of replicas is changed in one request; nothing is copied for them."""
 SETTLES = 5.0
-"""Seconds until what was begun has to be told by the controller, or to be done."""
+"""Seconds after which the controller has to list a move that was started, or to have ended it."""
 LATE = 300.0
-"""Seconds for which a follower may be out of sync at the end, as one that was restarted, or that lags for a moment."""
+"""Seconds for which a follower may be out of sync at the end, because it was restarted or lags for a moment."""
 QUIET = 60.0
-"""Seconds without a byte after which a replica is named."""
+"""Seconds without a byte after which a replica is reported as stuck."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How far the moves of a record are."""
+    """The moves of a record by their state."""
 
     done: Sequence[Move] = ()
     running: Sequence[Move] = ()
     waiting: Sequence[Move] = ()
     turned: Sequence[Move] = ()
-    """On the move, and not where they are to go."""
+    """Under way to other brokers than the planned ones: a cancel still has to cancel them."""
     gone: Sequence[Move] = ()
-    """Their topic was deleted meanwhile, or somebody else moved them to other brokers."""
+    """Their topic was deleted meanwhile, or another tool moved them to other brokers."""
     lost: Sequence[Move] = ()
-    """Not put back: without somebody who is dead, or a disk that was given up, they would not end."""
+    """Not reverted: they need a broker that stays down, or a replica in an offline log dir."""
 
     @property
     def ended(self) -> bool:
@@ -70,16 +71,16 @@ class Standing:
 def standing(
     record: Record, metadata: Metadata, running: Mapping[Place, Running], late: Collection[Place] = ()
 ) -> Standing:
-    """Sort the moves of a record by what the cluster says; what is `late` is waited for no more."""
-    there = {(one.topic, one.number): one.replicas for one in metadata.partitions}
+    """Sort the moves of a record by the state of the cluster; `late` moves are waited for no more."""
+    replicas_of = {(one.topic, one.number): one.replicas for one in metadata.partitions}
     found: dict[str, list[Move]] = {name: [] for name in ("done", "running", "waiting", "turned", "gone", "lost")}
     for move in record.moves:
-        under_way, replicas = running.get(move.place), there.get(move.place)
+        under_way, replicas = running.get(move.place), replicas_of.get(move.place)
         if under_way is not None:
             kind = "running" if under_way.target == move.after else "turned"
         elif replicas == move.after:
             kind = "done"
-        elif replicas is None or taken_away(move, replicas):
+        elif replicas is None or moved_by_others(move, replicas):
             kind = "gone"
         elif move.place in late:
             kind = "lost"
@@ -90,7 +91,10 @@ def standing(
 
 
 def next_ones(now: Standing, sent: Collection[Place]) -> list[Move]:
-    """Return the moves that are begun next: so many for each broker, the smallest first, and orders besides."""
+    """Return the moves to start next, smallest first: at most INBOUND by broker, and ORDERS that copy nothing.
+
+    `sent` are those that were started a moment ago and that the controller may not list yet.
+    """
     coming = Counter(broker for move in now.running for broker in move.added)
     chosen, orders = [], 0
     for move in sorted(now.waiting, key=lambda one: (one.size, one.place)):
@@ -108,103 +112,105 @@ def next_ones(now: Standing, sent: Collection[Place]) -> list[Move]:
 
 @dataclass
 class Run:
-    """One process that carries out a record."""
+    """One process that runs the moves of a record."""
 
     admin: Admin
     record: Record
     progress: Progress
     again: str = AGAIN
-    """How a person goes on where it ends before that."""
-    slow: str = "with the same again, or cancel=true"
-    """How a person says another rate."""
+    """Advice on how to resume if the run fails."""
+    slow: str = f"{SAME}, or run it with cancel=true"
+    """Advice on how to set another rate."""
     now: Standing = Standing()
-    """How far it was when somebody last answered."""
+    """The state at the last answer of the cluster."""
     sent: dict[Place, float] = field(default_factory=dict)
-    """When it was begun, of what was begun by this process."""
+    """When this process started a move."""
     held: str = ""
-    """Why no more is begun, or nothing is known."""
+    """Why no further move starts, or why the state is unknown."""
     refused: dict[str, str] = field(default_factory=dict)
+    """By partition, why the controller rejected its move."""
     outlooks: Sequence[Outlook] = ()
-    """What can become of the moves of a cancel that were not done when somebody last answered."""
+    """Of a cancel, the outlooks of its unfinished moves at the last answer."""
     kept: Sequence[str] = ()
-    """Why some of them are not called off."""
+    """Why some of them are not canceled."""
     metadata: Metadata = field(default_factory=lambda: Metadata("", -1, {}, []))
-    """What was last seen."""
+    """The last metadata."""
     coming: Sequence[Copy] = ()
-    """The replicas that were on their way when `words` was last asked."""
+    """The replicas that were being copied at the last call of `words`."""
     short: str = ""
-    """Why that cannot end at this rate."""
+    """Why they cannot end at this rate."""
     look: Callable[[Run], Standing] | None = None
-    """What looks once in place of `move`, where somebody else moves the replicas."""
+    """Replaces `move` if the broker copies the replicas by itself, as onto a new disk."""
     late: str = ""
-    """Why it has not ended though all is moved."""
+    """Why the run has not ended although all partitions are moved."""
 
     def step(self) -> bool:
-        """Look once, and begin what may be begun; tell whether all is done. Raises AdminError."""
+        """Look at the cluster, start the next moves, and tell whether all are done. Raises AdminError."""
         self.held = self.late = ""
         self.now = self.look(self) if self.look else self.move()
         if not self.now.ended:
             self.progress.late = 0.0
         return self.now.ended
 
-    def not_yet(self, wrong: Sequence[str]) -> None:
-        """Wait for what is not as it was to be though all is moved. Raises Unfinished after some minutes of it."""
+    def not_yet(self, differences: Sequence[str]) -> None:
+        """Wait for differences from the plan to vanish after all moves. Raises Unfinished after LATE seconds."""
         time = waits.now()
         self.progress.late = self.progress.late or time
-        text = "; ".join(wrong[:5])
+        text = "; ".join(differences[:5])
         if time - self.progress.late >= LATE:
             raise Unfinished(
-                f"all is moved, and for {LATE:.0f} s it has been so: {text}; {self.again}", {"changed": True}
+                f"all partitions are moved, but after {LATE:.0f} s: {text}; {self.again}", {"changed": True}
             )
-        self.late = f"all is moved, and {text}"
+        self.late = f"all partitions are moved, but {text}"
 
     def move(self) -> Standing:
-        """Look once, and begin what may be begun. Raises AdminError."""
+        """Look at the cluster, and start the next moves. Raises AdminError."""
         self.metadata, running = self.admin.metadata(), moves.running(self.admin)
         now = standing(self.record, self.metadata, running)
-        if self.record.back or now.gone or now.ended:  # a cancel deletes replicas: nobody else is believed
+        if self.record.back or now.gone or now.ended:  # a cancel deletes replicas, so it trusts the controller alone
             self.metadata = at_controller(self.admin, self.metadata, self.record.moves)
             now = standing(self.record, self.metadata, running)
         if self.record.back:
-            now, called_off = self.without_the_late(now, running)
-            if called_off:
-                self.begin(dict.fromkeys(called_off))
+            now, to_cancel = self.cancelable(now, running)
+            if to_cancel:
+                self.begin(dict.fromkeys(to_cancel))
                 return now
-        found = self.lacking(now)
-        self.held = f"{named(list(found))} {next(iter(found.values()))}" if found else ""
+        obstacles = self.lacking(now)
+        self.held = f"{named(list(obstacles))} {next(iter(obstacles.values()))}" if obstacles else ""
         time = waits.now()
         self.sent = {place: at for place, at in self.sent.items() if time - at < SETTLES}
-        lacking = {one.move.place for one in self.outlooks if one.lacks}
+        cannot_end = {one.move.place for one in self.outlooks if one.missing}
         roomless = {*self.progress.roomless}
         with_room = [move for move in now.waiting if str(move) not in roomless]
         if now.waiting and not (with_room or now.running or now.turned):
             text = no_room([str(move) for move in now.waiting], self.progress.full)
             raise Unfinished(f"{text}; then {self.again}", {"changed": True})
-        able_to = replace(now, waiting=[move for move in with_room if move.place not in lacking])
-        if not found and (chosen := next_ones(able_to, self.sent)):
+        able_to = replace(now, waiting=[move for move in with_room if move.place not in cannot_end])
+        if not obstacles and (chosen := next_ones(able_to, self.sent)):
             self.begin({move.place: move.after for move in chosen})
         return now
 
-    def without_the_late(self, now: Standing, running: Mapping[Place, Running]) -> tuple[Standing, list[Place]]:
-        """Return how far a cancel is, and what it calls off: of the run that it puts back, and what does not end.
+    def cancelable(self, now: Standing, running: Mapping[Place, Running]) -> tuple[Standing, list[Place]]:
+        """Return the state of a cancel, and the reassignments that it cancels.
 
-        Not where that would delete all that is in sync. Raises ImportError.
+        These are those of the run that it reverts, and its own that cannot end; except those whose cancel would delete
+        all in-sync replicas. Raises ImportError.
         """
         going = [*now.running, *now.waiting]
         self.outlooks = lost_brokers.outlooks(self.admin, self.progress, going, self.metadata, running)
-        late = lost_brokers.late(self.progress, self.outlooks)
-        # what aims elsewhere is somebody else's
+        late = lost_brokers.expired(self.progress, self.outlooks)
+        # a reassignment to any other brokers is another tool's
         ours = [move for move in now.turned if running[move.place].target == move.before]
         ends = feasibility.outlooks(ours, self.metadata, running)
         ends += [one for one in self.outlooks if one.move.place in late and one.move.place in running]
-        self.kept = [one.kept for one in ends if one.alone]
+        self.kept = [one.not_canceled for one in ends if one.only_in_sync]
         now = standing(self.record, self.metadata, running, late)
-        return now, [one.move.place for one in ends if not one.alone]
+        return now, [one.move.place for one in ends if not one.only_in_sync]
 
     def lacking(self, now: Standing) -> dict[str, str]:
-        """Return the partitions beside which nothing is begun, each with why. Raises ImportError.
+        """Return by partition why no further move starts while it is as it is. Raises ImportError.
 
-        A broker, or a disk, that died for good must not keep a cancel from its end.
+        A cancel has to end although a broker or a disk has failed for good, so it ignores their partitions.
         """
         ours = {move.place for move in (*now.running, *now.turned)} | self.sent.keys()
         brokers, back = self.metadata.brokers, self.record.back
@@ -213,41 +219,41 @@ class Run:
             others = [one for one in others if not set(one.replicas) - brokers.keys()]
         names = lacking(others, brokers, self.record.leaving)
         short = [one for one in others if str(one) in names] if names else []
-        failed = lost_brokers.given_up(self.admin, short, brokers)
+        failed = lost_brokers.offline_replicas(self.admin, short, brokers)
         if back:
             excused = {place for _, place in failed}
             short = [one for one in short if (one.topic, one.number) not in excused]
         return lacking(short, brokers, self.record.leaving, {broker: path for (broker, _), path in failed.items()})
 
     def begin(self, wanted: Mapping[Place, Sequence[int] | None]) -> None:
-        """Have the controller begin moves, or call them off."""
+        """Ask the controller to start moves, or to cancel those whose target is None."""
         failed = moves.alter(self.admin, wanted)
         self.refused = {f"{topic}-{number}": why for (topic, number), why in failed.items()}
         self.sent |= dict.fromkeys(wanted, waits.now())
 
     def words(self) -> str:
-        """Say how far it is and what keeps it, and note it for the next time. Raises Unfinished, ImportError."""
-        far, time = self.far(), waits.now()
+        """Return a line of progress with what delays the run, and update `progress`. Raises Unfinished, ImportError."""
+        line, time = self.progress_line(), waits.now()
         stalled = time - self.progress.moved > STALLED
-        words = "; ".join([far, *self.stuck(0 if stalled else QUIET)])
+        words = "; ".join([line, *self.stuck(0 if stalled else QUIET)])
         if self.short and time - self.progress.short > STALLED:
             raise Unfinished(f"{self.short}, {self.slow} ({words})", {"changed": True})
         if stalled:
             raise Unfinished(f"nothing was copied for {STALLED:.0f} s ({words}); {self.again}", {"changed": True})
         return words
 
-    def far(self) -> str:
-        """Say how far it is, and note it for the next time. Raises ImportError."""
+    def progress_line(self) -> str:
+        """Return a line of progress, and update `progress`. Raises ImportError."""
         now = self.now
         if now == Standing():
-            return f"nobody answers: {self.held}"
+            return f"the cluster does not answer: {self.held}"
         time, seen, before = waits.now(), self.progress, self.progress.bytes
         self.coming = copy_progress.copies(now.running, self.metadata)
         there = copy_progress.sizes(self.admin, self.coming, self.metadata)
         self.short = copy_progress.look(seen, self.coming, there, self.record.rate, time)
         done = sum(move.bytes for move in now.done)
         copied = done + sum(seen.has.values())
-        # what was written meanwhile is copied, too
+        # records that were written meanwhile are copied, too
         grown = sum(max(0, seen.whole[one.name] - one.size) for one in self.coming)
         whole = sum(move.bytes for move in self.record.moves) + grown
         text = f"{len(now.done)} of {len(self.record.moves)} partitions"
@@ -260,19 +266,21 @@ class Run:
             text += f", {amounts.size(rate)}/s"
             text += "" if self.short else f", {amounts.time((whole - copied) / rate)} left"
         text += f"; {self.short}" if self.short else ""
-        text += "".join(f"; {one}" for one in (*lost_brokers.told(self.outlooks), *self.kept))
+        text += "".join(f"; {note}" for note in (*lost_brokers.notes_while_waiting(self.outlooks), *self.kept))
         if self.held:
-            text += f"; no more is begun while {self.held}"
+            text += f"; no further move starts while {self.held}"
         text += f"; {self.late}" if self.late else ""
         if self.refused:
-            text += f"; refused for now: {'; '.join(f'{name}: {why}' for name, why in list(self.refused.items())[:3])}"
+            reasons = [f"{name}: {why}" for name, why in list(self.refused.items())[:3]]
+            text += f"; rejected for now: {'; '.join(reasons)}"
         return text
 
     def stuck(self, seconds: float) -> list[str]:
-        """Return the replicas to which nothing has come for so long, each with why. Raises ImportError."""
+        """Return the replicas that have received no byte for so long, each with the reason. Raises ImportError."""
         since = waits.now() - seconds
-        ends_with_all = not (self.record.back or self.look)  # of a cancel it is told already, and of a new disk not so
-        kept = copy_progress.kept_from(self.admin, self.now.running, self.metadata) if ends_with_all else []
-        return kept + copy_progress.stuck(
+        # a cancel reports such brokers in its progress already, and a new disk has no reassignment that they delay
+        reports_brokers = not (self.record.back or self.look)
+        behind = copy_progress.brokers_behind(self.admin, self.now.running, self.metadata) if reports_brokers else []
+        return behind + copy_progress.stuck(
             self.admin, self.progress, self.coming, self.metadata, self.record.rate, since
         )

@@ -1,4 +1,4 @@
-"""Whether a move can come to its end with whom there is, and what is lost where it is called off. Pure."""
+"""Decides whether a move can end with the brokers that are up, and which in-sync replicas a cancel deletes. Pure."""
 
 from __future__ import annotations
 
@@ -12,81 +12,84 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.groups import
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 
 Failed = Mapping[tuple[int, Place], str]
-"""By broker and partition, the log dir that the broker gave up."""
+"""By broker and partition, the offline log dir that held the replica."""
 NONE: Failed = MappingProxyType({})
-DOWN, GIVEN_UP = "is down", "has given up"
+DOWN, OFFLINE = "is down", "has the offline log dir"
 
 
 @dataclass(frozen=True)
 class Outlook:
-    """What can become of one move."""
+    """Whether one move can end, and whether it can be canceled."""
 
     move: Move
-    lacks: Mapping[int, str] = field(default_factory=dict)
-    """By broker without which it does not end, what is wrong with it; none where it can end."""
-    alone: tuple[int, ...] = ()
-    """Who has all of it, where a call-off would delete just that."""
-    ways: tuple[str, ...] = ()
-    """Then what would let it be called off: that one who had it before comes in sync."""
+    missing: Mapping[int, str] = field(default_factory=dict)
+    """By broker that the move needs, what is wrong with that broker; empty if the move can end."""
+    only_in_sync: tuple[int, ...] = ()
+    """The brokers with a complete replica, if canceling the move would delete just those replicas."""
+    remedies: tuple[str, ...] = ()
+    """In that case, what allows the cancel: a broker that had the partition before comes in sync."""
 
     @property
-    def kept(self) -> str:
-        """Return why it is not called off, '' where it may be."""
-        if not self.alone:
+    def not_canceled(self) -> str:
+        """Return why the move is not canceled, '' if it may be."""
+        if not self.only_in_sync:
             return ""
-        alone = " and ".join(map(str, self.alone))
-        return f"{self.move} is not called off: only broker {alone} has all of it; {' or '.join(self.ways)}"
+        brokers = " and ".join(map(str, self.only_in_sync))
+        return (
+            f"{self.move} is not canceled: only broker {brokers} has a complete replica; {' or '.join(self.remedies)}"
+        )
 
 
-def missing(ids: Iterable[int], place: Place, brokers: Collection[int], failed: Failed = NONE) -> dict[int, str]:
-    """Return which of these brokers cannot have a partition, those that are down first, each with what is wrong."""
+def unavailable(ids: Iterable[int], place: Place, brokers: Collection[int], failed: Failed = NONE) -> dict[int, str]:
+    """Return which of these brokers cannot serve a partition, each with the reason; brokers that are down first."""
     ordered = sorted(ids)
-    found = {broker: DOWN for broker in ordered if broker not in brokers}
-    return found | {
-        broker: f"{GIVEN_UP} {failed[broker, place]}"
+    down = {broker: DOWN for broker in ordered if broker not in brokers}
+    return down | {
+        broker: f"{OFFLINE} {failed[broker, place]}"
         for broker in ordered
-        if broker not in found and (broker, place) in failed
+        if broker not in down and (broker, place) in failed
     }
 
 
 def outlooks(
     moves: Iterable[Move], metadata: Metadata, running: Mapping[Place, Running], failed: Failed = NONE
 ) -> list[Outlook]:
-    """Return what can become of each of these moves that are not done."""
-    there = {(one.topic, one.number): one for one in metadata.partitions}
+    """Return the outlook of each of these unfinished moves, except those of deleted topics."""
+    partitions = {(one.topic, one.number): one for one in metadata.partitions}
     return [
-        outlook(move, there[move.place], metadata.brokers, failed, running.get(move.place))
+        outlook(move, partitions[move.place], metadata.brokers, failed, running.get(move.place))
         for move in moves
-        if move.place in there
+        if move.place in partitions
     ]
 
 
 def outlook(
-    move: Move, one: Partition, brokers: Collection[int], failed: Failed, under_way: Running | None = None
+    move: Move, partition: Partition, brokers: Collection[int], failed: Failed, under_way: Running | None = None
 ) -> Outlook:
-    """Return what can become of a move of this partition, on which `failed` replicas and brokers that are away count.
+    """Return the outlook of a move of this partition; `failed` replicas and brokers that are down are missing.
 
-    Kafka ends a move once all replicas of the target are in sync, those that it keeps among them
-    (KafkaController.isReassignmentComplete), and a new order of the same at once. One that nobody leads is copied from
-    nobody: then who is in sync has to come, too. Called off, it deletes what was added, in sync or not
-    (KafkaController.updateCurrentReassignment).
+    Kafka ends a move once all target replicas are in sync, including those that were there before
+    (KafkaController.isReassignmentComplete). A new order of the same replicas ends at once. A partition without a
+    leader is copied from no broker, so its in-sync replicas have to return, too. Canceling a move deletes the replicas
+    that it added, in sync or not (KafkaController.updateCurrentReassignment).
     """
     needed = {*move.after} if {*move.after} != {*move.before} else set[int]()
-    if needed and one.leader not in brokers:
-        needed |= {*one.isr}
-    lacks = missing(needed, move.place, brokers, failed)
-    origin = {*under_way.replicas} - {*under_way.adding} if under_way else {*one.replicas}
-    alone = {*one.isr} - origin
-    if not alone or origin & {*one.isr} & {*brokers}:
-        return Outlook(move, lacks)
-    first = origin if alone & {*brokers} else alone  # nobody comes in sync with who is away
-    ways = [f"wait for broker {broker}" for broker in sorted(first & {*brokers})]
-    ways += [f"start broker {broker}" for broker in sorted(first - {*brokers})]
-    return Outlook(move, lacks, tuple(sorted(alone)), tuple(ways))
+    if needed and partition.leader not in brokers:
+        needed |= {*partition.isr}
+    missing = unavailable(needed, move.place, brokers, failed)
+    origin = {*under_way.replicas} - {*under_way.adding} if under_way else {*partition.replicas}
+    added_in_sync = {*partition.isr} - origin
+    if not added_in_sync or origin & {*partition.isr} & {*brokers}:
+        return Outlook(move, missing)
+    # no replica comes in sync from a broker that is down
+    awaited = origin if added_in_sync & {*brokers} else added_in_sync
+    remedies = [f"wait for broker {broker}" for broker in sorted(awaited & {*brokers})]
+    remedies += [f"start broker {broker}" for broker in sorted(awaited - {*brokers})]
+    return Outlook(move, missing, tuple(sorted(added_in_sync)), tuple(remedies))
 
 
-def cure(why: str) -> str:
-    """Return what is to be done about what a broker lacks; it may come in sync by itself where it lacks nothing."""
+def remedy(why: str) -> str:
+    """Return what to do about a reason from `unavailable`; without one the broker may come in sync by itself."""
     if why == DOWN:
         return "start it"
-    return "repair the disk and restart it" if why.startswith(GIVEN_UP) else "wait for it"
+    return "repair the disk and restart it" if why.startswith(OFFLINE) else "wait for it"

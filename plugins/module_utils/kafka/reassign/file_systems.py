@@ -1,4 +1,4 @@
-"""Which log dirs of a broker share what is free, as far as that can be known. Pure."""
+"""Finds log dirs of a broker that are on one file system, as far as that can be known. Pure."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from types import MappingProxyType
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.log_dirs import LogDir
 
 NEAR = 0.01
-"""Part of its size by which what is free, and what is held, may differ from one look at a file system to the next."""
+"""Part of a file system's size by which its free and used bytes may change between two queries."""
 
 Devices = Mapping[tuple[int, str], int]
-"""By broker and log dir, the device on which its host has that, where it told."""
+"""By broker and log dir, the device that holds the log dir, if its host reported it."""
 
 
 def file_systems(dirs: Iterable[LogDir], devices: Devices = MappingProxyType({})) -> dict[tuple[int, str], int]:
-    """Return by broker and log dir a number that those on one file system share, and no other."""
+    """Return by broker and log dir the number of its file system."""
     groups: list[list[LogDir]] = []
-    of: dict[int, list[list[LogDir]]] = {}
-    for one in sorted(dirs, key=lambda one: (one.broker, one.path)):
-        own = of.setdefault(one.broker, [])
-        group = next((group for group in own if together([*group, one], devices)), None)
+    of_broker: dict[int, list[list[LogDir]]] = {}
+    for log_dir in sorted(dirs, key=lambda one: (one.broker, one.path)):
+        own = of_broker.setdefault(log_dir.broker, [])
+        group = next((group for group in own if may_share([*group, log_dir], devices)), None)
         if group is None:
             group = []
             own.append(group)
             groups.append(group)
-        group.append(one)
+        group.append(log_dir)
     return {(one.broker, one.path): number for number, group in enumerate(groups) for one in group}
 
 
-def together(dirs: Sequence[LogDir], devices: Devices) -> bool:
-    """Tell whether log dirs of a broker may be on one file system: by their devices, else by what the broker says.
+def may_share(dirs: Sequence[LogDir], devices: Devices) -> bool:
+    """Tell whether log dirs of a broker may be on one file system: by their devices, else by sizes.
 
-    They are not where sizes differ, or what is free, or where they hold more than is in use of one.
+    They are not if their total or free bytes differ, or if they hold more than is in use of one file system.
     """
     known = [devices.get((one.broker, one.path)) for one in dirs]
     if None not in known:

@@ -1,4 +1,4 @@
-"""What died meanwhile, and keeps no cancel from its end: brokers without which a move does not end, and disks."""
+"""Keeps a cancel from waiting for ever for brokers that stay down and for replicas in offline log dirs."""
 
 from __future__ import annotations
 
@@ -21,73 +21,82 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.snap
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.wait_progress import Progress
 
 AWAY = 300.0
-"""Seconds for which a broker may be away, as while it is restarted, and a replica on a disk that was given up."""
+"""Seconds after which a cancel no longer waits for a broker that is down, or for a replica in an offline log dir.
+
+A broker that is restarted returns earlier.
+"""
 
 
 def outlooks(
     admin: Admin, progress: Progress, moves: Sequence[Move], metadata: Metadata, running: Mapping[Place, Running]
 ) -> list[Outlook]:
-    """Return what can become of these moves of a cancel; note since when what they lack is away. Raises ImportError.
+    """Return the outlooks of these moves of a cancel; note in `progress` since when what they need is missing.
 
-    What was called off for the disk of a broker that was to get it would come to the same: it is asked for as well.
+    A move that was canceled because of an offline log dir of its target would fail there again, so that broker is asked
+    as well. Raises ImportError.
     """
     places = {move.place for move in moves}
-    out = [
+    incomplete = [
         one
         for one in metadata.partitions
         if (one.topic, one.number) in places and (one.leader not in metadata.brokers or {*one.replicas} - {*one.isr})
     ]
-    asked = out_of_sync(out, metadata.brokers)
+    asked = out_of_sync(incomplete, metadata.brokers)
     for move in moves:
         for broker in {*move.added} & metadata.brokers.keys():
-            if _replica(broker, move) in progress.away:
+            if _replica_key(broker, move) in progress.away:
                 asked.setdefault(broker, set()).add(move.place)
     found = feasibility.outlooks(moves, metadata, running, not_served(admin, asked))
     time, before = waits.now(), progress.away
-    progress.away = {key: before.get(key, time) for one in found for key in _keys(one)}
+    progress.away = {key: before.get(key, time) for one in found for key in _missing_keys(one)}
     return found
 
 
-def late(progress: Progress, found: Iterable[Outlook]) -> set[Place]:
+def expired(progress: Progress, found: Iterable[Outlook]) -> set[Place]:
     """Return the moves for which a cancel waits no more."""
     time = waits.now()
-    return {one.move.place for one in found if any(time - progress.away[key] >= AWAY for key in _keys(one))}
+    return {one.move.place for one in found if any(time - progress.away[key] >= AWAY for key in _missing_keys(one))}
 
 
-def _keys(one: Outlook) -> list[str]:
-    return [str(broker) if why == DOWN else _replica(broker, one.move) for broker, why in one.lacks.items()]
+def _missing_keys(one: Outlook) -> list[str]:
+    return [str(broker) if why == DOWN else _replica_key(broker, one.move) for broker, why in one.missing.items()]
 
 
-def _replica(broker: int, move: Move) -> str:
+def _replica_key(broker: int, move: Move) -> str:
     return f"{move} on {broker}"
 
 
-def told(found: Iterable[Outlook]) -> list[str]:
-    """Say what cannot go back, without whom, and what comes of that."""
+def notes_while_waiting(found: Iterable[Outlook]) -> list[str]:
+    """Return notes on moves that cannot be reverted now, with the reason and what follows from it."""
     return [
-        f"{names} cannot go back while {why}; after {AWAY:.0f} s of that they stay as they are"
+        f"{names} cannot be reverted while {why}; after {AWAY:.0f} s they are left as they are"
         for names, why in _by_cause(found)
     ]
 
 
-def left(lost: Iterable[Move], found: Iterable[Outlook]) -> list[str]:
-    """Return notes on what is not put back, none where all is."""
+def notes_at_end(lost: Iterable[Move], found: Iterable[Outlook]) -> list[str]:
+    """Return notes on moves that were not reverted, none if all were."""
     places = {move.place for move in lost}
-    return [f"{names} stay: {why}" for names, why in _by_cause(one for one in found if one.move.place in places)]
+    return [
+        f"{names} not reverted: {why}" for names, why in _by_cause(one for one in found if one.move.place in places)
+    ]
 
 
 def _by_cause(found: Iterable[Outlook]) -> list[tuple[str, str]]:
-    """Return partitions by name, with what keeps them from going back."""
-    of: dict[str, list[str]] = {}
+    """Return the names of partitions that cannot be reverted, by the reason."""
+    names_of: dict[str, list[str]] = {}
     for one in found:
-        if one.lacks:
-            cause = " and ".join(f"broker {who} {why}" for who, why in one.lacks.items())
-            of.setdefault(cause, []).append(str(one.move))
-    return [(named(names), why) for why, names in of.items()]
+        if one.missing:
+            cause = " and ".join(f"broker {broker} {why}" for broker, why in one.missing.items())
+            names_of.setdefault(cause, []).append(str(one.move))
+    return [(named(names), why) for why, names in names_of.items()]
 
 
 def out_of_sync(partitions: Iterable[Partition], brokers: Collection[int]) -> dict[int, set[Place]]:
-    """Return by broker that is there what it has and is not in sync with; all that it has of what nobody leads."""
+    """Return by broker that is up the partitions of which its replica is not in sync.
+
+    Of a partition without a leader all replicas count.
+    """
     found: dict[int, set[Place]] = {}
     for one in partitions:
         out = set(one.replicas) - set(one.isr) if one.leader in brokers else set(one.replicas)
@@ -96,16 +105,16 @@ def out_of_sync(partitions: Iterable[Partition], brokers: Collection[int]) -> di
     return found
 
 
-def given_up(admin: Admin, lacking: Iterable[Partition], brokers: Collection[int]) -> Failed:
-    """Return the replicas that lack, and that brokers which gave up a log dir serve from no other. Raises ImportError.
+def offline_replicas(admin: Admin, lacking: Iterable[Partition], brokers: Collection[int]) -> Failed:
+    """Return the replicas out of sync that their brokers serve from no log dir, if a log dir of theirs is offline.
 
-    Who does not answer gave none up that is known.
+    A broker that does not answer counts as one without an offline log dir. Raises ImportError.
     """
     return not_served(admin, out_of_sync(lacking, brokers))
 
 
 def not_served(admin: Admin, asked: Mapping[int, Collection[Place]]) -> Failed:
-    """Return the same of these replicas, by broker. Raises ImportError."""
+    """Return which of these replicas, by broker, are lost with an offline log dir. Raises ImportError."""
     found: dict[tuple[int, Place], str] = {}
     for broker, places in sorted(asked.items()):
         try:
@@ -118,8 +127,8 @@ def not_served(admin: Admin, asked: Mapping[int, Collection[Place]]) -> Failed:
     return found
 
 
-def seen_given_up(there: Seen, moves: Iterable[Move]) -> Failed:
-    """Return the same of what these moves have by now, as far as it was seen before a plan was made."""
+def seen_offline(there: Seen, moves: Iterable[Move]) -> Failed:
+    """Return the replicas of these moves that are lost with an offline log dir, from a look at the cluster alone."""
     places, brokers = {move.place for move in moves}, there.metadata.brokers
     out = out_of_sync((one for one in there.metadata.partitions if (one.topic, one.number) in places), brokers)
     found: dict[tuple[int, Place], str] = {}

@@ -1,4 +1,4 @@
-"""What somebody asks for becomes moves, or the reasons why it cannot be had. Pure; always the same for the same."""
+"""Computes the moves that a request needs, or the reasons to refuse it. Pure and deterministic."""
 
 from __future__ import annotations
 
@@ -17,36 +17,37 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.repl
 )
 
 SHOWN = 3
-"""Partitions or topics that are named; the others are counted."""
+"""Partitions that a message names; the others are counted."""
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What is asked for: one of these."""
+    """The requested change; one of these is set."""
 
     add: Sequence[int] = ()
-    """Brokers that are to hold their share."""
+    """Brokers that receive their share."""
     drain: Sequence[int] = ()
-    """Brokers that are to hold nothing."""
+    """Brokers to empty."""
     replace: Mapping[int, int] = field(default_factory=dict)
-    """By broker, the one that is to hold what it holds."""
+    """By broker to empty, the broker that receives its replicas."""
     rebalance: bool = False
+    """Balance replicas over all brokers."""
     leaders: bool = False
-    """Leaders alone are evened out; nothing is copied."""
+    """Balance leaders alone; nothing is copied."""
     factors: Mapping[str, int] = field(default_factory=dict)
-    """By topic, how many replicas each of its partitions is to have."""
+    """By topic, the number of replicas that each of its partitions gets."""
     fewer_racks: bool = False
-    """Partitions may come to be in fewer racks than they are, or with more replicas in one."""
+    """Allow partitions in fewer racks than now, or with more replicas in one rack."""
 
     @property
     def leaving(self) -> set[int]:
-        """Return the brokers that are to hold nothing."""
+        """Return the brokers to empty."""
         return {*self.drain, *self.replace}
 
 
 @dataclass(frozen=True)
 class Move:
-    """One partition that gets other replicas, or the same in another order."""
+    """One partition that gets other replicas, or the same replicas in another order."""
 
     topic: str
     number: int
@@ -62,8 +63,8 @@ class Move:
 
     @property
     def added(self) -> tuple[int, ...]:
-        """Return the brokers that copy it."""
-        return tuple(one for one in self.after if one not in self.before)
+        """Return the brokers that receive a replica."""
+        return tuple(broker for broker in self.after if broker not in self.before)
 
     @property
     def bytes(self) -> int:
@@ -77,7 +78,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be moved; where there is one refusal, nothing is."""
+    """The moves, or the reasons to refuse the request; then there are no moves."""
 
     moves: tuple[Move, ...] = ()
     refusals: tuple[str, ...] = ()
@@ -90,20 +91,20 @@ def plan(
     partitions: Sequence[Replicas],
     declared: Mapping[int, Rack] = MappingProxyType({}),
 ) -> Plan:
-    """Return the moves that make a wish come true.
+    """Return the plan for a request.
 
-    `racks` are those of the brokers that are there, `declared` those of all that are to be: a dead one's is known too.
-    Where some are declared, nothing is moved to others.
+    `racks` has the rack of each broker that is up, `declared` that of each broker in the inventory, up or down. If
+    `declared` is not empty, nothing is moved to other brokers.
     """
     empty = [one for one in partitions if not one.brokers]
     partitions = sorted((one for one in partitions if one.brokers), key=lambda one: one.place)
     known = racks.keys() & declared.keys() if declared else racks.keys()
     stay = {broker: rack for broker, rack in racks.items() if broker in known - wish.leaving}
-    strange = [
-        f"broker {one} is not in the inventory: nothing is moved to it; add its host first"
-        for one in sorted({*wish.add, *wish.replace.values()} & racks.keys() - known)
+    undeclared = [
+        f"broker {broker} is not in the inventory: nothing is moved to it; add its host first"
+        for broker in sorted({*wish.add, *wish.replace.values()} & racks.keys() - known)
     ]
-    if refusals := strange + impossible(wish, racks, stay, partitions):
+    if refusals := undeclared + impossible(wish, racks, stay, partitions):
         return Plan(refusals=tuple(refusals))
     layout = Layout(stay, partitions, {one: racks[one] for one in racks.keys() - stay.keys() - wish.leaving})
     wanted = shares(layout, lambda place: wish.factors.get(place[0], len(layout.now[place])))
@@ -127,28 +128,29 @@ def plan(
         if one.brokers != tuple(layout.now[place])
     )
     lost = [] if wish.fewer_racks else _in_fewer_racks({**declared, **racks}, moves)
-    notes = [f"{_named(empty)} without any replica {'is' if len(empty) == 1 else 'are'} left out"] if empty else []
-    return Plan(() if lost else moves, tuple(lost), (*notes, *_unreached(layout, moves)))
+    notes = [f"{_named(empty)} without any replica {'is' if len(empty) == 1 else 'are'} skipped"] if empty else []
+    return Plan(() if lost else moves, tuple(lost), (*notes, *_still_uneven(layout, moves)))
 
 
 def _largest_first(layout: Layout, leaving: Collection[int]) -> list[tuple[Place, int]]:
-    """Return each replica on brokers that are to hold nothing, the largest first."""
-    found = [(place, one) for place, brokers in layout.now.items() for one in brokers if one in leaving]
-    return sorted(found, key=lambda one: (-layout.there[one[0]].size, one))
+    """Return each replica on brokers to empty, the largest first."""
+    replicas = [(place, broker) for place, brokers in layout.now.items() for broker in brokers if broker in leaving]
+    return sorted(replicas, key=lambda one: (-layout.there[one[0]].size, one))
 
 
 def _drain(layout: Layout, wanted: Mapping[int, float], leaving: Collection[int]) -> None:
+    """Move all replicas from these brokers; each keeps its position in the list of replicas."""
     for place, old in _largest_first(layout, leaving):
         at = layout.now[place].index(old)
         layout.remove(place, old)
         target = layout.best(place, wanted, layout.racks)
-        assert target is not None, "refused before: fewer brokers than replicas"
+        assert target is not None, "fewer brokers than replicas is refused before"
         layout.add(place, target)
         layout.now[place].insert(at, layout.now[place].pop())
 
 
 def _change_factors(layout: Layout, wanted: Mapping[int, float], factors: Mapping[str, int]) -> None:
-    """Take replicas of topics away, or add some; the leader stays one."""
+    """Remove replicas of topics, or add some; the leader keeps its replica."""
     for place, one in layout.there.items():
         factor = factors.get(one.topic, len(one.brokers))
         while len(layout.now[place]) > factor:
@@ -157,57 +159,58 @@ def _change_factors(layout: Layout, wanted: Mapping[int, float], factors: Mappin
             def spare(broker: int, counts: Mapping[Rack, int] = counts) -> tuple[float, ...]:
                 if broker not in layout.where:
                     return float("inf"), 0, broker
-                over = layout.held(broker) - wanted.get(broker, float("-inf"))  # one that may hold none goes first
+                # a broker without a share, which may hold none, comes first
+                over = layout.held(broker) - wanted.get(broker, float("-inf"))
                 return counts[layout.where[broker]], over, broker
 
             layout.remove(place, max(layout.now[place][1:], key=spare))
         while len(layout.now[one.place]) < factor:
             target = layout.best(place, wanted, layout.racks)
-            assert target is not None, "refused before: fewer brokers than replicas"
+            assert target is not None, "fewer brokers than replicas is refused before"
             layout.add(place, target)
 
 
 def impossible(
     wish: Wish, racks: Mapping[int, Rack], stay: Mapping[int, Rack], partitions: Iterable[Replicas]
 ) -> list[str]:
-    """Return why a wish cannot come true at all: brokers that are not there, too few of them."""
+    """Return why a request is impossible: brokers are not registered, or there are too few of them."""
     held = Counter(broker for one in partitions for broker in one.brokers)
-    wrong = [
-        f"broker {one} is not registered: nothing can be moved to it; start it (site.yml installs it)"
-        for one in sorted({*wish.add, *wish.replace.values()} - racks.keys())
+    reasons = [
+        f"broker {broker} is not registered: nothing can be moved to it; start it (site.yml installs it)"
+        for broker in sorted({*wish.add, *wish.replace.values()} - racks.keys())
     ]
-    wrong += [
-        f"broker {one} is not registered, and no partition counts on a replica there: there is nothing to move from it"
-        for one in sorted(wish.leaving - racks.keys() - held.keys())
+    reasons += [
+        f"broker {broker} is not registered, and no partition has a replica there: there is nothing to move from it"
+        for broker in sorted(wish.leaving - racks.keys() - held.keys())
     ]
     for old, new in wish.replace.items():
         both = [one for one in partitions if old in one.brokers and new in one.brokers]
         if both:
-            wrong.append(
-                f"replace {old} by {new}: broker {new} holds {_named(both)}, too; "
+            reasons.append(
+                f"replace {old} by {new}: broker {new} already holds {_named(both)}; "
                 f"drain={old} spreads its replicas over all brokers"
             )
-    many: dict[int, list[Replicas]] = {}
+    too_many: dict[int, list[Replicas]] = {}
     for one in partitions:
         wanted = wish.factors.get(one.topic, len(one.brokers) if wish.leaving & {*one.brokers} else 0)
         if wanted > len(stay.keys() | {*one.brokers} - wish.leaving):
-            many.setdefault(wanted, []).append(one)
-    if many and not wrong:
-        lost = sorted({str(racks[one]) for one in wish.leaving & racks.keys() if racks[one]})
+            too_many.setdefault(wanted, []).append(one)
+    if too_many and not reasons:
+        lost = sorted({str(racks[broker]) for broker in wish.leaving & racks.keys() if racks[broker]})
         where = f" of rack {' or '.join(lost)}" if lost else ""
-        wrong += [
-            f"{_named(found)} {'is' if len(found) == 1 else 'are'} to have {wanted} replicas, and {len(stay)} brokers "
-            f"would be left for them: add a broker{where} first, or lower replication_factor"
-            for wanted, found in sorted(many.items())
+        reasons += [
+            f"{_named(found)} would have {wanted} replicas, but {len(stay)} brokers would be left for them: add a "
+            f"broker{where} first, or lower replication_factor"
+            for wanted, found in sorted(too_many.items())
         ]
-    return wrong
+    return reasons
 
 
 def _in_fewer_racks(racks: Mapping[int, Rack], moves: Iterable[Move]) -> list[str]:
-    """Refuse what would have partitions in fewer racks than they are in, but for replicas taken away.
+    """Return refusals of moves to fewer racks, unless replicas are removed.
 
-    So is what would have as many replicas with more of them in one rack: more would be lost with that one. A replica
-    whose rack nobody knows may have been in any.
+    Moves that keep the number of replicas but put more of them into one rack are refused, too, because that rack's loss
+    would cost more replicas. A replica whose rack is unknown may have been in any rack.
     """
     gone: dict[Rack, list[Move]] = {}
     heaped: dict[tuple[Rack, int, int, Rack], list[Move]] = {}
@@ -222,24 +225,25 @@ def _in_fewer_racks(racks: Mapping[int, Rack], moves: Iterable[Move]) -> list[st
             heaped.setdefault((rack, most, now, less), []).append(move)
     return [
         f"{_named(found)} would be in fewer racks than now, without rack {rack}: add a broker of rack {rack} first, "
-        "or say fewer_racks=true if that rack is to go"
+        "or set fewer_racks=true if that rack is removed"
         for rack, found in gone.items()
     ] + [
-        f"{_named(found)} would have {most} replicas in rack {rack}, and now {'has' if len(found) == 1 else 'have'} at "
-        f"most {now} in one: more would be lost with that rack; add a broker of rack {less} first, or say "
-        "fewer_racks=true if that is meant"
+        f"{_named(found)} would have {most} replicas in rack {rack}, but now {'has' if len(found) == 1 else 'have'} at "
+        f"most {now} in one rack, so the loss of rack {rack} would cost more replicas: add a broker of rack {less} "
+        "first, or set fewer_racks=true to accept that"
         for (rack, most, now, less), found in heaped.items()
     ]
 
 
-def _unreached(layout: Layout, moves: Sequence[Move]) -> list[str]:
-    """Return what the moves leave uneven that they were free to mend, and what would."""
+def _still_uneven(layout: Layout, moves: Sequence[Move]) -> list[str]:
+    """Return a note on moved partitions that stay unevenly spread over racks."""
     touched = {move.place for move in moves}
     uneven = [layout.there[place] for place in layout.now if place in touched and layout.uneven(layout.now[place])]
-    return [f"{_named(uneven)} would still be uneven over racks: -e rebalance=true mends it"] if uneven else []
+    return [f"{_named(uneven)} would still be uneven over racks: -e rebalance=true corrects that"] if uneven else []
 
 
-def _named(found: Sequence[Replicas] | Sequence[Move]) -> str:
-    """Return partitions by name, the first of them."""
-    names = ", ".join(f"{one.topic}-{one.number}" for one in found[:SHOWN])
-    return f"{len(found)} partition{'s' * (len(found) > 1)} ({names}{', ...' if len(found) > SHOWN else ''})"
+def _named(partitions: Sequence[Replicas] | Sequence[Move]) -> str:
+    """Return the number of partitions and the names of the first of them."""
+    count = len(partitions)
+    names = ", ".join(f"{one.topic}-{one.number}" for one in partitions[:SHOWN])
+    return f"{count} partition{'s' * (count > 1)} ({names}{', ...' if count > SHOWN else ''})"

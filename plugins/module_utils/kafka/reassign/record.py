@@ -1,4 +1,7 @@
-"""What a run of moves has to know when it was interrupted: a file of whom runs it, one for each cluster."""
+"""Stores the record of a run, by which an interrupted run is resumed or reverted: one file for each cluster and kind.
+
+A lock beside it lets one run on a host move replicas at a time.
+"""
 
 from __future__ import annotations
 
@@ -22,52 +25,52 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals impo
 MOVES, SHIFTS, DISK = record_schema.KINDS
 FOLDER = "~/.local/state/millrace"
 LOOK, LOOKS = 0.05, 100
-"""Seconds after which who wants to move tries again while others look, who are done at once, and how often he does."""
+"""Seconds between attempts to take the lock while other processes only check it for a moment, and their number."""
 PATIENCE = 60.0
-"""Seconds for which somebody may plan, set limits, or take them back: each broker is asked for it."""
+"""Seconds that another run may take to plan, or to set or remove throttles; each of these asks every broker."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """A plan that was begun."""
+    """A run that was started and has not ended; the fields are the keys of its file."""
 
     asked: str
-    """What was asked for, in the words of the command line."""
+    """The request as on the command line."""
     leaving: tuple[int, ...]
-    """Brokers that are to hold nothing: they may be dead."""
+    """Brokers to empty, which may be down."""
     rate: int | None
-    """Bytes a second that a broker may send and take for it; None without a limit."""
+    """Bytes a second that a broker may send and receive for the run; None without a limit."""
     moves: tuple[Move, ...]
     lists: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
-    """By topic and setting, the throttled replicas that this plan, or another run, put in; what others did is not."""
+    """By topic and setting, the throttled replicas that this run, or another run, added; not those of other tools."""
     rates: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
-    """By broker and setting, the rate that was there before this plan and other runs, None where there was none."""
+    """By broker and setting, the rate before this and other runs, None if there was none."""
     used: tuple[int, ...] = ()
-    """The rates that this plan has set; another one that is there at its end is somebody else's."""
+    """The rates that this run has set; any other rate at its end was set by another tool."""
     topics: tuple[str, ...] = ()
-    """Those that it is about; all where none is named."""
+    """The topics of the request; all if none is named."""
     back: bool = False
-    """Whether this puts back what another plan moved."""
+    """Whether this run reverts another one."""
     shifts: tuple[Shift, ...] = ()
-    """Replicas that go to another log dir of their broker; then there are no moves."""
+    """Replicas that move to another log dir of their broker; then there are no moves."""
     factors: Mapping[str, int] = field(default_factory=dict)
-    """By topic, how many replicas it was declared to have, where that is what was asked for."""
+    """By topic, its declared number of replicas, if the request was `declared`."""
     timer: bool = False
-    """Whether a timer began it, or went on with it last: it goes on with no run of a person."""
+    """Whether the timer started the run, or resumed it last; it resumes no run of a person."""
     lost: tuple[str, ...] = ()
-    """Partitions whose records are given up with a disk, as topic-0, until its broker has taken the new one in."""
+    """Partitions, as topic-0, whose records are given up with a disk; empty once the broker uses the new disk."""
     kind: str = MOVES
-    """Who carries it out: one of MOVES, SHIFTS, DISK, whatever is left of it."""
+    """The kind of run: MOVES, SHIFTS or DISK, whatever is left of it."""
     fewer_racks: bool = False
     """Whether partitions may be in fewer racks afterwards."""
     broker: int | None = None
-    """Whose disk it is, of that kind."""
+    """The broker whose disk is replaced, in a run of kind DISK."""
     empties: bool = False
-    """Whether the log dirs that shifts leave are to hold nothing."""
+    """Whether the source log dirs of the shifts are to be emptied."""
 
     @property
     def typed(self) -> str:
-        """Return the options of a command line that go on with it; a cancel needs no rate."""
+        """Return the command-line options that resume the run; a cancel needs no rate."""
         words = self.asked.split(" ")
         words += [f"lost={','.join(self.lost)}"] if self.lost else []
         words += ["fewer_racks=true"] if self.fewer_racks else []
@@ -75,70 +78,71 @@ class Record:
         return " ".join(f"-e {one}" for one in words)
 
     def reversed(self, moves: tuple[Move, ...]) -> Record:
-        """Return what puts these moves of it back."""
+        """Return the record of the cancel that reverts these moves of the run."""
         turned = tuple(replace(one, before=one.after, after=one.before) for one in moves)
         none: dict[str, Any] = {"leaving": (), "factors": {}, "timer": False, "fewer_racks": False}
         return replace(self, asked="cancel=true", moves=turned, back=True, **none)
 
 
 def path_of(cluster_id: str, folder: str = FOLDER, kind: str = MOVES) -> Path:
-    """Return where the record of a cluster is."""
+    """Return the path of a cluster's record."""
     return Path(folder).expanduser() / f"{kind}-{cluster_id}.json"
 
 
 def beside(path: Path) -> list[Record]:
-    """Return the records of the same cluster's runs of other kinds. Raises ValueError, which names one, OSError."""
-    found = []
+    """Return the records of the cluster's runs of other kinds. Raises ValueError, which names the file, OSError."""
+    records = []
     for other in sorted(path.parent.glob(f"*-{path.name.partition('-')[2]}")):
         try:
-            found += [one] if other != path and (one := load(other)) else []
+            records += [record] if other != path and (record := load(other)) else []
         except ValueError as error:
             raise ValueError(f"beside it, {other.name}: {error}") from error
-    return found
+    return records
 
 
 @contextmanager
 def limits(path: Path) -> Iterator[list[Record]]:
-    """Yield the same while nobody else of this host sets or takes back limits.
+    """Yield the records of runs of other kinds, while no other run on this host sets or removes throttles.
 
-    Of two that ended at once each would leave its own for the other. Raises Refused where somebody does not come to an
-    end, ValueError, OSError.
+    Without that lock, two runs that end at the same time would each leave its throttles for the other. Raises Refused
+    if another run does not release the lock, ValueError, OSError.
     """
-    with alone(path.with_name(f"limits-{path.name.partition('-')[2]}"), "who sets or takes back limits", wait=PATIENCE):
+    lock = path.with_name(f"limits-{path.name.partition('-')[2]}")
+    with alone(lock, "a run that sets or removes throttles", wait=PATIENCE):
         yield beside(path)
 
 
 def load(path: Path) -> Record | None:
-    """Return the record; None where no plan was begun, or it was brought to its end. Raises ValueError, OSError."""
+    """Return the record; None if no run was started, or it has ended. Raises ValueError, OSError."""
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        wrong = record_schema.wrong(found)
+        fields: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        faults = record_schema.faults(fields)
     except FileNotFoundError:
         return None
     except RecursionError:
-        wrong = "brackets in brackets, more than can be read"
-    if wrong:
-        raise ValueError(f"it is damaged, or not one of this version: {wrong}")
-    found = {**older(found), **found}
-    moves = (Move(t, n, tuple(before), tuple(after), size) for t, n, before, after, size in found.pop("moves"))
-    shifts = tuple(Shift(**one) for one in found.pop("shifts", ()))
-    ids: dict[str, Any] = {name: tuple(found.get(name, ())) for name in ("used", "topics", "lost")}
-    return Record(**{**found, **ids, "moves": tuple(moves), "shifts": shifts, "leaving": tuple(found["leaving"])})
+        faults = "nested too deeply to be read"
+    if faults:
+        raise ValueError(f"damaged, or written by another version: {faults}")
+    fields = {**missing_fields(fields), **fields}
+    moves = (Move(t, n, tuple(before), tuple(after), size) for t, n, before, after, size in fields.pop("moves"))
+    shifts = tuple(Shift(**one) for one in fields.pop("shifts", ()))
+    lists: dict[str, Any] = {name: tuple(fields.get(name, ())) for name in ("used", "topics", "lost")}
+    return Record(**{**fields, **lists, "moves": tuple(moves), "shifts": shifts, "leaving": tuple(fields["leaving"])})
 
 
-def older(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a record of the version before says by the words of the request alone."""
-    asked = found["asked"]
+def missing_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that a record of the previous version lacks, derived from its request."""
+    asked = fields["asked"]
     disk = re.match(r"broker=(\d+) ", asked)
-    kind = DISK if disk else SHIFTS if found.get("shifts") else MOVES
+    kind = DISK if disk else SHIFTS if fields.get("shifts") else MOVES
     empties = kind == SHIFTS and asked.startswith(("empty=", "disk="))
     return {"kind": kind, "broker": int(disk[1]) if disk else None, "empties": empties}
 
 
 def save(path: Path, record: Record) -> None:
-    """Write the record, whole or not at all, so that nobody else can read it. Raises OSError.
+    """Write the record atomically, readable by its owner alone. Raises OSError.
 
-    Limits are set next: its name, too, has to outlive a power cut.
+    Throttles are set next, so the folder is synced, too: the file's name has to outlive a power cut.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     moves = [(one.topic, one.number, one.before, one.after, one.size) for one in record.moves]
@@ -152,7 +156,7 @@ def save(path: Path, record: Record) -> None:
     try:
         os.fsync(folder)
     except OSError as error:
-        if error.errno != errno.EINVAL:  # a file system that knows no such thing
+        if error.errno != errno.EINVAL:  # the file system does not support syncing a folder
             raise
     finally:
         os.close(folder)
@@ -160,15 +164,16 @@ def save(path: Path, record: Record) -> None:
 
 @contextmanager
 def alone(path: Path, who: str, look: bool = False, wait: float = 0) -> Iterator[None]:
-    """Keep all others of this host from moving replicas of the record's cluster; it ends with the process, too.
+    """Hold the lock of the record, so that no other run on this host moves replicas of its cluster meanwhile.
 
-    Who only wants to `look` keeps nobody off, and makes no file. Raises Refused, which names who moves them now, and
-    has not ended within `wait` seconds, OSError.
+    The lock ends with the process, too. With `look` it is only checked: no file is made, and no other run is kept from
+    starting. `who` names this run in the messages of others. Raises Refused, which names the run that has held the lock
+    for `wait` seconds, OSError.
     """
     lock = path.with_suffix(".lock")
     if look:
         with suppress(FileNotFoundError):
-            _looked(os.open(lock, os.O_RDONLY))
+            _check(os.open(lock, os.O_RDONLY))
         yield
         return
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -178,42 +183,42 @@ def alone(path: Path, who: str, look: bool = False, wait: float = 0) -> Iterator
         os.pwrite(held, f"{who}, pid {os.getpid()}".encode(), 0)
         yield
     finally:
-        os.ftruncate(held, 0)  # who has opened it reads no name of one that has ended
+        os.ftruncate(held, 0)  # a process that has it open reads no name of a run that has ended
         with suppress(FileNotFoundError):
             lock.unlink()
         os.close(held)
 
 
 def _locked(lock: Path, wait: float) -> int:
-    """Return the descriptor of a file that is locked now. Raises Refused, OSError."""
-    patient = round(wait / LOOK)
-    for turn in range(patient + LOOKS):
+    """Lock a file and return its descriptor. Raises Refused, OSError."""
+    attempts = round(wait / LOOK)
+    for attempt in range(attempts + LOOKS):
         held = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            with suppress(FileNotFoundError):  # who had it before takes the file away
+            with suppress(FileNotFoundError):  # the previous holder removes the file
                 if os.path.samestat(os.stat(lock), os.fstat(held)):
                     return held
         except BlockingIOError:
             try:
-                _looked(held)
+                _check(held)
             except Refused:
-                if turn >= patient:
+                if attempt >= attempts:
                     raise
             waits.rest(LOOK)
         else:
             os.close(held)
-    raise Refused(f"somebody looks at {lock} and does not end: end the process that has it open; nothing was done")
+    raise Refused(f"another process keeps {lock} locked: end the process that has it open; nothing was changed")
 
 
-def _looked(held: int) -> None:
-    """Close a lock's file, which others may look at meanwhile. Raises Refused, which names who holds it, OSError."""
+def _check(held: int) -> None:
+    """Close a lock's file. Raises Refused, which names the run that holds the lock, OSError."""
     try:
         fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         who = os.pread(held, 200, 0).decode(errors="replace") or "another run"
         raise Refused(
-            f"{who}, is moving replicas of this cluster: wait until that has ended, or end it there; nothing was done"
+            f"{who}, is moving replicas of this cluster: wait until it has ended, or stop it; nothing was changed"
         ) from None
     finally:
         os.close(held)

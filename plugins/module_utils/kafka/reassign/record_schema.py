@@ -1,4 +1,4 @@
-"""What a record of moves may say, by types alone: a damaged one is named before anything is made of it. Pure."""
+"""Checks the types of a record's fields, so that a damaged record is reported instead of used. Pure."""
 
 from __future__ import annotations
 
@@ -8,85 +8,85 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 KINDS = ("moves", "shifts", "disk")
-"""Replicas go to other brokers; to another log dir of their broker; a broker takes in a new disk."""
+"""Moves to other brokers; moves to another log dir of the same broker; the replacement of a disk."""
 Form = tuple[Callable[[Any], bool], str]
-"""Whether a value is of it, and what it is, for a person."""
+"""Whether a value is valid, and the description of valid values for messages."""
 
 
 def is_text(value: Any) -> bool:
-    """Tell whether it is a text."""
+    """Tell whether a value is a string."""
     return isinstance(value, str)
 
 
 def is_switch(value: Any) -> bool:
-    """Tell whether it is true or false: no text is."""
+    """Tell whether a value is a boolean."""
     return isinstance(value, bool)
 
 
 def is_number(value: Any, least: int = 0) -> bool:
-    """Tell whether it is a whole number, as of a broker, a partition, or bytes."""
+    """Tell whether a value is a whole number of 64 bits, as of a broker, a partition, or bytes."""
     return type(value) is int and least <= value < 2**63
 
 
 def is_positive(value: Any) -> bool:
-    """Tell whether it is a whole number above 0."""
+    """Tell whether a value is a whole number above 0."""
     return is_number(value, 1)
 
 
 def is_id(value: Any) -> bool:
-    """Tell whether it is the id of a broker, as a key."""
+    """Tell whether a key is the id of a broker."""
     return is_text(value) and re.fullmatch("[0-9]{1,10}", value) is not None
 
 
 def is_list(value: Any, of: Callable[[Any], bool]) -> bool:
-    """Tell whether it is a list of such values."""
+    """Tell whether a value is a list of valid values."""
     return isinstance(value, list) and all(map(of, value))
 
 
 def is_dict(value: Any, of: Callable[[Any], bool], key: Callable[[Any], bool] = is_text) -> bool:
-    """Tell whether it is a mapping to such values."""
+    """Tell whether a value is a mapping of valid keys to valid values."""
     return isinstance(value, dict) and all(key(name) and of(one) for name, one in value.items())
 
 
 def is_move(value: Any) -> bool:
-    """Tell whether it is a partition that gets other replicas; on a new disk the only one comes back to nobody's."""
+    """Tell whether a value is a move; `before` may be empty, for the only replica of a partition on a new disk."""
     if not isinstance(value, list) or len(value) != 5:
         return False
     topic, number, before, after, size = value
     brokers = is_list(before, is_number) and is_list(after, is_number) and after != []
-    return is_text(topic) and is_number(number) and is_number(size) and brokers and once(before) and once(after)
+    return is_text(topic) and is_number(number) and is_number(size) and brokers and unique(before) and unique(after)
 
 
 def is_shift(value: Any) -> bool:
-    """Tell whether it is a replica that goes to another log dir."""
+    """Tell whether a value is a move of a replica to another log dir."""
     kinds = {"topic": is_text, "number": is_number, "broker": is_number, "source": is_text, "target": is_text}
     kinds["size"] = is_number
     return isinstance(value, dict) and value.keys() == kinds.keys() and all(kinds[key](value[key]) for key in kinds)
 
 
 def are_moves(value: Any) -> bool:
-    """Tell whether it is a list of such partitions, each of them once."""
-    return is_list(value, is_move) and once([(topic, number) for topic, number, *_ in value])
+    """Tell whether a value is a list of moves, with each partition once."""
+    return is_list(value, is_move) and unique([(topic, number) for topic, number, *_ in value])
 
 
 def are_shifts(value: Any) -> bool:
-    """Tell whether it is a list of such replicas, each of them once."""
-    return is_list(value, is_shift) and once([(one["topic"], one["number"], one["broker"]) for one in value])
+    """Tell whether a value is a list of moves between log dirs, with each replica once."""
+    return is_list(value, is_shift) and unique([(one["topic"], one["number"], one["broker"]) for one in value])
 
 
-def once(values: Collection[Any]) -> bool:
-    """Tell whether none of them is there twice."""
+def unique(values: Collection[Any]) -> bool:
+    """Tell whether no value occurs twice."""
     return len(set(values)) == len(values)
 
 
 def is_entry(value: Any) -> bool:
-    """Tell whether it is one of a list of throttled replicas."""
+    """Tell whether a value is an entry of a list of throttled replicas, as 0:1 (partition and broker)."""
     return is_text(value) and re.fullmatch("[0-9]+:[0-9]+", value) is not None
 
 
 NEEDED: Mapping[str, Form] = {
     "asked": (is_text, "a text"),
-    "leaving": (lambda value: is_list(value, is_number), "a list of ids of brokers"),
+    "leaving": (lambda value: is_list(value, is_number), "a list of broker ids"),
     "rate": (lambda value: value is None or is_positive(value), "null, or bytes a second, a whole number above 0"),
     "moves": (are_moves, "a list of topic, number, brokers before and after, bytes; no broker or partition twice"),
 }
@@ -97,7 +97,7 @@ OTHERS: Mapping[str, Form] = {
     ),
     "rates": (
         lambda value: is_dict(value, lambda own: is_dict(own, lambda rate: rate is None or is_text(rate)), is_id),
-        "by id of a broker and setting, a text or null",
+        "by broker id and setting, a text or null",
     ),
     "used": (lambda value: is_list(value, is_positive), "a list of rates"),
     "topics": (lambda value: is_list(value, is_text), "a list of topics"),
@@ -108,29 +108,30 @@ OTHERS: Mapping[str, Form] = {
     "lost": (lambda value: is_list(value, is_text), "a list of partitions"),
     "kind": (lambda value: is_text(value) and value in KINDS, f"one of {', '.join(KINDS)}"),
     "fewer_racks": (is_switch, "true or false"),
-    "broker": (lambda value: value is None or is_number(value), "null, or the id of a broker"),
+    "broker": (lambda value: value is None or is_number(value), "null, or a broker id"),
     "empties": (is_switch, "true or false"),
 }
-"""What an older version did not say may be missing."""
+"""Fields that may be missing, because older versions did not write them."""
 SHOWN = 60
+"""Characters of a value that a message shows."""
 
 
-def wrong(found: Any) -> str:
-    """Return what is wrong with a record, '' where nothing is."""
-    if not isinstance(found, dict):
-        return f"it is {shown(found)}, and no mapping"
-    faults = [f"it does not say {name}" for name in NEEDED if name not in found]
+def faults(record: Any) -> str:
+    """Return what is wrong with a record, '' if it is valid."""
+    if not isinstance(record, dict):
+        return f"it is {shown(record)}, not a mapping"
+    texts = [f"{name} is missing" for name in NEEDED if name not in record]
     forms = {**NEEDED, **OTHERS}
-    faults += [f"it says {name}, which nobody knows here" for name in found if name not in forms]
-    faults += [
-        f"{name} is {shown(found[name])}, and has to be {what}"
+    texts += [f"{name} is an unknown key" for name in record if name not in forms]
+    texts += [
+        f"{name} is {shown(record[name])}, but must be {what}"
         for name, (fits, what) in forms.items()
-        if name in found and not fits(found[name])
+        if name in record and not fits(record[name])
     ]
-    return "; ".join(faults)
+    return "; ".join(texts)
 
 
 def shown(value: Any) -> str:
-    """Return a value as it stands there, the beginning of it."""
+    """Return a value as JSON, shortened."""
     text = json.dumps(value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."

@@ -1,4 +1,4 @@
-"""Where the replicas of a cluster are, and where more may go; counts follow each change. Pure."""
+"""Models the replicas of a cluster while a plan is computed, with counts by broker and the rule of racks. Pure."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Replicas:
 
 
 class Layout:
-    """The replicas of some partitions, as they would be after the changes so far.
+    """The replicas of some partitions as they would be after the changes so far.
 
-    The same partitions in the same order with the same changes are the same layout.
+    Deterministic: the same partitions in the same order with the same changes give the same layout.
     """
 
     def __init__(
@@ -38,9 +38,10 @@ class Layout:
         partitions: Iterable[Replicas],
         others: Mapping[int, Rack] = MappingProxyType({}),
     ) -> None:
-        """`racks` has the rack of each broker that may hold replicas, `others` of those that keep theirs and get none.
+        """Count the replicas of `partitions` by broker.
 
-        Who is in neither may still hold some; they are in no rack.
+        `racks` has the rack of each broker that may receive replicas, `others` of brokers that keep theirs and receive
+        none. A broker in neither may still hold replicas; it counts as in no rack.
         """
         self.racks = dict(sorted(racks.items()))
         self.others = dict(sorted(others.items()))
@@ -70,45 +71,45 @@ class Layout:
         return len(self.on[broker])
 
     def move(self, place: Place, source: int, target: int) -> None:
-        """Have another broker hold a replica, at the same position: who led by it leads by it."""
+        """Move a replica to another broker, at the same position, so that a leader stays the leader."""
         self.now[place][self.now[place].index(source)] = target
         self._count(place, source, -1)
         self._count(place, target)
 
     def add(self, place: Place, broker: int) -> None:
-        """Have one more replica."""
+        """Add a replica as the last one."""
         self.now[place].append(broker)
         self._count(place, broker)
 
     def remove(self, place: Place, broker: int) -> None:
-        """Have one replica less."""
+        """Remove a replica."""
         self.now[place].remove(broker)
         self._count(place, broker, -1)
 
     def changed(self, place: Place) -> bool:
-        """Tell whether other brokers hold it than at first."""
+        """Tell whether a partition is on other brokers than at first."""
         return set(self.now[place]) != set(self.there[place].brokers)
 
-    # The rule of racks: of one partition, as many replicas in one rack as in another, as far as that can be.
+    # The rule of racks: each rack has the same number of replicas of a partition, as far as possible.
 
     def in_racks(self, brokers: Iterable[int]) -> dict[Rack, int]:
-        """Return how many of these brokers each rack has; who is to hold nothing is in none."""
-        found = self._none.copy()
+        """Return how many of these brokers each rack has; brokers to empty are in no rack."""
+        counts = self._none.copy()
         for broker in brokers:
             if broker in self.where:
-                found[self.where[broker]] += 1
-        return found
+                counts[self.where[broker]] += 1
+        return counts
 
     def kept(self, place: Place) -> tuple[Rack, ...]:
-        """Return the rack of each replica that stays where it is, as its broker gets none."""
+        """Return the rack of each replica on brokers that keep their replicas and receive none."""
         if not self.others:
             return ()
         return tuple(sorted((self.others[one] for one in self.now[place] if one in self.others), key=str))
 
     def uneven(self, brokers: Sequence[int]) -> tuple[Rack, Rack] | None:
-        """Return a rack that has two replicas more than another that has a broker to spare, and that one.
+        """Return a rack with two replicas more than another rack that has a free broker, and that other rack.
 
-        Only racks that can give one count: what is uneven on others stays so.
+        None if there is no such pair. Only racks with a replica that may move count as the first.
         """
         counts = self.in_racks(brokers)
         own = self.in_racks(one for one in brokers if one in self.racks) if self.others else counts
@@ -119,7 +120,7 @@ class Layout:
         return (most, least) if gives and spare and counts[most] - counts[least] >= 2 else None
 
     def may_move(self, place: Place, source: int, target: int) -> bool:
-        """Tell whether a replica may go from one broker to another, and racks stay as even as they are."""
+        """Tell whether a replica may move to another broker without making racks less even."""
         brokers = self.now[place]
         if target in brokers:
             return False
@@ -132,9 +133,9 @@ class Layout:
         return source in self.racks and counts[here] > counts[there] + 1
 
     def best(self, place: Place, wanted: Mapping[int, float], among: Collection[int]) -> int | None:
-        """Return the broker for one more replica: of the rack with fewest, then the one that lacks most.
+        """Return the broker for one more replica: in the rack with fewest, then the one farthest below its share.
 
-        None where each of them has one already.
+        None if each of them already has a replica.
         """
         brokers, topic = self.now[place], place[0]
         counts = self.in_racks(brokers)
@@ -148,11 +149,12 @@ class Layout:
 
 
 def shares(layout: Layout, factor: Callable[[Place], int]) -> dict[int, float]:
-    """Return how many replicas each broker should hold: all the same, as far as the rule of racks lets them.
+    """Return by broker its share: the number of replicas that it should hold.
 
-    A rack has at least the replicas that the rule gives it of each partition, and at most as many; within it brokers
-    hold the same. `factor` says how many replicas a partition is to have. What others keep is none of theirs, and they
-    get nothing more: what a partition lacks comes to the racks of those who may hold it.
+    All brokers hold the same, as far as the rule of racks allows it: that rule bounds the replicas of each partition in
+    a rack from below and above. Within a rack, brokers hold the same. `factor` returns the number of replicas that a
+    partition should have. Replicas that other brokers keep are not part of the shares, and those brokers receive none:
+    the missing replicas of a partition are placed in the racks of brokers that may receive them.
     """
     sizes = {rack: len(ids) for rack, ids in layout.members.items()}
     low, high, total = dict.fromkeys(sizes, 0), dict.fromkeys(sizes, 0), 0
@@ -172,9 +174,9 @@ def shares(layout: Layout, factor: Callable[[Place], int]) -> dict[int, float]:
 def bounds(
     sizes: Mapping[Rack, int], factor: int, kept: Mapping[Rack, int] = MappingProxyType({})
 ) -> dict[Rack, tuple[int, int]]:
-    """Return the fewest and the most replicas of one partition that each rack, of so many brokers, may have.
+    """Return by rack the fewest and the most replicas of one partition that it may receive; `sizes` counts brokers.
 
-    What others keep in racks counts there for the rule, and for the factor, and is none of these.
+    Replicas that other brokers keep in a rack count for the rule and for the factor, but not for these bounds.
     """
     own, left = dict.fromkeys(sizes, 0), factor - sum(kept.values())
     while left > 0 and (spare := {rack: own[rack] + kept.get(rack, 0) for rack in sizes if own[rack] < sizes[rack]}):
@@ -188,7 +190,7 @@ def bounds(
 
 
 def _level(layout: Layout, low: Mapping[Rack, int], high: Mapping[Rack, int], total: int) -> float:
-    """Return the number of replicas of a broker at which all racks together have so many."""
+    """Return the number of replicas by broker at which all racks together hold `total`, within their bounds."""
     least, most = 0.0, float(total)
     for _ in range(64):
         middle = (least + most) / 2

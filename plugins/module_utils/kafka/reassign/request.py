@@ -1,4 +1,4 @@
-"""What a person asks for, as options of a module and as words; mistakes all together. Pure."""
+"""Parses the options of kafka_reassign into a request, and collects all mistakes. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.file
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Wish
 
 WITHIN = ("disk", "empty", "disks")
-"""Of these nothing leaves its broker."""
+"""Actions between the log dirs of a broker."""
 VERBS = ("add", "drain", "replace", "rebalance", "leaders", "replication_factor", "declared", *WITHIN, "cancel")
 
 
@@ -24,156 +24,163 @@ class Asked:
 
     wish: Wish
     words: str
-    """As on the command line: the same words are the same request."""
+    """The request as on the command line: equal words are the same request."""
     topics: tuple[str, ...] = ()
-    """Those that it is about; all where none is named."""
+    """The topics to move; all if none is named."""
     rate: int | None = None
+    """Bytes a second of each broker, None without a limit."""
     limited: bool = False
-    """Whether a rate was said, `unlimited` among them."""
+    """Whether a rate was given; `unlimited` is one."""
     cancel: bool = False
+    """Whether it reverts the interrupted run."""
     within: DiskWish | None = None
-    """What is to change between log dirs of brokers; then nothing goes to another broker."""
+    """The change between log dirs of brokers; then nothing moves to another broker."""
     declared: bool = False
-    """Whether the factors are those of declared topics: of those alone that differ, and are there."""
+    """Whether the factors are the declared ones, of existing topics that differ."""
     timer: bool = False
-    """Whether a timer asks, and nobody who could decide."""
+    """Whether the timer asks, not a person."""
     devices: Devices = field(default_factory=dict)
 
 
-def asked(said: Mapping[str, Any]) -> tuple[Asked, list[str]]:
-    """Return the request, and what is wrong with it."""
-    verbs = [name for name in VERBS if is_said(name, said[name])]
-    topics = tuple(sorted({name.strip() for name in said["topic"]}))
-    wrong, wish, rate, within, devices = [], Wish(), None, None, dict[tuple[int, str], int]()
+def asked(options: Mapping[str, Any]) -> tuple[Asked, list[str]]:
+    """Return the request in the module's options, and what is wrong with it."""
+    verbs = [name for name in VERBS if is_set(name, options[name])]
+    topics = tuple(sorted({name.strip() for name in options["topic"]}))
+    mistakes, wish, rate, within, devices = [], Wish(), None, None, dict[tuple[int, str], int]()
     if len(verbs) != 1:
-        told = f"{' and '.join(verbs)} are said" if verbs else "nothing is said"
-        wrong.append(f"{told}: say one of {', '.join(VERBS)}")
-    wrong += [f"{name}: broker {one} is named twice" for name in ("add", "drain", "disks") for one in twice(said[name])]
-    factors, strange = factors_of(said, topics)
-    wrong += strange
+        present = f"{' and '.join(verbs)} are set" if verbs else "no action is set"
+        mistakes.append(f"{present}: set one of {', '.join(VERBS)}")
+    mistakes += [
+        f"{name}: broker {broker} is named twice"
+        for name in ("add", "drain", "disks")
+        for broker in duplicates(options[name])
+    ]
+    factors, factor_mistakes = factors_of(options, topics)
+    mistakes += factor_mistakes
     try:
-        devices = devices_of(said.get("devices") or {})
-        within = wished(said["disk"], said["empty"], said["disks"])
+        devices = devices_of(options.get("devices") or {})
+        within = wished(options["disk"], options["empty"], options["disks"])
         within = replace(within, devices=devices) if within else None
-        pairs = replaced(said["replace"])
+        pairs = replacements(options["replace"])
         wish = Wish(
-            tuple(sorted(said["add"])),
-            tuple(sorted(said["drain"])),
+            tuple(sorted(options["add"])),
+            tuple(sorted(options["drain"])),
             pairs,
-            bool(said["rebalance"]),
-            bool(said["leaders"]),
+            bool(options["rebalance"]),
+            bool(options["leaders"]),
             factors,
-            bool(said["fewer_racks"]),
+            bool(options["fewer_racks"]),
         )
     except ValueError as error:
-        wrong.append(str(error))
-    if topics and said["cancel"]:
-        wrong.append("topic: cancel=true puts back all that was begun, of every topic; leave topic out")
+        mistakes.append(str(error))
+    if topics and options["cancel"]:
+        mistakes.append("topic: cancel=true reverts the whole run, of every topic; remove topic")
     if "" in topics:
-        wrong.append("topic: a name is empty; say names as topic=orders,returns, or leave it out where all are meant")
-    if said["rate"]:
+        mistakes.append("topic: a name is empty; set names as topic=orders,returns, or remove topic to move all topics")
+    if options["rate"]:
         try:
-            rate = amounts.rate(said["rate"])
+            rate = amounts.rate(options["rate"])
         except ValueError as error:
-            wrong.append(str(error))
-    elif not (said["cancel"] or said["leaders"]):
-        wrong.append(
-            "no rate is said, and moving replicas can take all that disks and networks have: say how many bytes a "
-            "second each broker may send, and take, as rate=50MB, or unlimited"
+            mistakes.append(str(error))
+    elif not (options["cancel"] or options["leaders"]):
+        mistakes.append(
+            "rate is not set, and moving replicas can use the whole bandwidth of disks and networks: set the bytes a "
+            "second that each broker may send and receive, as rate=50MB, or unlimited"
         )
-    words = [f"{name}={shown(name == 'declared' or said[name])}" for name in verbs]
-    words += [f"topic={','.join(topics)}"] if topics and not said["cancel"] else []
-    limited, cancel, declared = bool(said["rate"]), bool(said["cancel"]), said["declared"] is not None
-    return Asked(wish, " ".join(words), topics, rate, limited, cancel, within, declared, devices=devices), wrong
+    words = [f"{name}={option_text(name == 'declared' or options[name])}" for name in verbs]
+    words += [f"topic={','.join(topics)}"] if topics and not options["cancel"] else []
+    limited, cancel, declared = bool(options["rate"]), bool(options["cancel"]), options["declared"] is not None
+    return Asked(wish, " ".join(words), topics, rate, limited, cancel, within, declared, devices=devices), mistakes
 
 
-def devices_of(said: Mapping[Any, Mapping[str, int]]) -> dict[tuple[int, str], int]:
-    """Return on which device of a broker's host a log dir is, by both. Raises ValueError."""
+def devices_of(option: Mapping[Any, Mapping[str, int]]) -> dict[tuple[int, str], int]:
+    """Return by broker and log dir the device of its host. Raises ValueError."""
     try:
-        return {(int(broker), path): int(one) for broker, of in said.items() for path, one in of.items()}
+        return {(int(broker), path): int(device) for broker, dirs in option.items() for path, device in dirs.items()}
     except (AttributeError, TypeError, ValueError) as error:
         raise ValueError(
-            f"devices: say by id of a broker and log dir a number, and not {record_schema.shown(said)}"
+            f"devices: expected numbers by broker id and log dir, not {record_schema.shown(option)}"
         ) from error
 
 
-def is_said(name: str, value: Any) -> bool:
-    """Tell whether a person asks for it; declared topics may be none."""
+def is_set(name: str, value: Any) -> bool:
+    """Tell whether an action is requested; `declared` may be an empty list."""
     return value is not None and value is not False and (value != [] or name == "declared")
 
 
-def factors_of(said: Mapping[str, Any], topics: Sequence[str]) -> tuple[dict[str, int], list[str]]:
-    """Return by topic how many replicas each of its partitions is to have, and what is wrong with that."""
-    wrong: list[str] = []
-    if said["declared"] is not None:
-        return declared_factors(said["declared"], topics)
-    factor = said["replication_factor"]
+def factors_of(options: Mapping[str, Any], topics: Sequence[str]) -> tuple[dict[str, int], list[str]]:
+    """Return by topic the requested number of replicas, and what is wrong with the request."""
+    mistakes: list[str] = []
+    if options["declared"] is not None:
+        return declared_factors(options["declared"], topics)
+    factor = options["replication_factor"]
     if factor is None:
-        return {}, wrong
+        return {}, mistakes
     if factor < 1:
-        wrong.append(f"replication_factor {factor}: say how many replicas, 1 or more")
+        mistakes.append(f"replication_factor {factor}: set 1 or more")
     if not topics:
-        wrong.append("replication_factor: say of which topics, as topic=orders,returns")
-    return dict.fromkeys(topics, factor), wrong
+        mistakes.append("replication_factor: name the topics, as topic=orders,returns")
+    return dict.fromkeys(topics, factor), mistakes
 
 
 def declared_factors(declared: Sequence[Mapping[str, Any]], topics: Sequence[str]) -> tuple[dict[str, int], list[str]]:
-    """Return the same of declared topics, as the module kafka_topics takes them; of `topics`, where some are named.
+    """Return the same from declared topics, as the module kafka_topics takes them; only `topics` if any are named.
 
-    What is not managed, or is to be absent, or says no number, has as many as it has.
+    Topics that are not managed, absent, or without a replication factor keep their number of replicas.
     """
-    wrong = [f"topic {name}: {why}" for name, reasons in entries.topics(declared).items() for why in reasons]
+    mistakes = [f"topic {name}: {why}" for name, reasons in entries.topics(declared).items() for why in reasons]
     factors = {
         one["name"]: one["replication_factor"]
         for one in declared
         if one.get("manage", True) and one.get("state") != "absent" and one.get("replication_factor")
     }
-    wrong += [
-        f"topic {name}: nobody declares how many replicas it has (it is not in kafka_topics, not managed, or absent)"
+    mistakes += [
+        f"topic {name}: no number of replicas is declared (it is not in kafka_topics, not managed, or absent)"
         for name in topics
         if name and name not in factors
     ]
-    return {name: factor for name, factor in factors.items() if name in topics or not topics}, wrong
+    return {name: factor for name, factor in factors.items() if name in topics or not topics}, mistakes
 
 
-def shown(value: Any) -> str:
-    """Return an option as it is said on a command line."""
+def option_text(value: Any) -> str:
+    """Return an option's value as on the command line."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):
         texts = any(isinstance(one, str) for one in value)
-        return ",".join(sorted(map(plain, value)) if texts else map(str, sorted(value)))
+        return ",".join(sorted(map(canonical, value)) if texts else map(str, sorted(value)))
     return str(value)
 
 
-def plain(text: str) -> str:
-    """Return what names brokers and log dirs in the one way in which it is written down, however it is typed."""
+def canonical(text: str) -> str:
+    """Return brokers and log dirs in one spelling, whatever was typed: `03: /data/1/` becomes `3:/data/1`."""
     parts = [part.strip() for part in text.split(":")]
-    return ":".join(str(int(one)) if one.isdecimal() else one.rstrip("/") or "/" for one in parts)
+    return ":".join(str(int(part)) if part.isdecimal() else part.rstrip("/") or "/" for part in parts)
 
 
-def twice(values: Sequence[int]) -> list[int]:
-    """Return what is there more than once."""
-    return sorted({one for one in values if values.count(one) > 1})
+def duplicates(values: Sequence[int]) -> list[int]:
+    """Return the values that occur more than once."""
+    return sorted({value for value in values if values.count(value) > 1})
 
 
-def replaced(texts: Sequence[str]) -> dict[int, int]:
-    """Return who takes the place of whom, of `3:7`. Raises ValueError."""
-    found: dict[int, int] = {}
+def replacements(texts: Sequence[str]) -> dict[int, int]:
+    """Parse `3:7` as the replacement of broker 3 by broker 7. Raises ValueError."""
+    pairs: dict[int, int] = {}
     for text in texts:
-        parts = re.fullmatch(r"(\d+):(\d+)", text.strip())
-        if not parts:
-            raise ValueError(f"replace {text}: say the ids of the old broker and of the new one, as replace=3:7")
-        old, new = int(parts[1]), int(parts[2])
+        match = re.fullmatch(r"(\d+):(\d+)", text.strip())
+        if not match:
+            raise ValueError(f"replace {text}: set the ids of the old and the new broker, as replace=3:7")
+        old, new = int(match[1]), int(match[2])
         if old == new:
             raise ValueError(
-                f"replace {text}: a broker that comes back under its id copies by itself what it lacks; do nothing"
+                f"replace {text}: nothing to do, because a broker that returns under its id copies what it lacks by "
+                "itself"
             )
-        if old in found or new in found.values():
+        if old in pairs or new in pairs.values():
             raise ValueError(f"replace {text}: a broker is named twice")
-        found[old] = new
-    if both := sorted(found.keys() & {*found.values()}):
+        pairs[old] = new
+    if both := sorted(pairs.keys() & {*pairs.values()}):
         raise ValueError(
-            f"replace: broker {both[0]} is to go, and to take the place of another: replace one, then the other"
+            f"replace: broker {both[0]} is both replaced and a replacement: replace one broker, then the other"
         )
-    return found
+    return pairs

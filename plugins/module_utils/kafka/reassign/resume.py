@@ -1,4 +1,4 @@
-"""An interrupted run goes on, or is put back: what was refused at first is looked at again."""
+"""Plans how an interrupted run resumes, or is reverted; what was checked at its start is checked again."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.placement import Rack
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign import feasibility, lost_brokers, snapshot
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.actions import Work, lines, listed
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.completion import strangers
-from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.declared import later, otherwise
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.completion import foreign_moves
+from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.declared import changed_since, for_next_run
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.execution import Standing, standing
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan import Move
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.record import Record
@@ -20,155 +20,162 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals impo
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.topics import durability
 
 MIN_ISR = "min.insync.replicas"
-ONCE_MENDED = "\nthen run the same again"
-MENDED = f"{ONCE_MENDED}, or call it off with -e cancel=true"
-SET_FIRST = "; resources.yml sets it while the topic is declared with the replicas that it has"
+STAYS_RECORDED = "nothing more was moved, and the run stays recorded"
+WHEN_SOLVED = "\nthen run the same command again"
+WHEN_SOLVED_OR_CANCEL = f"{WHEN_SOLVED}, or revert the run with -e cancel=true"
+SET_FIRST = "; resources.yml sets it while the topic is declared with its present number of replicas"
 
 
 def too_few(admin: Admin, request: Asked, there: snapshot.Seen, only: Collection[str] = ()) -> list[str]:
-    """Refuse fewer replicas than a topic, of `only` these where some are named, needs to be written to.
+    """Return why topics may not have the requested number of replicas: too few for their min.insync.replicas.
 
-    Raises AdminError.
+    `only` names the topics to check, all if it is empty. Raises AdminError.
     """
-    factors = {name: one for name, one in request.wish.factors.items() if name in only or not only}
-    found = needed(admin, factors, there)
+    factors = {name: factor for name, factor in request.wish.factors.items() if name in only or not only}
+    minimums = min_insync(admin, factors, there)
     advice = SET_FIRST if request.declared else ""
-    return [f"topic {name}: {why}{advice}" for name, least in found.items() for why in durability(factors[name], least)]
+    return [
+        f"topic {name}: {why}{advice}"
+        for name, minimum in minimums.items()
+        for why in durability(factors[name], minimum)
+    ]
 
 
-def needed(admin: Admin, names: Collection[str], there: snapshot.Seen) -> dict[str, str | None]:
-    """Return min.insync.replicas of these topics, of those that are there. Raises AdminError."""
+def min_insync(admin: Admin, names: Collection[str], there: snapshot.Seen) -> dict[str, str | None]:
+    """Return min.insync.replicas of the existing ones among these topics. Raises AdminError."""
     known = sorted({*names} & there.metadata.topics.keys())
     settings = topics.describe(admin, "TOPIC", known) if known else {}
     return {name: one[MIN_ISR].value or None for name, one in sorted(settings.items()) if MIN_ISR in one}
 
 
 def too_few_again(admin: Admin, there: snapshot.Seen, moves: Collection[Move]) -> list[str]:
-    """Refuse to take replicas away that a topic needs by now to be written to. Raises AdminError.
+    """Return why a cancel may not remove replicas: a topic now needs more of them to accept writes.
 
-    That a restart of one broker would stop writes is no reason: it may have been so before.
+    That a restart of one broker would stop writes is no reason, because it may have been so before. Raises AdminError.
     """
     factors: dict[str, int] = {}
     for move in moves:
         if len(move.after) < len(move.before):
             factors[move.topic] = min(len(move.after), factors.get(move.topic, len(move.after)))
     return [
-        f"topic {name}: it would have {factors[name]} replica{'s' * (factors[name] > 1)} again, and "
-        f"min.insync.replicas is {least} by now: nothing could be written; set that to {factors[name]} first"
-        for name, least in needed(admin, factors, there).items()
-        if least and int(least) > factors[name]
+        f"topic {name}: it would have {factors[name]} replica{'s' * (factors[name] > 1)} again, but "
+        f"min.insync.replicas is now {minimum}, so it would accept no writes: set min.insync.replicas to "
+        f"{factors[name]} first"
+        for name, minimum in min_insync(admin, factors, there).items()
+        if minimum and int(minimum) > factors[name]
     ]
 
 
-def go_on(request: Asked, there: snapshot.Seen, declared: Mapping[int, Rack], begun: Record, admin: Admin) -> Work:
-    """Return what an interrupted run left. Raises Refused, AdminError."""
+def resume(request: Asked, there: snapshot.Seen, declared: Mapping[int, Rack], begun: Record, admin: Admin) -> Work:
+    """Return the rest of an interrupted run. Raises Refused, AdminError."""
     now = standing(begun, there.metadata, there.running)
-    told = [f"an interrupted run goes on: {len(now.done)} of {len(begun.moves)} partitions are moved"]
-    told += notes_on_a_cancel(begun, there, now) if begun.back else []
-    roomless, full, wrong = without_room(there, now, begun.back)
+    text = [f"resumes an interrupted run: {len(now.done)} of {len(begun.moves)} partitions are moved"]
+    text += notes_on_a_cancel(begun, there, now) if begun.back else []
+    roomless, full, reasons = without_room(there, now, begun.back)
     skipped = {*roomless}
-    left = [*now.running, *(one for one in now.waiting if one not in skipped), *now.turned]
-    wrong += foreign(begun, there, now)
-    told += [f"note: {snapshot.no_room([str(one) for one in roomless], full)}"] if roomless else []
-    if left and not begun.back:  # a cancel must come to its end whatever has died
-        wrong += otherwise(request, begun, left) + kept_from(begun, there, declared, now)
-        wrong += too_few(admin, request, there, begun.factors)
+    left = [*now.running, *(move for move in now.waiting if move not in skipped), *now.turned]
+    reasons += foreign_reassignments(begun, there, now)
+    text += [f"note: {snapshot.no_room([str(move) for move in roomless], full)}"] if roomless else []
+    if left and not begun.back:  # a cancel has to end, whatever has failed meanwhile
+        reasons += changed_since(request, begun, left) + cannot_end(begun, there, declared, now)
+        reasons += too_few(admin, request, there, begun.factors)
     if begun.back:
-        wrong += too_few_again(admin, there, now.waiting)
-    if wrong:
-        mended = ONCE_MENDED if begun.back else MENDED
-        raise Refused(listed("nothing more was moved, and what was begun stays written down", wrong) + mended)
+        reasons += too_few_again(admin, there, now.waiting)
+    if reasons:
+        then = WHEN_SOLVED if begun.back else WHEN_SOLVED_OR_CANCEL
+        raise Refused(listed(STAYS_RECORDED, reasons) + then)
     rate = request.rate if request.limited else begun.rate
-    notes = [f"note: {text}" for text in later(request, begun, there.metadata.topics)]
-    made, off = replace(begun, rate=rate, timer=request.timer), now.turned if begun.back else ()
-    return Work(made, told + lines(begun, there, left) + notes, left, off, roomless, full)
+    notes = [f"note: {note}" for note in for_next_run(request, begun, there.metadata.topics)]
+    made, canceled = replace(begun, rate=rate, timer=request.timer), now.turned if begun.back else ()
+    return Work(made, text + lines(begun, there, left) + notes, left, canceled, roomless, full)
 
 
-def kept_from(begun: Record, there: snapshot.Seen, declared: Mapping[int, Rack], now: Standing) -> list[str]:
-    """Return why what is left of a run cannot be done any more: who was to get it, who keeps it, and who has it."""
-    left, begun_already = [*now.running, *now.waiting], {move.place for move in (*now.running, *now.turned)}
-    lacks: dict[tuple[int, str, str], list[str]] = {}
-    strange: dict[int, list[str]] = {}
-    for one in feasibility.outlooks(left, there.metadata, there.running, lost_brokers.seen_given_up(there, left)):
-        for broker, why in one.lacks.items():
+def cannot_end(begun: Record, there: snapshot.Seen, declared: Mapping[int, Rack], now: Standing) -> list[str]:
+    """Return why the rest of a run cannot end: target or source brokers are down, offline, or not in the inventory."""
+    left, under_way = [*now.running, *now.waiting], {move.place for move in (*now.running, *now.turned)}
+    missing: dict[tuple[int, str, str], list[str]] = {}
+    undeclared: dict[int, list[str]] = {}
+    for one in feasibility.outlooks(left, there.metadata, there.running, lost_brokers.seen_offline(there, left)):
+        for broker, why in one.missing.items():
             gets = broker in one.move.added
-            if gets or one.move.place in begun_already:  # what is not begun is under-replicated, and refused for that
-                lacks.setdefault((broker, why, "is to get" if gets else "is to have"), []).append(str(one.move))
+            # a move that is not under way is refused below, as its partition is under-replicated
+            if gets or one.move.place in under_way:
+                missing.setdefault((broker, why, "is to get" if gets else "is needed for"), []).append(str(one.move))
         for broker in one.move.added:
             if declared and broker in there.metadata.brokers and broker not in declared:
-                strange.setdefault(broker, []).append(str(one.move))
-    wrong = [
-        f"broker {broker} {why}, and {what} {snapshot.named(names)}: {feasibility.cure(why)}"
-        for (broker, why, what), names in sorted(lacks.items())
+                undeclared.setdefault(broker, []).append(str(one.move))
+    reasons = [
+        f"broker {broker} {why}, and {what} {snapshot.named(names)}: {feasibility.remedy(why)}"
+        for (broker, why, what), names in sorted(missing.items())
     ]
-    wrong += [
-        f"broker {one} is not in the inventory any more, and is to get {snapshot.named(names)}: add its host again"
-        for one, names in sorted(strange.items())
+    reasons += [
+        f"broker {broker} is not in the inventory any more, and is to get {snapshot.named(names)}: add its host again"
+        for broker, names in sorted(undeclared.items())
     ]
-    return wrong + snapshot.unwell(there, begun_already, begun.leaving)
+    return reasons + snapshot.unhealthy(there, under_way, begun.leaving)
 
 
 def notes_on_a_cancel(begun: Record, there: snapshot.Seen, now: Standing) -> list[str]:
-    """Return what of a cancel cannot go back, or cannot be called off, as things are."""
+    """Return notes on moves that cannot be reverted, or cannot be canceled, at present."""
     left = [*now.running, *now.waiting]
-    found = feasibility.outlooks(left, there.metadata, there.running, lost_brokers.seen_given_up(there, left))
-    off = feasibility.outlooks(now.turned, there.metadata, there.running)
-    return [f"note: {text}" for text in (*lost_brokers.told(found), *(one.kept for one in off if one.alone))]
+    found = feasibility.outlooks(left, there.metadata, there.running, lost_brokers.seen_offline(there, left))
+    turned = feasibility.outlooks(now.turned, there.metadata, there.running)
+    kept = [one.not_canceled for one in turned if one.only_in_sync]
+    return [f"note: {text}" for text in (*lost_brokers.notes_while_waiting(found), *kept)]
 
 
 def without_room(there: snapshot.Seen, now: Standing, back: bool) -> tuple[list[Move], list[str], list[str]]:
-    """Return what is not begun for want of room, the disks that would be full, and those for which all is refused.
+    """Return moves that are skipped for lack of disk space, the full disks, and reasons to refuse the whole run.
 
-    A cancel leaves out what would come to such disks, where it has anything else to do: what is called off gives room.
+    A cancel skips moves to disks that would be too full if it has anything else to do: canceling moves frees space.
     """
     coming = [*now.running, *now.waiting, *([] if back else now.turned)]
     full = snapshot.overfull(snapshot.disks_after(there, coming))
     brokers, texts = {broker for broker, _ in full}, [text for _, text in full]
-    roomless = {one for one in now.waiting if brokers & {*one.added}}
+    roomless = {move for move in now.waiting if brokers & {*move.added}}
     if back and (now.running or now.turned or len(roomless) < len(now.waiting)):
-        return [one for one in now.waiting if one in roomless], texts if roomless else [], []
+        return [move for move in now.waiting if move in roomless], texts if roomless else [], []
     return [], [], texts
 
 
-def foreign(begun: Record, there: snapshot.Seen, now: Standing) -> list[str]:
-    """Return what somebody else moves besides. What a cancel is still to call off is our own."""
+def foreign_reassignments(begun: Record, there: snapshot.Seen, now: Standing) -> list[str]:
+    """Return a refusal if another tool moves replicas. Reassignments that a cancel has yet to cancel are our own."""
     others = sorted(there.running.keys() - {move.place for move in begun.moves})
     turned = [move for move in now.turned if not begun.back or there.running[move.place].target != move.before]
     names = [f"{topic}-{number}" for topic, number in others] + [str(move) for move in turned]
-    told = f"replicas of {snapshot.named(names)} are being moved by somebody else: wait until that has ended"
-    return [told] if names else []
+    return [f"{snapshot.moved_by_another_tool(names)}: wait until that has ended"] if names else []
 
 
-def put_back(
+def revert(
     request: Asked, there: snapshot.Seen, declared: Mapping[int, Rack], begun: Record | None, admin: Admin
 ) -> Work | None:
-    """Return what takes a plan back: what is on the move is called off, what was moved goes back. Raises Refused."""
+    """Return what reverts a run: reassignments under way are canceled, finished moves are undone. Raises Refused."""
     if begun is None:
         if there.running:
             raise Refused(
-                f"{snapshot.named([f'{t}-{n}' for t, n in sorted(there.running)])} are on the move, and this "
-                "control node has no record of it: cancel where it was begun, or with "
+                f"reassignments of {snapshot.named([f'{t}-{n}' for t, n in sorted(there.running)])} are running, but "
+                "this control node has no record of them: cancel them on the control node that started them, or with "
                 "kafka-reassign-partitions.sh --cancel"
             )
         return None
     if begun.back:
-        return go_on(request, there, declared, begun, admin)
+        return resume(request, there, declared, begun, admin)
     now = standing(begun, there.metadata, there.running)
     gone = {move.place for move in now.gone}
     back = begun.reversed(tuple(move for move in begun.moves if move.place not in gone))
     back = replace(back, rate=request.rate if request.limited else begun.rate)
     left = standing(back, there.metadata, there.running)
-    told = [f"{begun.asked} is put back: {len(left.running) + len(left.turned)} partitions are called off"]
-    told += notes_on_a_cancel(back, there, left)
-    told += [f"note: {strangers(now.gone)}"] if now.gone else []
-    roomless, full, wrong = without_room(there, left, back=True)
+    text = [f"reverts {begun.asked}: {len(left.running) + len(left.turned)} reassignments are canceled"]
+    text += notes_on_a_cancel(back, there, left)
+    text += [f"note: {foreign_moves(now.gone)}"] if now.gone else []
+    roomless, full, reasons = without_room(there, left, back=True)
     skipped = {*roomless}
-    moves = [one for one in left.waiting if one not in skipped]
-    told += [f"note: {snapshot.no_room([str(one) for one in roomless], full)}"] if roomless else []
-    wrong += foreign(begun, there, now)
+    moves = [move for move in left.waiting if move not in skipped]
+    text += [f"note: {snapshot.no_room([str(move) for move in roomless], full)}"] if roomless else []
+    reasons += foreign_reassignments(begun, there, now)
     if few := too_few_again(admin, there, moves):
-        wrong += [f"{text}, or go on with what was begun ({begun.typed})" for text in few]
-    if wrong:
-        raise Refused(listed("nothing was put back", wrong))
+        reasons += [f"{why}, or resume the run ({begun.typed})" for why in few]
+    if reasons:
+        raise Refused(listed("nothing was reverted", reasons))
     going = [*left.running, *left.turned, *moves]
-    return Work(back, told + lines(back, there, moves), going, left.turned, roomless, full)
+    return Work(back, text + lines(back, there, moves), going, left.turned, roomless, full)

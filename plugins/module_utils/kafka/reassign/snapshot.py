@@ -1,4 +1,4 @@
-"""One look at a cluster before replicas move, and why they may not; no Ansible import."""
+"""Takes a snapshot of a cluster before replicas move, and finds the reasons why they may not move."""
 
 from __future__ import annotations
 
@@ -25,35 +25,35 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.plan
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.replica_layout import Replicas
 
 RESERVE = 0.1
-"""Of each disk that stays free."""
+"""Part of each disk that has to stay free."""
 SHOWN = 3
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What brokers said."""
+    """The state of a cluster, as brokers reported it."""
 
     metadata: Metadata
     racks: Mapping[int, Rack] = field(default_factory=dict)
-    """Of each broker that is there and said it."""
+    """By broker that is up and reported its rack."""
     dirs: Sequence[LogDir] = ()
-    """Those that brokers serve from."""
+    """The log dirs that are online."""
     lost: Mapping[int, str] = field(default_factory=dict)
-    """By broker, one that it gave up."""
+    """By broker, one of its offline log dirs."""
     running: Mapping[Place, Running] = field(default_factory=dict)
     devices: Devices = field(default_factory=dict)
 
     @cached_property
     def sizes(self) -> dict[Place, int]:
-        """Return the bytes of one replica of each partition: the largest, for others may lag."""
-        found: dict[Place, int] = {}
-        for one in self.dirs:
-            for place, size in one.sizes.items():
-                found[place] = max(size, found.get(place, 0))
-        return found
+        """Return the bytes of one replica of each partition: the largest, because others may lag."""
+        largest: dict[Place, int] = {}
+        for log_dir in self.dirs:
+            for place, size in log_dir.sizes.items():
+                largest[place] = max(size, largest.get(place, 0))
+        return largest
 
     def partitions(self, only: Collection[str] = ()) -> list[Replicas]:
-        """Return the partitions of these topics, of all where none is named."""
+        """Return the partitions of these topics, of all topics if none is named."""
         return [
             Replicas(one.topic, one.number, one.replicas, self.sizes.get((one.topic, one.number), 0))
             for one in self.metadata.partitions
@@ -62,7 +62,7 @@ class Seen:
 
 
 def look(admin: Admin, metadata: Metadata, devices: Devices = MappingProxyType({})) -> Seen:
-    """Ask. Raises AdminError, ImportError."""
+    """Query the brokers for racks, log dirs and reassignments. Raises AdminError, ImportError."""
     racks = topics.racks(admin, metadata.brokers)
     dirs = log_dirs(admin, metadata.brokers)
     lost = {one.broker: one.path for one in dirs if one.given_up}
@@ -70,33 +70,34 @@ def look(admin: Admin, metadata: Metadata, devices: Devices = MappingProxyType({
 
 
 def at_controller(admin: Admin, metadata: Metadata, begun: Collection[Move] = ()) -> Metadata:
-    """Return what the controller itself says: a broker that has just started knows no partitions or brokers yet.
+    """Return the controller's own metadata: another broker that has just started knows no partitions or brokers yet.
 
-    Where moves were begun and it names no partitions, it is believed if no log dir holds any, either: else nothing
-    that was begun would ever end. Raises AdminError where nobody can be believed, ImportError.
+    A controller that lists no partitions although moves were begun is trusted only if no log dir holds a replica
+    either: without that rule, a run whose topics were all deleted would never end. Raises AdminError if the metadata
+    cannot be trusted, ImportError.
     """
-    place = metadata.brokers.get(metadata.controller)
-    if place is None:
-        raise AdminError(f"no controller among the {len(metadata.brokers)} brokers that are known; run it again")
-    found = kafka_python.metadata_of(admin.properties, f"{place[0]}:{place[1]}", metadata.controller)
-    if found.controller != metadata.controller:
-        raise AdminError(f"broker {metadata.controller} is not the controller any more; run it again")
-    if begun and not found.partitions:
-        dirs = log_dirs(admin, {*metadata.brokers, *found.brokers})
+    address = metadata.brokers.get(metadata.controller)
+    if address is None:
+        raise AdminError(f"no controller among the {len(metadata.brokers)} known brokers; run the same command again")
+    own = kafka_python.metadata_of(admin.properties, f"{address[0]}:{address[1]}", metadata.controller)
+    if own.controller != metadata.controller:
+        raise AdminError(f"broker {metadata.controller} is not the controller any more; run the same command again")
+    if begun and not own.partitions:
+        dirs = log_dirs(admin, {*metadata.brokers, *own.brokers})
         if any(one.sizes for one in dirs):
-            raise AdminError(nameless(found, dirs))
-    return found
+            raise AdminError(no_partitions(own, dirs))
+    return own
 
 
-def nameless(metadata: Metadata, dirs: Iterable[LogDir]) -> str:
-    """Say why a controller that names no partitions is not believed, and what is in the way where it is right."""
+def no_partitions(metadata: Metadata, dirs: Iterable[LogDir]) -> str:
+    """Return why a controller that lists no partitions is not trusted, and what to do if it is right."""
     held = [f"{name}-{number} in {one.path} of broker {one.broker}" for one in dirs for name, number in one.sizes]
     more = ", ..." if len(held) > SHOWN else ""
     return (
-        f"the controller, broker {metadata.controller}, names no partitions, and brokers hold {len(held)} replicas "
-        f"({', '.join(held[:SHOWN])}{more}); it may have just started: run it again. Where there are no topics any "
-        "more, they were left behind: stop the broker (stop.yml -l its host), take their folders out of the log dir, "
-        "start it"
+        f"the controller, broker {metadata.controller}, lists no partitions, but brokers hold {len(held)} replicas "
+        f"({', '.join(held[:SHOWN])}{more}); it may have just started: run the same command again. If all topics were "
+        "deleted, these replicas are left over: stop the broker (stop.yml -l its host), move their folders out of the "
+        "log dir, start it"
     )
 
 
@@ -106,59 +107,64 @@ def lacking(
     leaving: Collection[int],
     lost: Mapping[int, str] = MappingProxyType({}),
 ) -> dict[str, str]:
-    """Return the partitions that nobody may move or wait beside, each with why.
+    """Return by partition why no move may start while it is as it is: no leader, or under-replicated.
 
-    That lacks in sync who is to hold nothing any more, the `leaving`, is no reason: to mend it is what they ask for.
+    Brokers that are drained (`leaving`) need not be in sync: draining them is the remedy.
     """
     found = {}
     for one in partitions:
         behind = sorted(set(one.replicas) - set(one.isr) - set(leaving))
         if one.leader not in brokers:
-            found[str(one)] = "has no leader; start a broker that has all of it, or delete its topic"
+            found[str(one)] = "has no leader: start a broker that has a complete replica, or delete its topic"
         elif behind:
             place = one.topic, one.number
-            lacks = feasibility.missing(
+            reasons = feasibility.unavailable(
                 behind, place, brokers, {(broker, place): path for broker, path in lost.items()}
             )
-            broker, why = next(iter(lacks.items()), (behind[0], "is not in sync"))
-            drained = ", or drain it" if why.startswith(feasibility.GIVEN_UP) else ""
-            found[str(one)] = f"is under-replicated: broker {broker} {why}; {feasibility.cure(why)}{drained}"
+            broker, why = next(iter(reasons.items()), (behind[0], "is not in sync"))
+            drained = ", or drain it" if why.startswith(feasibility.OFFLINE) else ""
+            found[str(one)] = f"is under-replicated: broker {broker} {why}; {feasibility.remedy(why)}{drained}"
     return found
 
 
-def unwell(seen: Seen, moving: Collection[Place], leaving: Collection[int]) -> list[str]:
-    """Return why nothing may be moved beside partitions that are not on the move, each reason once."""
-    why: dict[str, list[str]] = {}
+def unhealthy(seen: Seen, moving: Collection[Place], leaving: Collection[int]) -> list[str]:
+    """Return why no move may start, by the partitions that are not being reassigned; each reason once."""
+    names_of: dict[str, list[str]] = {}
     others = [one for one in seen.metadata.partitions if (one.topic, one.number) not in moving]
     for name, reason in lacking(others, seen.metadata.brokers, leaving, seen.lost).items():
-        why.setdefault(reason, []).append(name)
-    return [f"{named(names)} {reason}, before anything is moved" for reason, names in why.items()]
+        names_of.setdefault(reason, []).append(name)
+    return [f"{named(names)} {reason}, before anything is moved" for reason, names in names_of.items()]
 
 
-def in_the_way(seen: Seen, wish: Wish, declared: Mapping[int, Rack]) -> list[str]:
-    """Return why nothing may be moved now, whatever it is."""
-    wrong = []
+def moved_by_another_tool(names: Sequence[str]) -> str:
+    """Return the text that another tool moves replicas of these partitions."""
+    return f"replicas of {named(names)} are being moved by another tool"
+
+
+def obstacles(seen: Seen, wish: Wish, declared: Mapping[int, Rack]) -> list[str]:
+    """Return why nothing may be moved now, whatever the request."""
+    reasons = []
     if seen.running:
-        wrong.append(
-            f"replicas of {named([f'{t}-{n}' for t, n in sorted(seen.running)])} are being moved by somebody else, or "
-            "by a run whose record is not on this control node: wait until that has ended, or call it off "
-            "(kafka-reassign-partitions.sh --cancel)"
+        names = [f"{topic}-{number}" for topic, number in sorted(seen.running)]
+        reasons.append(
+            f"{moved_by_another_tool(names)}, or by a run whose record is not on this control node: wait until that "
+            "has ended, or cancel it (kafka-reassign-partitions.sh --cancel)"
         )
-    wrong += unwell(seen, seen.running, wish.leaving)
+    reasons += unhealthy(seen, seen.running, wish.leaving)
     placed = {broker: rack for broker, rack in declared.items() if broker not in wish.leaving}
     there = [broker for broker in seen.metadata.brokers if broker not in wish.leaving]
-    return wrong + ([] if wish.leaders else unplaceable(placed, there, dict(seen.racks)))
+    return reasons + ([] if wish.leaders else unplaceable(placed, there, dict(seen.racks)))
 
 
 def named(names: Sequence[str], what: str = "partition") -> str:
-    """Return partitions, or topics, by name, the first of them."""
+    """Return the number of partitions, or topics, and the names of the first of them."""
     more = ", ..." if len(names) > SHOWN else ""
     return f"{len(names)} {what}{'s' * (len(names) > 1)} ({', '.join(names[:SHOWN])}{more})"
 
 
 @dataclass
 class Disk:
-    """One log dir as it would be."""
+    """One log dir as it would be after the moves."""
 
     broker: int
     path: str
@@ -166,24 +172,25 @@ class Disk:
     free: int | None
     partitions: int
     system: int
-    """Those of one file system have the same number."""
+    """Number of its file system, which log dirs may share."""
     coming: int = 0
 
 
 def disks_after(seen: Seen, moves: Iterable[Move]) -> list[Disk]:
-    """Return the log dirs with what each would get: a broker puts a new replica where fewest partitions are.
+    """Return the log dirs with the bytes that each would receive.
 
-    What is taken away meanwhile is not counted: old and new replicas are there together. Of what is on its way there
-    already, the rest comes to where it is.
+    A broker puts a new replica into the log dir with the fewest partitions. Replicas that are removed are not
+    subtracted, because old and new replicas exist at the same time. A replica that is being copied receives the rest
+    where it is.
     """
     systems = file_systems(seen.dirs, seen.devices)
-    found = [
+    disks = [
         Disk(one.broker, one.path, one.total, one.free, len(one.sizes), systems[one.broker, one.path])
         for one in seen.dirs
     ]
     of: dict[int, list[Disk]] = {}
     begun: dict[tuple[int, Place], tuple[Disk, int]] = {}
-    for disk, one in zip(found, seen.dirs, strict=True):
+    for disk, one in zip(disks, seen.dirs, strict=True):
         of.setdefault(disk.broker, []).append(disk)
         begun |= {(disk.broker, place): (disk, size) for place, size in one.sizes.items()}
     for move in moves:
@@ -196,26 +203,26 @@ def disks_after(seen: Seen, moves: Iterable[Move]) -> list[Disk]:
                 disk = min(of[broker], key=lambda one: (one.partitions, one.path))
                 disk.partitions += 1
                 disk.coming += size
-    return found
+    return disks
 
 
 def too_full(disks: Iterable[Disk]) -> list[str]:
-    """Return the disks that would not hold what comes to them, to all of their log dirs."""
+    """Return refusals for disks on which less than RESERVE would stay free."""
     return [text for _, text in overfull(disks)]
 
 
 def no_room(names: Sequence[str], full: Iterable[str]) -> str:
-    """Say what of a cancel is not begun, for disks would be full of it."""
-    return f"{named(names)} have no room where they were, and are not put back: {'; '.join(full)}"
+    """Return the text on moves that a cancel does not revert because disks would be too full."""
+    return f"{named(names)} not reverted, because there is no room: {'; '.join(full)}"
 
 
 def overfull(disks: Iterable[Disk]) -> list[tuple[int, str]]:
-    """Return the same with their brokers."""
+    """Return the brokers of such disks, each with the refusal; log dirs of one file system are added up."""
     of: dict[int, list[Disk]] = {}
     for one in disks:
         if one.coming:
             of.setdefault(one.system, []).append(one)
-    wrong = list[tuple[int, str]]()
+    refusals = list[tuple[int, str]]()
     for group in of.values():
         one, coming = group[0], sum(disk.coming for disk in group)
         free = min((disk.free for disk in group if disk.free is not None), default=None)
@@ -223,17 +230,17 @@ def overfull(disks: Iterable[Disk]) -> list[tuple[int, str]]:
             continue
         room = free - int(RESERVE * one.total)
         if coming > room:
-            there = f"{amounts.size(free)} are free there, of which {amounts.size(free - room)} stay so"
             paths = " and ".join(sorted(disk.path for disk in group))
-            paths += ", on one file system by all that is known," if len(group) > 1 else ""
-            text = f"broker {one.broker}: {paths} would get {amounts.size(coming)}, and {there}: "
-            text += "give it a larger disk, add a broker, or shorten a topic's retention"
-            wrong.append((one.broker, text))
-    return wrong
+            paths += " (on one file system, as far as is known)" if len(group) > 1 else ""
+            text = f"broker {one.broker}: {paths} would receive {amounts.size(coming)}, but {amounts.size(free)} are "
+            text += f"free, of which {amounts.size(free - room)} must stay free: use a larger disk, add a broker, or "
+            text += "shorten a topic's retention"
+            refusals.append((one.broker, text))
+    return refusals
 
 
 def before_and_after(seen: Seen, moves: Sequence[Move]) -> list[str]:
-    """Return a table of what each broker holds and leads, and would: lines of columns."""
+    """Return a table of replicas, leaders and bytes of each broker before and after the moves, as lines."""
     then = {one.place: one.after for one in moves}
     held, led, size = ((Counter[int](), Counter[int]()) for _ in range(3))
     for one in seen.partitions():
@@ -249,19 +256,19 @@ def before_and_after(seen: Seen, moves: Sequence[Move]) -> list[str]:
     rows: list[tuple[str, ...]] = [("broker", "rack", "replicas", "leaders", "bytes", "fullest disk")]
     for broker in sorted({*seen.metadata.brokers, *held[0], *held[1]}):
         rack = seen.racks.get(broker) or "-" if broker in seen.metadata.brokers else "(down)"
-        bytes_then = _became(*(amounts.size(side[broker]) for side in size))
-        counts = [_became(str(side[0][broker]), str(side[1][broker])) for side in (held, led)]
+        bytes_then = _change(*(amounts.size(side[broker]) for side in size))
+        counts = [_change(str(side[0][broker]), str(side[1][broker])) for side in (held, led)]
         rows.append((str(broker), str(rack), *counts, bytes_then, _fullest(disks, broker, coming)))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
-def _became(before: str, after: str) -> str:
+def _change(before: str, after: str) -> str:
     return before if before == after else f"{before} -> {after}"
 
 
 def _fullest(disks: Iterable[Disk], broker: int, coming: Mapping[int, int]) -> str:
-    """Return the disk of a broker that would be the fullest, in per cent; `coming` is what its file system gets."""
+    """Return the disk of a broker that would be the fullest, in per cent; `coming` has bytes by file system."""
     known = [
         (1 - (one.free - coming[one.system]) / one.total, 1 - one.free / one.total, one.path)
         for one in disks
@@ -270,4 +277,4 @@ def _fullest(disks: Iterable[Disk], broker: int, coming: Mapping[int, int]) -> s
     if not known:
         return "-"
     after, before, path = max(known)
-    return f"{path} {_became(f'{before:.0%}', f'{after:.0%}')}"
+    return f"{path} {_change(f'{before:.0%}', f'{after:.0%}')}"

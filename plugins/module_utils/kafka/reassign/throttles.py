@@ -1,8 +1,8 @@
-"""Limits on what moving replicas may take of brokers and networks: set for a plan, and taken back after it.
+"""Sets Kafka's replication throttles for a run, and removes them when it ends.
 
-Two settings make one: a rate of each broker, and for each topic the replicas that it holds for. Both may be somebody
-else's already; what was there before stays, and comes back. Who is `there` is for the controller to say: a broker that
-has just started knows no others.
+A throttle consists of two settings: a rate of each broker, and for each topic the replicas to which the rate applies.
+Values that another tool set before stay, or are restored. `there` is the controller's metadata, because another broker
+that has just started knows no other brokers.
 """
 
 from __future__ import annotations
@@ -19,51 +19,55 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.topics import
 
 RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
 COPIES = "replica.alter.log.dirs.io.max.bytes.per.second"
-"""What a broker may copy from one of its log dirs to another."""
+"""The rate at which a broker may copy between its log dirs."""
 LEADER, FOLLOWER = THROTTLES
 EVERY = "*"
+"""A list of throttled replicas that contains all of them."""
 
 
 def lists_of(made: Iterable[Move]) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Return by topic and setting whom the rates are to hold for: who has a replica sends, who gets one takes."""
-    found: dict[str, dict[str, list[str]]] = {}
+    """Return by topic and setting the replicas to throttle: existing ones as senders, new ones as receivers."""
+    lists: dict[str, dict[str, list[str]]] = {}
     for move in made:
         if move.added:
-            both = found.setdefault(move.topic, {LEADER: [], FOLLOWER: []})
-            both[LEADER] += [f"{move.number}:{one}" for one in move.before]
-            both[FOLLOWER] += [f"{move.number}:{one}" for one in move.added]
-    return {topic: {key: tuple(entries) for key, entries in both.items()} for topic, both in found.items()}
+            both = lists.setdefault(move.topic, {LEADER: [], FOLLOWER: []})
+            both[LEADER] += [f"{move.number}:{broker}" for broker in move.before]
+            both[FOLLOWER] += [f"{move.number}:{broker}" for broker in move.added]
+    return {topic: {key: tuple(entries) for key, entries in both.items()} for topic, both in lists.items()}
 
 
 def entries(text: str | None) -> list[str]:
-    """Return the entries of a list of replicas."""
-    return [one for one in (text or "").split(",") if one]
+    """Return the entries of a list of throttled replicas."""
+    return [entry for entry in (text or "").split(",") if entry]
 
 
-def limiting(record: Record, brokers: Collection[int]) -> dict[int, tuple[str, ...]]:
-    """Return by broker what limits it for a record: of those that are there, and of all that copy between log dirs."""
-    involved = {one for move in record.moves if move.added for one in (*move.before, *move.after)}
+def rates_of(record: Record, brokers: Collection[int]) -> dict[int, tuple[str, ...]]:
+    """Return by broker the rates to set for a record.
+
+    Of the brokers that are up in moves between brokers, and of all brokers that copy between log dirs.
+    """
+    involved = {broker for move in record.moves if move.added for broker in (*move.before, *move.after)}
     between = {shift.broker: (COPIES,) for shift in record.shifts}
     return {**dict.fromkeys(sorted(involved & {*brokers}), RATES), **between}
 
 
-def whose(broker: str, key: str, value: str | None, others: Iterable[Record]) -> Record | None:
-    """Return which of other runs' records has set a rate of a broker, None where none of them has."""
-    named = [one for one in others if key in one.rates.get(broker, {})]
-    return next((one for one in named if value in {str(rate) for rate in one.used}), None)
+def set_by(broker: str, key: str, value: str | None, others: Iterable[Record]) -> Record | None:
+    """Return the record of the other run that set a broker's rate to this value, None if none did."""
+    candidates = [one for one in others if key in one.rates.get(broker, {})]
+    return next((one for one in candidates if value in {str(rate) for rate in one.used}), None)
 
 
-def put_by(others: Iterable[Record], topic: str, key: str) -> set[str]:
-    """Return the entries of a list of replicas that other runs need, each of which counts them as put in by itself."""
+def entries_of(others: Iterable[Record], topic: str, key: str) -> set[str]:
+    """Return the throttled replicas that other runs need; each run records them as its own."""
     return {entry for one in others for entry in one.lists.get(topic, {}).get(key, ())}
 
 
 def planned(admin: Admin, record: Record, there: Metadata, others: Sequence[Record] = ()) -> Record:
-    """Return the record with what is to be put in for it, and the rates that are there now. Raises AdminError.
+    """Return the record with the throttled replicas to add, and the rates from before the run. Raises AdminError.
 
-    What it has noted before stays noted: then it was interrupted, and what is there now may be its own. Of what one of
-    the `others` has put in, whose runs go on or were interrupted, is noted what was there before that: whichever of
-    them ends last takes it back.
+    Values that the record has already stay: the run was interrupted, and the present values may be its own. If one of
+    the `others`, whose runs are running or interrupted, has set a value, the value from before that run is recorded:
+    the run that ends last restores it.
     """
     wanted = lists_of(record.moves) if record.rate else {}
     now = _lists(admin, wanted, there)
@@ -72,10 +76,10 @@ def planned(admin: Admin, record: Record, there: Metadata, others: Sequence[Reco
         for key, new in both.items():
             has = entries(now.get(topic, {}).get(key))
             ours = lists.setdefault(topic, {}).get(key, ())
-            stays = {*has} - put_by(others, topic, key) | {*ours}
-            lists[topic][key] = (*ours, *(one for one in new if one not in stays and EVERY not in has))
+            stays = {*has} - entries_of(others, topic, key) | {*ours}
+            lists[topic][key] = (*ours, *(entry for entry in new if entry not in stays and EVERY not in has))
     rates = {broker: dict(values) for broker, values in record.rates.items()}
-    for broker, keys in limiting(record, there.brokers).items() if record.rate else ():
+    for broker, keys in rates_of(record, there.brokers).items() if record.rate else ():
         if (name := str(broker)) not in rates:
             own = broker_config.describe(admin, broker)[0]
             rates[name] = {key: _before(name, key, own.get(key), others) for key in keys}
@@ -84,13 +88,13 @@ def planned(admin: Admin, record: Record, there: Metadata, others: Sequence[Reco
 
 
 def _before(broker: str, key: str, now: str | None, others: Iterable[Record]) -> str | None:
-    """Return a rate as it was before other runs set it."""
-    other = whose(broker, key, now, others)
+    """Return a rate from before other runs."""
+    other = set_by(broker, key, now, others)
     return other.rates[broker][key] if other else now
 
 
 def put_in(admin: Admin, record: Record, there: Metadata) -> None:
-    """Set what a record says. Raises AdminError."""
+    """Set the throttles of a record. Raises AdminError."""
     now = _lists(admin, record.lists, there)
     changes = []
     for topic, both in record.lists.items() if record.rate else ():
@@ -101,49 +105,50 @@ def put_in(admin: Admin, record: Record, there: Metadata) -> None:
             if EVERY not in has and {*both[key]} - {*has}
         }
         changes += [Settings(topic, sets)] if sets else []
-    _told(topics.configure(admin, changes))
-    for broker, keys in limiting(record, there.brokers).items() if record.rate else ():
-        tell(admin, str(broker), dict.fromkeys(keys, str(record.rate)))
+    _raise_failures(topics.configure(admin, changes))
+    for broker, keys in rates_of(record, there.brokers).items() if record.rate else ():
+        configure_broker(admin, str(broker), dict.fromkeys(keys, str(record.rate)))
 
 
 def take_out(admin: Admin, record: Record, there: Metadata, others: Sequence[Record] = ()) -> list[str]:
-    """Take back what a record put in and none of the `others` needs.
+    """Remove the throttles of a record that none of the `others` needs.
 
-    Return what was not taken back: of a broker that is away, or set by somebody else meanwhile. Raises AdminError.
+    Return notes on those that stay: on brokers that are down, or changed by another tool meanwhile. Raises AdminError.
     """
     now = _lists(admin, record.lists, there)
     changes = []
     for topic, both in record.lists.items():
-        ours = {key: {*both[key]} - put_by(others, topic, key) for key in both}
+        ours = {key: {*both[key]} - entries_of(others, topic, key) for key in both}
         has = {key: entries(now.get(topic, {}).get(key)) for key in both}
-        rest = {key: [one for one in has[key] if one not in ours[key]] for key in both}
+        rest = {key: [entry for entry in has[key] if entry not in ours[key]] for key in both}
         sets = {key: ",".join(rest[key]) for key in both if rest[key] and rest[key] != has[key]}
-        gone = [key for key in both if has[key] and not rest[key]]
-        changes += [Settings(topic, sets, gone)] if sets or gone else []
-    _told(topics.configure(admin, changes))
-    left, used = list[str](), {str(rate) for rate in record.used}
+        deletes = [key for key in both if has[key] and not rest[key]]
+        changes += [Settings(topic, sets, deletes)] if sets or deletes else []
+    _raise_failures(topics.configure(admin, changes))
+    notes, used = list[str](), {str(rate) for rate in record.used}
     for broker, before in record.rates.items():
         if int(broker) not in there.brokers:
-            left.append(f"broker {broker} is away and keeps {', '.join(before)}")
+            notes.append(f"broker {broker} is down and keeps the throttles {', '.join(before)}")
             continue
         own = broker_config.describe(admin, int(broker))[0]
         set_by_us = {key: value for key, value in before.items() if own.get(key) in used}
-        tell(admin, broker, {key: _next(broker, key, others) or value for key, value in set_by_us.items()})
-        left += [
-            f"broker {broker}: somebody else set {key} to {own.get(key) or 'nothing'} meanwhile; it stays so"
+        restored = {key: _needed_rate(broker, key, others) or value for key, value in set_by_us.items()}
+        configure_broker(admin, broker, restored)
+        notes += [
+            f"broker {broker}: another tool set {key} to {own.get(key) or 'nothing'} meanwhile; left unchanged"
             for key, value in before.items()
-            if own.get(key) != value and key not in set_by_us and not whose(broker, key, own.get(key), others)
+            if own.get(key) != value and key not in set_by_us and not set_by(broker, key, own.get(key), others)
         ]
-    return left
+    return notes
 
 
-def _next(broker: str, key: str, others: Iterable[Record]) -> str | None:
-    """Return the rate that another run needs of a broker, None where none does."""
+def _needed_rate(broker: str, key: str, others: Iterable[Record]) -> str | None:
+    """Return the rate that another run needs on a broker, None if none does."""
     return next((str(one.rate) for one in others if one.rate and key in one.rates.get(broker, {})), None)
 
 
 def left_behind(admin: Admin, brokers: Iterable[int]) -> dict[int, str]:
-    """Return by broker the rate that somebody left there; none while replicas are moved. Raises AdminError."""
+    """Return by broker the throttle rate that was left there; none while replicas are moved. Raises AdminError."""
     found = {}
     for name, settings in topics.describe(admin, "BROKER", [str(broker) for broker in brokers]).items():
         rates = [settings[key].value for key in RATES if key in settings and settings[key].dynamic]
@@ -153,7 +158,7 @@ def left_behind(admin: Admin, brokers: Iterable[int]) -> dict[int, str]:
 
 
 def of_copies(admin: Admin, brokers: Iterable[int]) -> dict[int, str]:
-    """Return by broker the rate that was set for copies between its log dirs. Raises AdminError."""
+    """Return by broker the throttle rate for copies between its log dirs. Raises AdminError."""
     found = topics.describe(admin, "BROKER", [str(broker) for broker in brokers])
     return {
         int(name): settings[COPIES].value or ""
@@ -163,7 +168,7 @@ def of_copies(admin: Admin, brokers: Iterable[int]) -> dict[int, str]:
 
 
 def _lists(admin: Admin, wanted: Collection[str], there: Metadata) -> dict[str, dict[str, str]]:
-    """Return the throttled replicas of topics, of those that are there."""
+    """Return the throttled replicas of the existing ones among these topics."""
     if not wanted:
         return {}
     found = topics.describe(admin, "TOPIC", sorted(set(wanted) & there.topics.keys()))
@@ -173,14 +178,15 @@ def _lists(admin: Admin, wanted: Collection[str], there: Metadata) -> dict[str, 
     }
 
 
-def tell(admin: Admin, broker: str, values: Mapping[str, str | None]) -> None:
-    """Set, and take back, settings of a broker that are otherwise now. Raises AdminError."""
+def configure_broker(admin: Admin, broker: str, values: Mapping[str, str | None]) -> None:
+    """Set dynamic settings of a broker, or delete those whose value is None, unless they are so. Raises AdminError."""
     own = broker_config.describe(admin, int(broker))[0]
     changed = {key: value for key, value in values.items() if own.get(key) != value}
     if changed and (why := broker_config.write(admin, broker, changed, int(broker))):
         raise AdminError(f"broker {broker}: {why}")
 
 
-def _told(failed: Mapping[str, str]) -> None:
+def _raise_failures(failed: Mapping[str, str]) -> None:
+    """Raise AdminError if a topic was not changed."""
     if failed:
         raise AdminError("; ".join(f"topic {name}: {why}" for name, why in failed.items()))

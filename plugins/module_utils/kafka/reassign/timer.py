@@ -1,7 +1,6 @@
-"""What a timer of the admin host does once: plans that all brokers hold their share, and carries it out within limits.
+"""Balances replicas over all brokers once, as started by a systemd timer of the admin host: plans, and runs the plan.
 
-The same plan, record and limits as of the module kafka_reassign, of which it refuses all that that refuses. No Ansible
-import: it runs on the host by itself.
+Plan, record, throttles and refusals are those of the module kafka_reassign. It runs on the host without Ansible.
 """
 
 from __future__ import annotations
@@ -27,88 +26,91 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.reassign.requ
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Refused, Unfinished
 
 WORDS = "rebalance=true"
-"""What it asks for, as a person types it: who types it goes on with what the timer began."""
+"""The request as on the command line, so that reassign.yml with the same request resumes a run of the timer."""
 UNIT = "millrace-rebalance.service"
 DONE, WRONG, TOO_MUCH, STOPPED = 0, 1, 3, 143
-"""Exit statuses: done, or only said; refused or unfinished; more than the site lets it copy; ended by SIGTERM."""
+"""Exit statuses: done, or only planned; refused or unfinished; more bytes than `at_most`; ended by SIGTERM."""
 PART = 60.0
-"""Seconds between two lines on how far it is."""
+"""Seconds between two lines of progress."""
 ELECTION = 60.0
-"""Seconds until the preferred leaders lead."""
-GOES_ON = "the next run goes on, and so does {}; -e cancel=true puts everything back"
+"""Seconds that the preferred leader election may take."""
+RESUMES = "the next run resumes the moves, and so does {}; -e cancel=true reverts them"
 MOVED = (
-    "all is moved, and nothing is left to go on with or to put back; preferred leaders that do not lead yet are "
-    "elected by start.yml at once, by Kafka itself in minutes unless auto.leader.rebalance.enable is false"
+    "all partitions are moved, and nothing is left to resume or to revert; preferred leaders that do not lead yet are "
+    "elected by start.yml at once, or by Kafka within minutes unless auto.leader.rebalance.enable is false"
 )
-NOTHING = "nothing was begun or changed by this run, and what an earlier one began, if any, is as it was"
-"""What is said of a run that SIGTERM ended: while it has a record, once that was taken away, before it was made."""
+NOTHING = "this run has started and changed nothing; an earlier interrupted run, if any, is unchanged"
+"""What a run reports after SIGTERM: while its record exists, after it was deleted, before it was written."""
 
 Say = Callable[[str], None]
 
 
 class TooMuch(Exception):
-    """The plan copies more than the site lets the timer copy; nothing was moved."""
+    """The plan copies more than `at_most` allows; nothing was moved."""
 
 
 class Stopped(BaseException):
-    """Somebody ended it (SIGTERM): what was begun stays written down."""
+    """The run was ended by SIGTERM; its record stays."""
 
 
 @dataclass
 class Reached:
-    """How far a run is, for whoever ends it."""
+    """The state of a run, for the report after SIGTERM."""
 
     path: Path | None = None
-    """Its record, from before that is made until all is moved and said; nobody else may make one meanwhile."""
+    """Path of its record, from before that is written until the end is reported; no other run may write it."""
     begun: bool = False
-    """Whether that was made; it is taken away when all is moved."""
+    """Whether the record was written; it is deleted when all partitions are moved."""
     typed: str = ""
-    """What a person types to go on with it."""
+    """The command that resumes the run."""
 
     def __str__(self) -> str:
-        """Say what is left, and who goes on with it."""
+        """Return what is left to do, and what resumes it."""
         if self.path and self.path.exists():
-            return GOES_ON.format(self.typed)
+            return RESUMES.format(self.typed)
         return MOVED if self.begun else NOTHING
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the role rebalance_timer wrote for it."""
+    """The settings that the role rebalance_timer wrote; the fields are the keys of its file."""
 
     admin: Mapping[str, Any]
     """Client properties of a super user, under librdkafka's names."""
     brokers: Mapping[int, Rack]
-    """Those that the inventory has, each with its rack."""
+    """The rack of each broker in the inventory."""
     cluster_id: str
-    """Of the cluster that is meant; '' where any is."""
+    """Expected id of the cluster; '' for any."""
     write_timeout: float
     rate: str
     at_most: str
-    """Bytes that a run may copy; '' where it may copy nothing, as it only says its plan."""
+    """Bytes that a run may copy; '' if it only prints its plan."""
     run: bool
     record_directory: str
 
     @property
     def typed(self) -> str:
-        """Return what a person types who asks for the same: a shell splits `50 MB`. Raises ValueError."""
+        """Return the command for the same request; the rate has no space, so a shell keeps it whole.
+
+        Raises ValueError.
+        """
         return f"reassign.yml -e {WORDS} -e rate={amounts.typed(amounts.rate(self.rate))}"
 
 
 def settings_of(path: Path) -> Settings:
     """Return the settings in a file. Raises OSError, ValueError."""
-    found = json.loads(path.read_text(encoding="utf-8"))
+    settings = json.loads(path.read_text(encoding="utf-8"))
     try:
-        brokers = {int(one["id"]): one.get("rack") for one in found.pop("brokers")}
-        return Settings(brokers=brokers, **found)
+        brokers = {int(one["id"]): one.get("rack") for one in settings.pop("brokers")}
+        return Settings(brokers=brokers, **settings)
     except (AttributeError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} is not of this version ({error}): run site.yml") from error
+        raise ValueError(f"{path} was written by another version ({error}): run site.yml") from error
 
 
 def work_of(
     admin: Admin, metadata: Metadata, settings: Settings, path: Path
 ) -> tuple[Work | None, record.Record | None]:
-    """Return what is to be done, None where there is nothing, and what an earlier run left.
+    """Return what the run will do, None if there is nothing to do, and the record of an earlier run.
 
     Raises Refused, AdminError, OSError, ValueError.
     """
@@ -118,23 +120,25 @@ def work_of(
         begun = record.load(path)
         others = record.beside(path)
     metadata = snapshot.at_controller(admin, metadata, begun.moves if begun else ())
-    wrong = [f"broker {one} is not registered: start it" for one in sorted(settings.brokers.keys() - metadata.brokers)]
-    wrong += [
-        f"broker {one} is registered and was not in the inventory when site.yml was run: add its host, or drain it"
-        for one in sorted(metadata.brokers.keys() - settings.brokers.keys())
+    reasons = [
+        f"broker {broker} is not registered: start it" for broker in sorted(settings.brokers.keys() - metadata.brokers)
     ]
-    wrong += [
-        f"an earlier run, {one.asked}, was interrupted, or is still at it: wait for its end, end it, or call it off"
+    reasons += [
+        f"broker {broker} is registered but was not in the inventory of the last site.yml: add its host, or drain it"
+        for broker in sorted(metadata.brokers.keys() - settings.brokers.keys())
+    ]
+    reasons += [
+        f"an earlier run, {one.asked}, was interrupted or is still running: wait, run it again, or cancel it"
         for one in others
     ]
-    if wrong:
-        raise Refused(listed("nothing was moved", wrong))
+    if reasons:
+        raise Refused(listed("nothing was moved", reasons))
     request = Asked(Wish(rebalance=True), WORDS, (), amounts.rate(settings.rate), limited=True, timer=True)
     return control.prepare(request, snapshot.look(admin, metadata), settings.brokers, begun, admin), begun
 
 
 def once(settings: Settings, say: Say, reached: Reached) -> None:
-    """Plan, say it, and carry it out where that is asked for.
+    """Compute the plan, print it, and run it if the settings allow it.
 
     Raises Refused, Unfinished, TooMuch, Failure, ClusterError, ImportError, OSError, ValueError.
     """
@@ -146,12 +150,12 @@ def once(settings: Settings, say: Say, reached: Reached) -> None:
             work, begun = work_of(admin, metadata, settings, path)
         for line in work.text if work else [f"{WORDS}: nothing to move"]:
             say(line)
-        if work is None or not wanted(work, settings, begun, say):
+        if work is None or not may_run(work, settings, begun, say):
             return
         with control.readable(path), record.alone(path, UNIT):
             if record.load(path) != begun or record.beside(path):
-                raise Refused("nothing was moved: another run began meanwhile")
-            carry_out(admin, work, path, say, reached)
+                raise Refused("nothing was moved: another run started meanwhile")
+            run(admin, work, path, say, reached)
         elect(settings, say)
     except AdminError as error:
         raise admin.explain(error) from error
@@ -160,45 +164,46 @@ def once(settings: Settings, say: Say, reached: Reached) -> None:
             admin.close()
 
 
-def wanted(work: Work, settings: Settings, begun: record.Record | None, say: Say) -> bool:
-    """Tell whether a plan is to be carried out; say why not. Raises TooMuch, Unfinished."""
+def may_run(work: Work, settings: Settings, begun: record.Record | None, say: Say) -> bool:
+    """Tell whether to run a plan; print why not. Raises TooMuch, Unfinished."""
     size = sum(move.bytes for move in work.left)
     if not settings.run:
         if begun:
-            how = f"end it with {settings.typed}, or put it back with -e cancel=true"
-            raise Unfinished(f"the timer began it, was interrupted, and may only say its plan by now: {how}", {})
-        say(f"only the plan, as rebalance_timer says: {settings.typed} carries it out")
+            how = f"end it with {settings.typed}, or revert it with -e cancel=true"
+            raise Unfinished(f"a run of the timer was interrupted, and the timer may now only print plans: {how}", {})
+        say(f"only the plan is printed, because run of rebalance_timer is false: {settings.typed} runs it")
         return False
     limit = amounts.bytes_of(settings.at_most)
     if size > limit:
         how = f"{settings.typed} -e plan={work.name}"
         raise TooMuch(
-            f"nothing {'more ' if begun else ''}was moved: {amounts.size(size)} would be copied, and at_most of "
-            f"rebalance_timer is {settings.at_most}: look at the plan, then {how}"
+            f"nothing {'more ' if begun else ''}was moved: {amounts.size(size)} would be copied, but at_most of "
+            f"rebalance_timer is {settings.at_most}: check the plan, then run {how}"
         )
     return True
 
 
-def carry_out(admin: Admin, work: Work, path: Path, say: Say, reached: Reached) -> None:
-    """Move to the end, and say now and then how far it is. Raises Unfinished, AdminError, OSError, ValueError."""
+def run(admin: Admin, work: Work, path: Path, say: Say, reached: Reached) -> None:
+    """Run a plan to its end, and print its progress. Raises Unfinished, AdminError, OSError, ValueError."""
     reached.path = path
-    found = control.carried_out(admin, work, path, PART)
+    answer = control.start_run(admin, work, path, PART)
     reached.begun = True
-    while "waiting" in found:
+    while "waiting" in answer:
         begun = record.load(path)
         if begun is None or not begun.timer:
-            raise Unfinished(f"{WORDS} was ended or put back by another run meanwhile", {})
-        for line in found["waiting"]["what"]:
+            raise Unfinished(f"{WORDS} was ended or reverted by another run meanwhile", {})
+        for line in answer["waiting"]["what"]:
             say(line)
-        found = control.carried_on(admin, begun, path, PART, found["waiting"]["waited"])
-    say(f"{len(found['moved'])} partitions moved, {amounts.size(found['bytes'])} in {amounts.time(found['seconds'])}")
-    for note in found["notes"]:
+        answer = control.continue_run(admin, begun, path, PART, answer["waiting"]["waited"])
+    size, seconds = amounts.size(answer["bytes"]), amounts.time(answer["seconds"])
+    say(f"{len(answer['moved'])} partitions moved, {size} in {seconds}")
+    for note in answer["notes"]:
         say(f"note: {note}")
     reached.path = None
 
 
 def elect(settings: Settings, say: Say) -> None:
-    """Have the preferred leaders elected. Raises ClientError, ClusterError."""
+    """Hold a preferred leader election. Raises ClientError, ClusterError."""
     elections = Elections(Cluster({"admin": settings.admin}))
     left = elections.hold(ELECTION)
     moved = f"{len(elections.moved)} partitions are led by their preferred replica again"
@@ -206,7 +211,7 @@ def elect(settings: Settings, say: Say) -> None:
 
 
 def stop(*_: object) -> None:
-    """End wherever it is: what was begun is written down before it is done."""
+    """End the run at once; every change is recorded before it is made."""
     raise Stopped
 
 
@@ -220,7 +225,8 @@ def main(arguments: Sequence[str], say: Say = lambda line: print(line, flush=Tru
         say(f"TOO MUCH: {error}")
         return TOO_MUCH
     except ImportError as error:
-        say(f"FAILED: no {error.name or 'confluent-kafka'} for {sys.executable}; install it where the modules have it")
+        library = error.name or "confluent-kafka"
+        say(f"FAILED: {sys.executable} has no {library}; install it for the Python of Ansible's modules on this host")
         return WRONG
     except Refused as error:
         say(f"REFUSED: {error}")

@@ -1,4 +1,4 @@
-"""How a run comes on, from one part of its wait to the next, and how long it is waited for; no Ansible import."""
+"""Keeps the progress of a run from one part of its wait to the next, and ends a run that stalls."""
 
 from __future__ import annotations
 
@@ -11,105 +11,111 @@ from ansible_collections.millrace.kafka.plugins.module_utils.kafka.facade.admin 
 from ansible_collections.millrace.kafka.plugins.module_utils.kafka.refusals import Unfinished
 
 PART = 60.0
-"""Seconds between two looks at whether it goes on, where nobody is told of it."""
+"""Seconds between two checks for a stall in a run that reports no progress."""
 STALLED = 600.0
-"""Seconds without a byte or a partition, or at a rate below what is written, after which a run gives up."""
-ON = "run the same again to go on, with another rate if need be"
-AGAIN = f"{ON}, or with cancel=true to put everything back"
+"""Seconds without a byte or a partition, or at a rate below the write rate, after which a run fails."""
+SAME = "with the same command"
+ON = "run the same command again to resume, with another rate if needed"
+AGAIN = f"{ON}, or run it with cancel=true to revert all moves"
 Result = dict[str, Any]
 
 
 @dataclass
 class Progress:
-    """What was seen before: whatever is counted for longer than a part has to stand here."""
+    """The progress of a run that has to outlive a part of its wait; times are seconds of `waits.now`."""
 
     begun: float = 0.0
+    """Start of the run."""
     at: float = 0.0
+    """Time of the last line of progress."""
     bytes: int = 0
+    """Bytes copied by then."""
     moved: float = 0.0
-    """When something was last copied or done."""
+    """When a byte was last copied or a move ended."""
     silent: float = 0.0
-    """Since when nobody answers, 0 while somebody does."""
+    """Since when the cluster does not answer, 0 while it does."""
     unheard: float = 0.0
-    """Since when a broker does not answer that copies between its log dirs, 0 while all do."""
+    """Since when a broker that copies between its log dirs does not answer, 0 while all answer."""
     left: int = -1
-    """The fewest bytes that were left to copy between log dirs at any time, -1 where nobody looked yet."""
+    """The fewest bytes that were left to copy between log dirs at any time, -1 before the first look."""
     done: int = 0
+    """Moves that have ended."""
     spared: int = 0
-    """Bytes of the record that this run does not copy: an earlier one did, or it calls them off."""
+    """Bytes of the record that this run does not copy: an earlier run did, or their moves are canceled."""
     roomless: list[str] = field(default_factory=list)
-    """Partitions that a cancel does not begin to put back, for a disk would be full of them."""
+    """Partitions that a cancel does not revert because a disk would be too full."""
     full: list[str] = field(default_factory=list)
-    """The disks that would be so, in words."""
+    """The disks that would be too full, as texts."""
     has: dict[str, int] = field(default_factory=dict)
     """By replica that is copied, its bytes."""
     came: dict[str, float] = field(default_factory=dict)
-    """By replica that is copied, when its bytes were last others."""
+    """By replica that is copied, when its bytes last changed."""
     whole: dict[str, int] = field(default_factory=dict)
     """By partition that is copied, the bytes of its leader."""
     away: dict[str, float] = field(default_factory=dict)
-    """By what a cancel lacks, a broker or a replica on a disk that was given up, since when it is away."""
+    """Since when a cancel misses a broker, or a replica in an offline log dir, that it needs."""
     late: float = 0.0
-    """Since when all is moved, and not yet as it was to be; 0 where it is not so."""
+    """Since when all partitions are moved but differ from the plan, 0 otherwise."""
     short: float = 0.0
-    """Since when more has been written than the rate lets through, 0 while it is not."""
+    """Since when more is written than the rate allows to copy, 0 otherwise."""
 
 
 def progress(waited: Mapping[str, Any]) -> Progress:
-    """Return what the parts of a wait before this one saw."""
+    """Return the progress from the parts of the wait before this one, or that of a new run."""
     time = waits.now()
     return Progress(**waited) if waited else Progress(time, time, moved=time)
 
 
 def waiting(words: str, so_far: Progress) -> Result:
-    """Return what a module answers whose run goes on."""
+    """Return a module's answer for a run that has not ended."""
     return {"changed": True, "waiting": waits.waiting([words], 0, **asdict(so_far))}
 
 
 class Run(Protocol):
-    """One process that carries out a record."""
+    """One process that runs a record."""
 
     admin: Admin
     progress: Progress
     held: str
-    """Why no more is begun, or nothing is known."""
+    """Why no further move starts, or why the state is unknown."""
     again: str
-    """How a person goes on where it ends before that."""
+    """Advice on how to resume if the run fails."""
 
     def step(self) -> bool:
-        """Look once, and begin what may be begun; tell whether all is done. Raises AdminError, Unfinished."""
+        """Look at the cluster, start the next moves, and tell whether all are done. Raises AdminError, Unfinished."""
 
     def words(self) -> str:
-        """Say how far it is, and note it for the next time. Raises Unfinished where it does not come on."""
+        """Return a line of progress, and update `progress`. Raises Unfinished if the run stalls."""
 
 
 def carry_on(run: Run, pause: float, end: Callable[[], Result | None]) -> Result:
-    """Carry a run on for `pause` seconds (0: to its end); return what is waited for, or what `end` says was done.
+    """Continue a run for `pause` seconds (0: to its end); return the state of the wait, or the result of `end`.
 
-    Where that says nothing, it has not ended yet, and is looked at again. Raises Unfinished.
+    If `end` returns None, the run has not ended yet and continues. Raises Unfinished.
     """
     try:
-        while (found := _until(waits.now() + (pause or PART), run, end)) is None:
+        while (result := _until(waits.now() + (pause or PART), run, end)) is None:
             words = run.words()
             if pause:
                 return waiting(words, run.progress)
     except AdminError as error:
         raise Unfinished(f"{run.admin.explain(error)}; {run.again}", {"changed": True}) from error
-    return found
+    return result
 
 
 def _until(time: float, run: Run, end: Callable[[], Result | None]) -> Result | None:
-    """Return what `end` says once all is done, None at that time.
+    """Return the result of `end` when all is done, None at that time.
 
-    What nobody answers is asked again, at the end as well. Raises AdminError after SILENT seconds of it, Unfinished.
+    A request without an answer is repeated, at the end as well. Raises AdminError after SILENT seconds without an
+    answer, Unfinished.
     """
     while True:
         before = waits.now()
         try:
-            if run.step() and (found := end()) is not None:
-                return found
+            if run.step() and (result := end()) is not None:
+                return result
             run.progress.silent = 0.0
-        except AdminError as error:  # another controller, a broker that is restarted
+        except AdminError as error:  # the controller changes, or a broker is restarted
             run.admin.leave_behind()
             run.progress.silent = run.progress.silent or before
             if before - run.progress.silent > waits.SILENT:
