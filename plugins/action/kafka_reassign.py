@@ -1,4 +1,4 @@
-"""Run the module kafka_reassign: print the plan before anything moves, then say each 10 s how far it is."""
+"""Runs the module kafka_reassign: prints the plan before anything moves, then its progress each 10 s."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def verify(
 
 
 def _notes(down: Mapping[int, Collection[str]], offline: Mapping[tuple[int, str], Collection[str]]) -> list[str]:
-    """Return notes on partitions that lack a broker, or a replica in one of its offline log dirs."""
+    """Return notes on replicas that are not in sync, by broker that is down and by offline log dir."""
     return [
         f"broker {broker} is down, and its replicas of {named([*names])} are not in sync: start it, or move its "
         f"replicas (drain={broker})"

@@ -131,7 +131,7 @@ def load(path: Path) -> Record | None:
 
 
 def missing_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that a record of the previous version lacks, derived from its request."""
+    """Return the fields that are missing in a record of the previous version, derived from its request."""
     asked = fields["asked"]
     disk = re.match(r"broker=(\d+) ", asked)
     kind = DISK if disk else SHIFTS if fields.get("shifts") else MOVES

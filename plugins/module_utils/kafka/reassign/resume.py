@@ -125,7 +125,7 @@ def notes_on_a_cancel(begun: Record, there: snapshot.Seen, now: Standing) -> lis
 
 
 def without_room(there: snapshot.Seen, now: Standing, back: bool) -> tuple[list[Move], list[str], list[str]]:
-    """Return moves that are skipped for lack of disk space, the full disks, and reasons to refuse the whole run.
+    """Return moves that are skipped because disks are full, the full disks, and reasons to refuse the whole run.
 
     A cancel skips moves to disks that would be too full if it has anything else to do: canceling moves frees space.
     """
