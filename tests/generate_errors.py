@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write docs/errors.md: a line for each code of preflight, with the message that its test gets."""
+"""Write docs/errors.md: a line for each code of preflight, with the message that its test compares."""
 
 import ast
 import re
@@ -19,34 +19,38 @@ from ansible_collections.millrace.kafka.plugins.plugin_utils.hosts import check_
 from ansible_collections.millrace.kafka.plugins.plugin_utils.problems import line, merged
 
 PAGE = ROOT / "docs" / "errors.md"
-HEAD = """# What preflight says
+HEAD = """# Errors and warnings of preflight
 
-`playbooks/preflight.yml` says everything that is wrong at once, before any host is changed: \
-first with the inventory alone, then with the
-hosts. Each line is `CODE where = value: what is wrong; what to do`, below the hosts for whom it is wrong; `where`
-begins with the group that says the value. Warnings (marked *warning*) stop nothing.
-`-e preflight_output=json` prints one line of JSON for each phase instead: \
-`errors` and `warnings`, each with `code`, `hosts`, `group`, `variable`,
-`value`, `message`, `advice`; and `survival`, what the layout survives (docs/layouts.md), and of
-hosts `upgrades`, what other versions change (docs/upgrade.md). \
-`--tags model` runs the first phase alone, for an
-inventory whose hosts do not exist yet.
+Lists each code that preflight can report, with an example.
 
-Made by `make docs`. Each line is what a test of its code's name was told, and compares: \
-the tests are named under each heading.
+- `playbooks/preflight.yml` reports all errors at once, before any host is changed: first those of the inventory alone,
+  then those of the hosts.
+- Each line is `CODE where = value: what is wrong; what to do`, below the hosts that it concerns. `where` begins with
+  the group that sets the value.
+- Warnings (marked *warning*) stop no run.
+- `--tags model` runs the first phase only, for an inventory whose hosts do not exist yet.
+- `-e preflight_output=json` prints one line of JSON per phase instead, with these keys:
+
+| Key | Content |
+| --- | --- |
+| `errors`, `warnings` | a list, each entry with `code`, `hosts`, `group`, `variable`, `value`, `message`, `advice` |
+| `survival` | what the layout survives ([layouts](layouts.md)) |
+| `upgrades` | second phase: what other versions change ([upgrade](upgrade.md)) |
+
+`make docs` writes this page. Each line is the message that a test of that code compares; each heading names its test.
 """
-# Title, the test of each code, and what else is to be known.
+# Title, the test of each code, and an introduction.
 SECTIONS = {
     "The inventory": ("tests/model/test_mistakes.py::test_mistake", ""),
     "Certificates": (
         "tests/unit/test_certificate_mistakes.py::test_certificate",
-        "Said by preflight, and by every play that makes or installs certificates, before a file is written.",
+        "Reported by preflight, and by each play that creates or installs certificates, before a file is written.",
     ),
     "The hosts": ("tests/model/test_probes.py::test_probe", ""),
     "Other runs": (
         "tests/unit/test_run_lock.py::test_said",
-        "Said by playbooks that change hosts, where nothing is wrong with the inventory; [whom a lock keeps out]"
-        "(control_node.md#one-run-at-a-time).",
+        "Reported by playbooks that change hosts, if another run holds the "
+        "[run lock](control_node.md#one-run-at-a-time).",
     ),
 }
 TABLE = ["| Code | Example |", "| --- | --- |"]
@@ -105,7 +109,7 @@ def page(rows: Mapping[str, str]) -> str:
     }
     parts = [HEAD]
     for title, (test, text) in SECTIONS.items():
-        shown = f"Shown by `pytest {test.partition('::')[0]} -k CODE`."
+        shown = f"Test: `pytest {test.partition('::')[0]} -k CODE`."
         parts += [f"## {title}", "", *([text, ""] if text else []), shown, ""]
         parts += [*TABLE, *(rows[code] for code in sorted(codes[title])), ""]
     return "\n".join(parts)
