@@ -21,7 +21,7 @@ RATE, LONGEST, SLEEP, SETTLED = 2000, 600, 20, 5
 PRODUCER = {"linger.ms": "20", "retry.backoff.max.ms": "100"}
 """As the jobs' own producers: fewer and larger requests, or the load alone keeps the machine busy; soon again."""
 MADE = (KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.NOT_COORDINATOR, KafkaError._WAIT_COORD)
-HANDED = r"\[.* : Have another broker be the controller first\] \*+\nchanged: "
+HANDED = r"\[.* : Hand the controller over to another broker\] \*+\nchanged: "
 RATIO = "times the seconds of a bare script"
 
 
